@@ -133,6 +133,21 @@ fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_
     assert_eq!(server.text("/"), "7", "{}", server.log());
 }
 
+/// Most files name no constant of Puma, and `Bundler.require` loads the gem in most applications.
+#[test]
+fn an_application_with_puma_in_its_bundle_finds_the_configuration_with_the_threads_of_the_command_line() {
+    let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:max_threads].to_s]] }\n";
+    let file = "$LOAD_PATH.unshift File.expand_path('lib')\n\
+                Gem.loaded_specs['puma'] ||= Gem::Specification.new('puma', '8.0')\n\
+                threads 3, 7\nbind 'tcp://127.0.0.1:0'\n";
+    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
+    let gem = "module Puma\nend\n";
+    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
+    let program = ruby::program();
+    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb", "-t", "4"]);
+    assert_eq!(server.text("/"), "4", "{}", server.log());
+}
+
 #[test]
 fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     let file = "Unicorn::HttpServer::START_CTX[0] = '/nowhere'\nHttpServer::START_CTX[:cwd] = Dir.pwd\n\

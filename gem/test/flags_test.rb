@@ -31,12 +31,18 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + ["--bind", "tcp://[::1]:80"], flags({ Host: "tcp://[::1]:80", Port: 9292 })
   end
 
-  def test_a_default_address_gives_way_to_the_variable
-    variables = { "FOOLS_GOLD_BIND" => "tcp://127.0.0.1:1" }
+  def variables(options)
+    FoolsGold::Flags.new(nil, options).variables
+  end
+
+  def test_a_default_address_gives_way_to_files_and_variables
     options = { Host: "localhost", Port: 3000, user_supplied_options: [:environment] }
-    assert_equal RUBY, flags(options, variables)
-    wanted = RUBY + %w[--host localhost --port 3000]
-    assert_equal wanted, flags(options.merge(user_supplied_options: [:Port]), variables)
+    assert_equal RUBY, flags(options)
+    assert_equal({ "FOOLSGOLD_DEFAULT_HOST" => "localhost", "FOOLSGOLD_DEFAULT_PORT" => "3000" }, variables(options))
+    given = options.merge(user_supplied_options: [:Port])
+    assert_equal RUBY + %w[--host localhost --port 3000], flags(given, { "FOOLS_GOLD_BIND" => "tcp://127.0.0.1:1" })
+    assert_equal [nil, nil], variables(given).values
+    assert_equal [nil, nil], variables({ Host: "localhost", Port: 9292 }).values
   end
 
   def test_another_engine_or_ruby

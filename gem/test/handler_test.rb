@@ -124,6 +124,15 @@ class HandlerTest < Minitest::Test
     assert_includes log, "Started GET \"/?name=gem\""
   end
 
+  # As in Puma: Rails's own default address counts less than that of the file.
+  def test_rails_with_an_address_in_its_configuration_of_puma
+    app = rails_app
+    File.write(File.join(app, "config/puma.rb"), "bind 'tcp://127.0.0.1:#{@port}'\n")
+    command = [RUBY, "bin/rails", "server", "-u", "foolsgold", "-P", "rails.pid"]
+    nobodys = { "PORT" => nil, "HOST" => nil, "BINDING" => nil }
+    assert_includes serve(*command, path: "/?name=gem", folder: app, variables: nobodys), "Hello, gem!"
+  end
+
   def test_without_a_file_it_says_what_to_write
     code = "require 'rack'; #{HANDLER}.run(->(_) {}, Port: #{@port})"
     said, status = Open3.capture2e({ "RUBYLIB" => LIB }, RUBY, "-e", code, chdir: @folder)

@@ -12,6 +12,15 @@ module FoolsGold
       @body = nil
       @begun = nil
       @ended = nil
+      @upgrade = nil
+    end
+
+    # The partial hijack of the current answer, until it is taken.
+    attr_reader :upgrade
+
+    # Returns the partial hijack of the current answer, once.
+    def take_upgrade
+      @upgrade.tap { @upgrade = nil }
     end
 
     # Whether the head of the current answer has been sent and its end has not.
@@ -33,7 +42,7 @@ module FoolsGold
 
       status = status(status)
       headers = Headers.new(headers)
-      return if (status >= 200 || status == 101) && upgrade(status, headers, body)
+      return if (status >= 200 || status == 101) && upgrade?(status, headers, body)
       raise BadAnswer, "the status #{status} cannot end a request" if status < 200
 
       @later ||= body.respond_to?(:close)
@@ -71,10 +80,10 @@ module FoolsGold
                        "an application returns [status, headers, body]"
     end
 
-    # Sends the answer before a partial hijack. Rack's SPEC: a body beside `rack.hijack` is ignored. Where HTTP allows
-    # no body, there is nothing to take over. The connection is opened first: where this process may have no more files,
-    # the request fails, and no client waits for what never comes.
-    def upgrade(status, headers, body)
+    # Sends the answer before a partial hijack, if this is one. Rack's SPEC: a body beside `rack.hijack` is ignored.
+    # Where HTTP allows no body, there is nothing to take over. The connection is opened first: where this process may
+    # have no more files, the request fails, and no client waits for what never comes.
+    def upgrade?(status, headers, body)
       callable = headers.hijack || (body if status == 101 && body.respond_to?(:call))
       return if !callable.respond_to?(:call) || head?
 
@@ -87,7 +96,7 @@ module FoolsGold
         raise
       end
       @body = nil
-      Upgrade.start(@slot, io, callable) { close_body(body) }
+      @upgrade = Upgrade.new(@slot, io, callable) { close_body(body) }
       true
     end
 
@@ -135,8 +144,8 @@ module FoolsGold
       end
     end
 
-    # Closes a body; also called by the threads of upgraded connections. An exception here is too late for an answer, so
-    # it is logged, also `exit`.
+    # Closes a body; also after an upgraded connection, when another thread has the slot. An exception here is too late
+    # for an answer, so it is logged, also `exit`.
     def close_body(body)
       body.close if body.respond_to?(:close)
     rescue RequestTimeout

@@ -175,15 +175,32 @@ module FoolsGold
       "#{thread.name || thread.inspect}, #{thread.backtrace&.first || 'no backtrace'}"
     end
 
+    # Closes those of all roles: connections to replicas, too.
     def close_databases
       return unless defined?(ActiveRecord::Base) && ActiveRecord::Base.respond_to?(:connection_handler)
 
       handler = ActiveRecord::Base.connection_handler
-      # From Rails 7.1 on, the role must be given.
-      handler.method(:clear_all_connections!).arity.zero? || ActiveRecord.version < Gem::Version.new("7.1") ?
-        handler.clear_all_connections! : handler.clear_all_connections!(:all)
+      if handler.method(:clear_all_connections!).arity.zero? || ActiveRecord.version < Gem::Version.new("7.1")
+        handlers_of_roles(handler).each { |one| close_pools(one) }
+      else
+        handler.clear_all_connections!(:all)
+      end
     rescue StandardError => error
       Log.exception(error, "database connections could not be closed before the fork")
+    end
+
+    # Up to Rails 7.0 each role may have a handler of its own.
+    def handlers_of_roles(handler)
+      ActiveRecord::Base.connection_handlers.values | [handler]
+    rescue NotImplementedError, NoMethodError
+      [handler]
+    end
+
+    # Up to Rails 7.0 clear_all_connections! closes those of the current role alone.
+    def close_pools(handler)
+      return handler.clear_all_connections! unless handler.respond_to?(:all_connection_pools)
+
+      handler.all_connection_pools.each(&:disconnect!)
     end
 
     # Not `bundler/setup`: that prints and exits where Bundler.setup raises.

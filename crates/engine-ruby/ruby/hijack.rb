@@ -24,33 +24,13 @@ module FoolsGold
     end
   end
 
-  # A partial hijack, after an answer with headers. The callable may use its connection for any time, so it has a thread
-  # of its own, and the slot goes on to the next request.
+  # A partial hijack, after an answer with headers. As in Puma, the callable runs in the thread that called the
+  # application, and the body is closed there after it: Rack::Lock and Rails's executor can end only in that thread what
+  # they have begun in it. The callable may use its connection for any time, so another thread has the slot by then.
   class Upgrade
-    @threads = []
-    @lock = Mutex.new
-
-    # Calls the application's block with the connection, which was opened before the answer; `finish` is called when the
-    # block has returned.
-    def self.start(slot, io, callable, &finish)
-      slot.confirmed(io)
-      thread = Thread.new { new(io, callable, finish).run }
-      thread.name = "upgraded"
-      @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }
-    rescue IOError, SystemCallError
-      finish.call # The client has gone.
-    rescue ThreadError => error
-      Log.error("an upgraded connection is closed, since there is no thread for it: #{Limits.explain(error)}")
-      io.close
-      finish.call
-    end
-
-    # Waits for all upgraded connections before the worker exits; the front limits the time.
-    def self.join
-      @lock.synchronize { @threads.dup }.each(&:join)
-    end
-
-    def initialize(io, callable, finish)
+    # The connection was opened before the answer; the block, which closes the body, is called in the end.
+    def initialize(slot, io, callable, &finish)
+      @slot = slot
       @io = io
       @callable = callable
       @finish = finish
@@ -58,7 +38,8 @@ module FoolsGold
 
     # Calls the application, which may close the connection later and from another thread.
     def run
-      @callable.call(@io)
+      Thread.current.name = "upgraded"
+      @callable.call(@io) if confirmed?
     rescue Exception => error # Logged here: no caller could.
       Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
       @io.close
@@ -66,7 +47,20 @@ module FoolsGold
       @finish.call
     end
 
+    # Closes the connection without a call.
+    def drop
+      @io.close
+    ensure
+      @finish.call
+    end
+
     private
+
+    def confirmed?
+      @slot.confirmed(@io)
+    rescue IOError, SystemCallError
+      false # The client has gone.
+    end
 
     def gone?(error)
       error.is_a?(Errno::EPIPE) || error.is_a?(Errno::ECONNRESET)

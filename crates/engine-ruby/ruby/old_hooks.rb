@@ -57,6 +57,7 @@ module FoolsGold
       mode = @is_single ? "single" : "cluster"
       @said = (file || OldFile.new(path, @kind, names: names)._evaluate(mode))._said
       wanted.each { |name, key, block| register(name, key, block) }
+      PumaWords.advertise(@said) if @is_puma
     end
 
     private

@@ -23,10 +23,18 @@ module FoolsGold
       Object.const_get(name)
     end
 
+    # Loads the gem of Puma if it is in the application's bundle, before the application: where that finds Puma loaded,
+    # it may size its pools by Puma.cli_config, which is always there in Puma's process.
+    def self.advertise(said)
+      require_puma(said) if Gem.loaded_specs.key?("puma")
+    rescue LoadError
+      nil # The application cannot load it either.
+    end
+
     # Where `Puma` responds to cli_config, applications call methods of its value, as in Puma's process, which sets it.
-    def self.require_puma
+    def self.require_puma(said = Directives.current)
       %w[puma puma/cli].each { |library| require library }
-      ::Puma.cli_config ||= PumaConfig.new(PumaOptions.new(Directives.current)) if Directives.current
+      ::Puma.cli_config ||= PumaConfig.new(PumaOptions.new(said)) if said
     end
     private_class_method :require_puma
 

@@ -88,8 +88,11 @@ module FoolsGold
       [file_options[key], default_options[key]].flat_map { |value| Array(value) }
     end
 
+    # Those of the command line: the number of workers and, once they are known, of threads.
     def user_options
-      @said.instance_variable_get(:@workers) ? { workers: PumaOptions.count(@said.workers) } : {}
+      options = @said.instance_variable_get(:@workers) ? { workers: PumaOptions.count(@said.workers) } : {}
+      threads = FoolsGold.threads if FoolsGold.respond_to?(:threads)
+      threads ? options.merge(max_threads: threads) : options
     end
 
     # The value of `options[:events]`, to which hooks can be given too.

@@ -18,12 +18,14 @@ module FoolsGold
       @ended = false
     end
 
-    # Serves until the connection ends. If the application ends the thread (Thread.exit), another one continues here.
-    def run
+    # Serves until the connection ends. If the application ends the thread (Thread.exit), another one continues here. If
+    # it keeps the thread, for a partial hijack, the block must start another one.
+    def run(&successor)
       @thread = Thread.current
       @served = @slot.consumed
       while (env = next_request)
         serve(env)
+        return if @answer.upgrade && upgraded?(@answer.take_upgrade, &successor)
       end
       @ended = true
     end
@@ -47,6 +49,21 @@ module FoolsGold
 
     # The most exceptions in a row between two requests.
     STRAYS = 10
+
+    # Leaves the slot to another thread, and calls the application's code for an upgraded connection in this one.
+    # Returns false if there is no other thread.
+    def upgraded?(upgrade)
+      begin
+        yield
+      rescue ThreadError => error
+        Log.error("an upgraded connection is closed, since there is no thread for it: #{Limits.explain(error)}")
+        upgrade.drop
+        return false
+      end
+      upgrade.run
+      end_child unless @slot.own_process?
+      true
+    end
 
     # Waits for the next request. What other threads raise here meanwhile (a timer of the application that comes too
     # late) is of no request, and ends nothing.

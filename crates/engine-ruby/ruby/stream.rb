@@ -13,6 +13,7 @@ module FoolsGold
       @input = input
       @closed = false
       @reading = true
+      @group = @is_begun = @is_shared = nil
       @lock = Mutex.new
       @changed = ConditionVariable.new
     end
@@ -21,6 +22,7 @@ module FoolsGold
       @lock.synchronize do
         raise IOError, "the stream is closed for writing" if @closed
 
+        note_writer if @group
         strings.sum do |string|
           string = string.to_s
           @slot.chunk(string)
@@ -69,29 +71,45 @@ module FoolsGold
     # Ends the answer: from here on the slot belongs to another request.
     alias finish close
 
-    # Calls the application's code with the stream. If that has left the stream to threads that it started, as it may
-    # with a socket, returns when they have closed it or have ended.
+    # Calls the application's code with the stream. If that has left the stream to other threads, as it may with the
+    # socket that Puma gives it, returns when they have closed it. Threads that it started may also just end.
     def lend
-      group = ThreadGroup.new
+      @group = ThreadGroup.new
       before = Thread.current.group
-      group.add(Thread.current)
+      @group.add(Thread.current)
       begin
         yield
       ensure
         before.add(Thread.current)
       end
-      wait(group) unless @closed || group.list.empty?
+      wait
     end
 
     private
 
-    def wait(group)
+    def wait
+      @is_begun ||= runs?
       @lock.synchronize do
-        until @closed || group.list.empty?
+        until @closed || !(runs? || left?)
           @slot.check_client
           @changed.wait(@lock, LOOK)
         end
       end
+    end
+
+    # Whether threads that the application's code has started still run.
+    def runs?
+      !@group.list.empty?
+    end
+
+    # Whether another thread has the stream, such as one of a pool: it has written, or nobody has begun, for which there
+    # is no other reason. The body is complete where the code itself has written and returned, as in Falcon.
+    def left?
+      @is_shared || !@is_begun
+    end
+
+    def note_writer
+      Thread.current.group.equal?(@group) ? @is_begun = true : @is_shared = true
     end
   end
 end

@@ -13,6 +13,7 @@ module FoolsGold
       @setup = setup
       @runners = []
       @threads = []
+      @lock = Mutex.new
       @stopping = false
     end
 
@@ -109,25 +110,34 @@ module FoolsGold
       stop if @stopping # It came before the slots were open.
       Thread.current.name = "slot 0"
       guard(@runners.first)
-      @threads.shift.join until @threads.empty?
-      Upgrade.join
+      # Those of upgraded connections as well; the front limits the time.
+      while (thread = @lock.synchronize { @threads.shift })
+        thread.join
+      end
     end
 
     def start(runner)
-      @threads << Thread.new { guard(runner) }.tap { |thread| thread.name = "slot #{runner.slot.number}" }
+      thread = Thread.new { guard(runner) }
+      thread.name = "slot #{runner.slot.number}"
+      @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }
     end
 
     # Ends the worker when a slot ends, because the front counts on all of them. If the application has ended a slot's
-    # thread, the slot gets another; not in a child that it has forked, which ends.
+    # thread, or keeps it for an upgraded connection, the slot gets another; not in a child that it has forked, which
+    # ends.
     def guard(runner)
+      has_slot = true
       FoolsGold.hooks.run(:before_thread_start)
-      runner.run
+      runner.run do
+        start(runner)
+        has_slot = false
+      end
     rescue StandardError => error
       Log.exception(error, "thread #{runner.slot.number} failed")
       exit!(1)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)
-      runner.ended? || $! ? stop : start(runner) if runner.slot.own_process?
+      runner.ended? || $! ? stop : start(runner) if has_slot && runner.slot.own_process?
     end
   end
 end

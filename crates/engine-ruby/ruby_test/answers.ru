@@ -66,6 +66,17 @@ run(lambda do |env|
   when "/objects" then [200, text, Closing.new(Object.new)]
   when "/big" then [200, text, ["x" * 700_000, "y"]]
   when "/stream" then [200, text, ->(stream) { stream << "a"; stream.write("b", "c"); stream.close }]
+  when "/pooled"
+    slot = Thread.current
+    $pool ||= Queue.new.tap { |jobs| Thread.new { loop { jobs.pop.call } } }
+    pooled = lambda do |stream|
+      sleep 0.001 until slot.stop? # The body has returned.
+      stream.write("poo", "led")
+      stream.close
+    end
+    [200, text, ->(stream) { $pool << -> { pooled.call(stream) } }]
+  when "/threaded" then [200, text, ->(stream) { Thread.new { stream.write("threaded") } }]
+  when "/open" then [200, text, ->(stream) { stream.write("open") }]
   when "/hints" then env["rack.early_hints"].call("link" => "</a.css>") || [200, text, ["x"]]
   when "/closed" then [200, text, [$closed.to_s.tap { $closed = 0 }]]
   when "/after"

@@ -7,6 +7,7 @@ HIJACK = <<~'RUBY'
     io.write("hi #{io.gets}")
     io.close
   end
+  $lock = Mutex.new
   run(lambda do |env|
     case env["PATH_INFO"]
     when "/full"
@@ -22,6 +23,10 @@ HIJACK = <<~'RUBY'
       $kept.last.call("link" => "</secret.css>")
       [200, {}, [begin $kept.first.call; rescue IOError => error; error.message; end]]
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
+    when "/locked"
+      $lock.lock
+      [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close = $lock.unlock }]
+    when "/locked?" then [200, {}, [$lock.locked?.to_s]]
     when "/upgrade" then [101, { "upgrade" => "x" }, talk]
     else [200, {}, ["x"]]
     end
@@ -65,5 +70,11 @@ Front.run(HIJACK) do |front|
       talk.call(frames::PARTIAL_ROLE)
       Harness.same("x", worker.get("/").body)
     end
+  end
+  Harness.check("the body beside a hijack is closed in the thread of its request, as Rack::Lock needs it") do
+    worker.get("/locked")
+    Harness.same("true", worker.get("/locked?").body)
+    talk.call(frames::PARTIAL_ROLE)
+    Harness.eventually("it is unlocked") { worker.get("/locked?").body == "false" }
   end
 end

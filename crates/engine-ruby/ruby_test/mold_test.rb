@@ -97,6 +97,40 @@ Harness.check("constants of a hooks file are those of the application, and not t
     Harness.same('["Channel", nil]', front.fork.get("/").body)
   end
 end
+# ActiveRecord 6.1 and 7.0 with roles in one handler, and in one for each (6.0, and legacy_connection_handling).
+ROLES = <<~'RUBY'
+  $closed = []
+  module ActiveRecord
+    Pool = Struct.new(:name) { define_method(:disconnect!) { $closed << name } }
+    Handler = Struct.new(:pools) do
+      def clear_all_connections!(_role = :writing) = pools.first.disconnect!
+    end
+    class Base; end
+    def self.version = Gem::Version.new("7.0.8")
+  end
+  def handler(*names) = ActiveRecord::Handler.new(names.map { |name| ActiveRecord::Pool.new(name) })
+  run ->(_) { [200, {}, [$closed.inspect]] }
+RUBY
+ONE = <<~'RUBY'
+  ONE = handler(:writing, :reading)
+  def ONE.all_connection_pools = pools
+  def (ActiveRecord::Base).connection_handler = ONE
+  def (ActiveRecord::Base).connection_handlers = raise(NotImplementedError)
+RUBY
+EACH = <<~'RUBY'
+  EACH = { writing: handler(:writing), reading: handler(:reading) }
+  def (ActiveRecord::Base).connection_handler = EACH[:writing]
+  def (ActiveRecord::Base).connection_handlers = EACH
+RUBY
+if RUBY_ENGINE == "ruby"
+  [ONE, EACH].each do |handlers|
+    Harness.check("connections of all roles are closed before a fork") do
+      Front.run(ROLES + handlers) do |front|
+        Harness.same("[:writing, :reading]", front.fork.get("/").body)
+      end
+    end
+  end
+end
 Harness.check("a hook that raises at boot") do
   Front.run("run proc {}", hooks: "on_worker_boot { raise 'no database' }") do |front|
     front.fork

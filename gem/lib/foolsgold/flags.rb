@@ -15,6 +15,17 @@ module FoolsGold
       ruby + address + environment + size + hints + log
     end
 
+    # Variables for the program: the address of Rails that nobody has asked for. As in Puma, that of config/puma.rb, or
+    # of a variable, counts more.
+    def variables
+      host, port = @options.values_at(:Host, :Port) if address_is_default?
+      { DEFAULT_HOST => host&.to_s, DEFAULT_PORT => port&.to_s }
+    end
+
+    DEFAULT_HOST = "FOOLSGOLD_DEFAULT_HOST"
+    DEFAULT_PORT = "FOOLSGOLD_DEFAULT_PORT"
+    private_constant :DEFAULT_HOST, :DEFAULT_PORT
+
     private
 
     # The Ruby that runs this is the one that the application wants; unless somebody said another.
@@ -26,8 +37,9 @@ module FoolsGold
     end
 
     def address
+      return [] if address_is_default?
+
       host, port = @options.values_at(:Host, :Port).map(&:to_s)
-      return [] if address_is_default? && said?("FOOLS_GOLD_BIND")
       return ["--bind", host] if host.include?("://")
       return ["--bind", "unix://#{File.expand_path(host)}"] if host.start_with?("/", ".")
 

@@ -17,9 +17,10 @@ module FoolsGold
     # Serves until the server ends, and then ends as it did.
     def run(app, **options)
       Script.take(app)
+      flags = Flags.new(app, options)
       status = Rackfile.new(app, options).use do |files|
-        command = [Binary.path, *Flags.new(app, options).to_a, *files]
-        program = Program.new(Handler.environment(options), command)
+        command = [Binary.path, *flags.to_a, *files]
+        program = Program.new(Handler.environment(options).merge(flags.variables), command)
         yield program if block_given?
         program.run
       end

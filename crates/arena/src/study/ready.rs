@@ -150,7 +150,7 @@ pub fn check_tools(asked: &RunRequest, study: &Study, figures: &Figures) -> Resu
         return Ok(());
     }
     let plan = Plan::of(study, asked, figures)?;
-    let lacking = |(tools, is_here): &(&[Tool], fn() -> Result<(), String>)| {
+    let lacking = |(tools, is_here): &External| {
         let loaded = plan.families.iter().map(|family| &family.recipe).filter(|case| tools.contains(&case.tool));
         let names: Vec<&str> = loaded.map(|case| case.name.as_str()).collect();
         if names.is_empty() {
@@ -164,8 +164,11 @@ pub fn check_tools(asked: &RunRequest, study: &Study, figures: &Figures) -> Resu
     if lacking.is_empty() { Ok(()) } else { Err(lacking.join("\n")) }
 }
 
-/// The tools of each external load generator, and the question whether it is installed.
-const TOOLS: [(&[Tool], fn() -> Result<(), String>); 3] =
+/// The tools of an external load generator, and the question whether it is installed.
+type External = (&'static [Tool], fn() -> Result<(), String>);
+
+/// The external load generators.
+const TOOLS: [External; 3] =
     [(&[Tool::Wrk], wrk_here), (&[Tool::Ab], ab_here), (&[Tool::Siege, Tool::SiegeOnce], siege_here)];
 
 /// An installed contender.

@@ -69,6 +69,11 @@ pub const HIDDEN: &str = "...";
 /// Prefix of this program's own variables.
 pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 
+/// Variables with an address that counts if neither the user nor a file names one: `rails server` has such a default,
+/// and the gem passes it on.
+const USUAL_ADDRESS: [(&str, Name); 2] =
+    [("FOOLSGOLD_DEFAULT_HOST", Name::Host), ("FOOLSGOLD_DEFAULT_PORT", Name::Port)];
+
 /// Beginning of the error about a second application, after its name.
 pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
@@ -264,6 +269,12 @@ impl Arguments {
         self.given.iter().filter(move |given| given.name == name && !given.is_assumed() && given.is_of_compat_file())
     }
 
+    /// The host that counts if neither the user nor a file names one, where it is not that of this program.
+    pub fn usual_host(&self) -> Option<&str> {
+        let usual = self.given.iter().find(|given| given.name == Name::Host && given.origin == Origin::Default);
+        usual.map(|given| given.value.as_str())
+    }
+
     /// Precedence of the values of an option, if there are any; the least counts most.
     pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
         self.values_for(app, name).first().map(|given| given.rank())
@@ -367,6 +378,11 @@ impl Arguments {
                 if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
                     self.take(row, value, Origin::Variable(name));
                 }
+            }
+        }
+        for (key, name) in USUAL_ADDRESS {
+            if let Some(value) = find(key).filter(|value| !value.is_empty()) {
+                self.take(name.row(), value, Origin::Default);
             }
         }
         for (key, value) in environment {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::arguments::{Arguments, Problem};
+use crate::config::arguments::{Arguments, Origin, Problem};
 use crate::config::bind_query::permission_bits;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
@@ -71,9 +71,10 @@ impl SettingsReader<'_> {
             umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),
             makes_folders: self.asked.reads_file_of(&["Thin"]),
-            is_default_bind: [Name::Bind, Name::Port, Name::Host]
-                .iter()
-                .all(|name| self.asked.values(*name).iter().all(|given| given.is_assumed())),
+            is_default_bind: [Name::Bind, Name::Port, Name::Host].iter().all(|name| {
+                let given = self.asked.values(*name);
+                given.iter().all(|given| given.is_assumed() || given.origin == Origin::Default)
+            }),
         }
     }
 

@@ -246,6 +246,19 @@ fn addresses_of_the_own_variables_add_up_and_replace_the_port_of_a_platform() {
     assert_eq!(binds(&[], &host[..2]), ["unix:///tmp/x", "tcp://127.0.0.1:9292"]);
 }
 
+/// `rails server` names an address that its user has not asked for.
+#[test]
+fn the_default_of_the_command_that_starts_the_server_counts_least() {
+    let usual = [("FOOLSGOLD_DEFAULT_HOST", "localhost"), ("FOOLSGOLD_DEFAULT_PORT", "3000")];
+    assert_eq!(binds(&[], &usual), ["tcp://localhost:3000"]);
+    assert_eq!(binds(&["-b", "unix:///tmp/y"], &usual), ["unix:///tmp/y"]);
+    assert_eq!(binds(&["-o", "::1", "-p", "4"], &usual), ["tcp://[::1]:4"]);
+    let with = |name: &'static str, value: &'static str| [usual[0], usual[1], (name, value)];
+    assert_eq!(binds(&[], &with("FOOLS_GOLD_BIND", "tcp://127.0.0.1:1")), ["tcp://127.0.0.1:1"]);
+    assert_eq!(binds(&[], &with("PORT", "2")), ["tcp://localhost:2"]);
+    assert!(resolved(&[], &usual).unwrap().operating.is_default_bind, "sockets of systemd take its place");
+}
+
 #[test]
 fn all_addresses_of_a_port_are_taken_once() {
     assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "3"], &[]), ["tcp://0.0.0.0:3"]);

@@ -199,10 +199,8 @@ fn a_number_of_workers_on_the_command_line_replaces_the_fewest_and_the_most_of_t
 
 #[test]
 fn a_user_that_does_not_exist_is_refused_where_the_file_names_it() {
-    let expected = [
-        ":1: user = \"no-such-user\": there is no such user",
-        ":2: group = \"no-such-group\": there is no such group",
-    ];
+    let expected =
+        [":1: user = \"no-such-user\": there is no such user", ":2: group = \"no-such-group\": there is no such group"];
     assert_eq!(problems("user = \"no-such-user\"\ngroup = \"no-such-group\""), expected);
 }
 

@@ -32,8 +32,9 @@ impl Identity {
         let account = user.map(find_user).transpose()?;
         let gid = match (group, &account) {
             (Some(group), _) => find_group(group)?,
-            (None, Some(found)) => usual_group(found, (getuid(), getgid()))
-                .ok_or("is a number that has no account: say --group too")?,
+            (None, Some(found)) => {
+                usual_group(found, (getuid(), getgid())).ok_or("is a number that has no account: say --group too")?
+            }
             (None, None) => getgid(),
         };
         let (uid, name) = account.map_or((getuid(), None), |(uid, _, name)| (uid, name));

@@ -147,6 +147,14 @@ fn numbers_and_times_of_puma() {
     let local = [None, Some("tcp://127.0.0.1:3000".to_owned())];
     assert_eq!(addresses(&[host.clone(), port.clone()]), local);
     assert_eq!(addresses(&[port, host]), [None, Some("tcp://[::]:3000".to_owned())], "it is for later ones");
+    let usual = |calls: Vec<Directive>| {
+        let (shown, home, host) = ("the file".to_owned(), Path::new(""), Some("localhost".to_owned()));
+        Translation::with_host(ServerKind::Puma, shown, home, host, calls).value("bind").map(str::to_owned)
+    };
+    let three_thousand = || call("port", json!([3000]));
+    assert_eq!(usual(vec![three_thousand()]).as_deref(), Some("tcp://localhost:3000"), "as under `rails server`");
+    let own = call("set_default_host", json!(["::1"]));
+    assert_eq!(usual(vec![own, three_thousand()]).as_deref(), Some("tcp://[::1]:3000"));
     let drain = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("drain-time").map(str::to_owned);
     let force = |time: Value| ("force_shutdown_after", json!([time]));
     let (workers, shutdown) = (("workers", json!([2])), ("worker_shutdown_timeout", json!([20])));

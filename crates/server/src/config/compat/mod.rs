@@ -105,6 +105,10 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     }
     for setting in translation.settings {
         let name = setting.row.name;
+        // Another default is nearer.
+        if name == Name::Bind && setting.place.is_assumed && asked.usual_host().is_some() {
+            continue;
+        }
         let value = setting.value;
         let origin = Origin::File(setting.place);
         asked.given.push(RawValue { name, value, origin, app: None });
@@ -158,13 +162,14 @@ fn translate(
     if !question.stays {
         leftover::adopt();
     }
+    let usual_host = asked.usual_host().map(str::to_owned);
     let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
     let left = if question.stays { Vec::new() } else { leftover::children() };
     match record.error {
         None => {
             let mut calls = record.calls;
             calls.extend(daemonize(asked).filter(|_| kind == ServerKind::Thin));
-            let mut translation = Translation::of(kind, shown, home, calls);
+            let mut translation = Translation::with_host(kind, shown, home, usual_host, calls);
             if let Some((name, value)) = record.environment {
                 translation.assume_environment(&name, &value);
             }
@@ -177,7 +182,7 @@ fn translate(
         }
         Some(failure) => {
             let so_far: Vec<Directive> = record.calls;
-            let mut translation = Translation::of(kind, shown.clone(), home, so_far);
+            let mut translation = Translation::with_host(kind, shown.clone(), home, usual_host, so_far);
             if let Some(call) = &failure.call {
                 translation.unknown(call);
             }

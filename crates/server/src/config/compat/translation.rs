@@ -92,7 +92,7 @@ pub struct Translation {
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Directive>,
-    /// The host for Puma's `port` directives that follow: that of the last `set_default_host`.
+    /// The host for Puma's `port` directives that follow: that of the last `set_default_host`, if there is one.
     pub default_host: Option<String>,
     /// The configured host and port: a flag that sets only one of them leaves the other as it is here.
     pub host: Option<String>,
@@ -114,6 +114,17 @@ impl Translation {
 
     /// Translates these calls.
     pub fn of(kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
+        Translation::with_host(kind, shown, home, None, calls)
+    }
+
+    /// Translates these calls; Puma's `port` directives belong to this host until `set_default_host` names another.
+    pub fn with_host(
+        kind: ServerKind,
+        shown: String,
+        home: &Path,
+        default_host: Option<String>,
+        calls: Vec<Directive>,
+    ) -> Translation {
         let settings = Vec::new();
         let remarks = Vec::new();
         let rackup = None;
@@ -122,7 +133,6 @@ impl Translation {
         let variables = Vec::new();
         let evaluated = None;
         let left = Vec::new();
-        let default_host = None;
         let (host, port) = (None, None);
         let mut translation = Translation {
             kind,
