@@ -106,3 +106,29 @@ fn the_doctor_does_not_build_it() {
     assert!(said.contains("the same on ruby "), "{said}{told}");
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{told}");
 }
+
+/// Policies (sched(7)) of the threads of a process with such a name: field 41 of their stat (proc_pid_stat(5)).
+fn policies(pid: u32, name: &str) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let stats = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+    let named = stats.filter(|stat| stat.contains(&format!("({name}")));
+    // The third field of the file is the first one behind the name.
+    named.filter_map(|stat| Some(stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(41 - 3)?.to_owned())).collect()
+}
+
+#[test]
+fn the_threads_that_serve_requests_have_the_scheduling_policy_that_is_asked_for() {
+    let app = "run ->(_) { [200, {}, [\"gold\"]] }";
+    let common = ["-w", "1", "-t", "2", "--io-threads", "2", "--ruby-worker", "native"];
+    // SCHED_BATCH is 3, and the usual policy 0.
+    for (more, policy) in [(&[][..], "3"), (&["--scheduling", "normal"][..], "0")] {
+        let server = ruby::serve(app, &[&common[..], more].concat());
+        assert_eq!(server.text("/"), "gold");
+        let worker = ruby::workers(&server)[0];
+        let are_so = |seen: Vec<String>, count: usize| seen.len() == count && seen.iter().all(|one| one == policy);
+        assert!(within(PATIENCE, || are_so(policies(server.id(), "io "), 2)), "{:?}", policies(server.id(), "io "));
+        assert!(within(PATIENCE, || are_so(policies(worker, "slot 1"), 1)), "{:?}", policies(worker, ""));
+        let others: Vec<String> = policies(server.id(), "").into_iter().filter(|one| one == "3").collect();
+        assert_eq!(others.len(), if policy == "3" { 2 } else { 0 }, "no other thread of the server has it");
+    }
+}

@@ -2,6 +2,7 @@
 
 #include "slot.h"
 
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -407,9 +408,23 @@ slot_take(VALUE self, VALUE io, VALUE seq)
     return Qnil;
 }
 
+/* Gives the calling thread the policy SCHED_BATCH, with which it takes no processor from a running thread when it
+ * becomes ready. The kernel may refuse it, and a thread with another policy than the usual one keeps that. */
+static VALUE
+slot_batch(VALUE klass)
+{
+#ifdef SCHED_BATCH
+    struct sched_param none = {0};
+
+    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
+#endif
+    return Qnil;
+}
+
 void
 slot_init(VALUE klass)
 {
+    rb_define_singleton_method(klass, "batch", slot_batch, 0);
     rb_define_alloc_func(klass, slot_allocate);
     rb_define_method(klass, "initialize", slot_initialize, 4);
     rb_define_method(klass, "next_request", slot_next_request, 0);

@@ -127,6 +127,7 @@ module FoolsGold
     # ends.
     def guard(runner)
       has_slot = true
+      NativeSlot.batch if @setup["batch"] == "yes" && @application.native?
       FoolsGold.hooks.run(:before_thread_start)
       runner.run do
         start(runner)

@@ -18,6 +18,7 @@ pub mod fuzzing;
 mod message;
 mod preload;
 mod process;
+mod scheduling;
 mod settings;
 mod start_error;
 mod supervisor;
@@ -56,6 +57,9 @@ impl RubyEngine {
     /// of `io_threads`.
     pub fn start(settings: Settings, io_threads: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
         let meter = settings.meter.clone();
+        if settings.is_batch && settings.native.is_some() {
+            io_threads.iter().for_each(|io_thread| drop(io_thread.spawn(async { scheduling::batch() })));
+        }
         let (pool, supervisor, facts) = boot::boot(settings, io_threads)?;
         Ok(Arc::new(RubyEngine { pool, supervisor, meter, facts }))
     }

@@ -91,6 +91,8 @@ pub struct Settings {
     pub oob_gc: bool,
     /// Whether the environment has `rack.early_hints`.
     pub early_hints: bool,
+    /// Whether the I/O threads and the threads of native workers have the scheduling policy SCHED_BATCH.
+    pub is_batch: bool,
     /// The time from which a request is recorded as slow.
     pub slow_time: Duration,
     /// Counts requests and keeps recorded ones.

@@ -15,7 +15,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 16] = [
+    let pairs: [(&str, Vec<u8>); 17] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
@@ -27,6 +27,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes
         ("native", path(&settings.native)),
         ("oob_gc", yes(settings.oob_gc)),
         ("early_hints", yes(settings.early_hints)),
+        ("batch", yes(settings.is_batch)),
         ("files", yes(settings.user.is_none())),
         ("memory", yes(settings.user.is_none())),
         ("tag", settings.tag.clone().into()),

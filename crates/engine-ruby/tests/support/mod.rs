@@ -74,6 +74,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         worker_memory: None,
         worker_timeout: Duration::from_secs(60),
         oob_gc: false,
+        is_batch: true,
         early_hints: false,
         slow_time: Duration::from_secs(1),
         meter: Arc::default(),

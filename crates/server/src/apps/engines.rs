@@ -285,6 +285,7 @@ fn start_ruby(
             worker_timeout: ruby.worker_timeout,
             oob_gc: ruby.oob_gc,
             early_hints: ruby.early_hints,
+            is_batch: ruby.is_batch,
             slow_time: settings.slow_time,
             meter: engine_context.meter.clone(),
             threads: ruby.threads,

@@ -48,6 +48,8 @@ pub struct Ruby {
     pub worker_timeout: Duration,
     pub oob_gc: bool,
     pub early_hints: bool,
+    /// Whether the I/O threads and the threads of native workers have the scheduling policy SCHED_BATCH.
+    pub is_batch: bool,
     /// Threads of each worker.
     pub threads: usize,
     pub worker: RubyWorker,

@@ -74,6 +74,7 @@ pub enum Name {
     OobGc,
     EarlyHints,
     RubyWorker,
+    Scheduling,
     Hooks,
     ReloadSurge,
     ReloadBatch,
@@ -461,6 +462,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         help: "how a worker reads requests: plain Ruby, which runs everywhere; native code, which is faster; auto \
                takes native where it can",
         ..row(Name::RubyWorker, "ruby-worker", "KIND", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Choice(&["batch", "normal"]),
+        default: Default::Text("batch"),
+        help: "scheduling policy (sched(7)) of the I/O threads and of the threads of native workers: with batch, one \
+               that becomes ready while all processors are busy lets the running one go on, which saves changes of \
+               threads under load; normal is the kernel's default",
+        ..row(Name::Scheduling, "scheduling", "POLICY", Section::Ruby)
     },
     Row {
         kind: Kind::Path,

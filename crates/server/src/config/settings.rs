@@ -271,6 +271,7 @@ impl SettingsReader<'_> {
             worker_timeout: self.time(Name::WorkerTimeout),
             oob_gc: self.flag(Name::OobGc),
             early_hints: self.flag(Name::EarlyHints),
+            is_batch: self.choice(Name::Scheduling) == "batch",
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,

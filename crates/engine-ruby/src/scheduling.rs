@@ -1,0 +1,53 @@
+//! The scheduling policy of the threads that serve requests.
+
+use rustix::process::getpriority_process;
+use thread_priority::unix::{
+    NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
+
+/// The usual niceness, 0, on the scale of the library, which sets it together with the policy.
+const USUAL: u8 = 47;
+
+/// Gives the calling thread the policy SCHED_BATCH (sched(7)): it has its share of the processors as before, but when it
+/// becomes ready and none is free, it waits until the thread that runs pauses or has had its turn. While all processors
+/// are busy, I/O threads then take many requests and answers at once, in the place of one at each change of threads.
+/// Does nothing where an operator has given the process another niceness than 0, or where the kernel refuses it.
+pub fn batch() {
+    if getpriority_process(None) != Ok(0) {
+        return;
+    }
+    let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
+    if let Ok(usual) = ThreadPriorityValue::try_from(USUAL)
+        && let Err(error) =
+            set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Crossplatform(usual), policy)
+    {
+        tracing::debug!(target: "engine", "an I/O thread keeps its scheduling policy: {error:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The niceness and the policy of the calling thread, and its static priority: fields 19, 41 and 40 of its stat
+    /// (proc_pid_stat(5)).
+    fn seen() -> [String; 3] {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+        // The third one of the file comes first.
+        [19, 41, 40].map(|number| fields[number - 3].to_owned())
+    }
+
+    #[test]
+    fn a_thread_of_batches_has_its_niceness_as_before() {
+        let before = seen();
+        let after = std::thread::spawn(|| {
+            batch();
+            seen()
+        });
+        let policy = if before[0] == "0" { "3" } else { &before[1] };
+        assert_eq!(after.join().unwrap(), [&before[0], policy, "0"]);
+        assert_eq!(seen(), before, "no other thread has changed");
+    }
+}
