@@ -24,11 +24,11 @@ const CASE = {
   "keep": true,
   "load": {
     "kind": "clients",
-    "seconds": 2.0,
+    "seconds": 8.0,
     "vus": 16
   },
   "name": "page-kept",
-  "seed": 1969505057,
+  "seed": 3815458880,
   "timeout_s": 30.0
 };
 

@@ -29,7 +29,7 @@ const CASE = {
     "vus": 16
   },
   "name": "page",
-  "seed": 1969505057,
+  "seed": 3815458880,
   "timeout_s": 30.0
 };
 
