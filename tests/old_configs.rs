@@ -432,6 +432,20 @@ fn passengers_file_is_explained_and_obeyed() {
     assert!(!log.contains("gold\""), "{log}");
 }
 
+/// As in Passenger, which sets its `envvars` last.
+#[test]
+fn an_environment_among_the_variables_of_passengers_file_reaches_the_application() {
+    let app = "run ->(_) { [200, {}, [\"#{ENV['RACK_ENV']} #{ENV['RAILS_ENV']}\"]] }\n";
+    for (environment, expected) in [("", "staging staging"), ("\"environment\": \"production\",", "production staging")]
+    {
+        let json = format!(
+            "{{ \"address\": \"127.0.0.1\", \"port\": 0, {environment} \"envvars\": {{ \"RAILS_ENV\": \"staging\" }} }}"
+        );
+        let server = serve(&[("config.ru", app), ("Passengerfile.json", &json)], &[], &["-C", "Passengerfile.json"]);
+        assert_eq!(server.text("/"), expected, "{}", server.log());
+    }
+}
+
 /// A user who knows a directive from the other server does not look up what it does here.
 #[test]
 fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() {
@@ -722,6 +736,23 @@ fn the_code_of_a_file_runs_once_in_the_background_too() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn variables_of_passengers_file_reach_processes_of_another_user() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let app = "run ->(_) { [200, {}, [[ENV['SECRET'], ENV.keys.grep(/HELD/).size, Process.uid].join(' ')]] }\n";
+    let json = "{ \"address\": \"127.0.0.1\", \"port\": 0, \"envvars\": { \"SECRET\": \"gold\" } }";
+    let folder = ruby::folder(&[("config.ru", app), ("Passengerfile.json", json)]);
+    fs::set_permissions(&*folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = ruby::program();
+    let options = ["--engine", "ruby", "--ruby", &program, "-C", "Passengerfile.json", "--ruby-user", "nobody"];
+    let server = Server::spawn(folder, &[], &options);
+    let text = server.text("/");
+    let uid = text.strip_prefix("gold 0 ").unwrap_or_else(|| panic!("{text}\n{}", server.log()));
+    assert!(uid.parse::<u32>().is_ok_and(|uid| uid != 0), "{text}");
 }
 
 #[test]

@@ -148,6 +148,28 @@ fn an_application_with_puma_in_its_bundle_finds_the_configuration_with_the_threa
     assert_eq!(server.text("/"), "4", "{}", server.log());
 }
 
+/// Gems such as Scout and older AppSignal do so while the application is loaded, in three ways.
+#[test]
+fn an_application_adds_hooks_to_the_configuration_of_puma() {
+    let app = "options = Puma.cli_config.options\n$booted = []\n\
+               options[:before_worker_boot] ||= []\n\
+               options[:before_worker_boot] << proc { |index| $booted << \"first #{index}\" }\n\
+               options[:before_worker_boot] << ->(_) { raise 'no agent' }\n\
+               options[:before_worker_boot] << { block: proc { $booted << 'second' } }\n\
+               old = options.user_options[:before_worker_boot]\n\
+               options[:before_worker_boot] = old + [proc { $booted << 'third' }]\n\
+               run ->(env) { [200, {}, [$booted.join(', ')]] }\n";
+    let file = "$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\nworkers 1\npreload_app!\n\
+                before_worker_boot { $booted << 'of the file' }\nbind 'tcp://127.0.0.1:0'\n";
+    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
+    let gem = "module Puma\n  VERSION = '8'\nend\n";
+    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
+    let program = ruby::program();
+    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb"]);
+    assert_eq!(server.text("/"), "first 0, second, third, of the file", "{}", server.log());
+    assert!(server.logs("the hook before_worker_boot failed; as in Puma, that is all: no agent"), "{}", server.log());
+}
+
 #[test]
 fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     let file = "Unicorn::HttpServer::START_CTX[0] = '/nowhere'\nHttpServer::START_CTX[:cwd] = Dir.pwd\n\

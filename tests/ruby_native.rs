@@ -107,28 +107,25 @@ fn the_doctor_does_not_build_it() {
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{told}");
 }
 
-/// Policies (sched(7)) of the threads of a process with such a name: field 41 of their stat (proc_pid_stat(5)).
-fn policies(pid: u32, name: &str) -> Vec<String> {
+/// Number of threads of a process that have the policy SCHED_BATCH, 3 (sched(7)): field 41 of their stat
+/// (proc_pid_stat(5)).
+fn batches(pid: u32) -> usize {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let stats = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
-    let named = stats.filter(|stat| stat.contains(&format!("({name}")));
     // The third field of the file is the first one behind the name.
-    named.filter_map(|stat| Some(stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(41 - 3)?.to_owned())).collect()
+    let policy = |stat: &str| stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(41 - 3).map(str::to_owned);
+    stats.filter(|stat| policy(stat).as_deref() == Some("3")).count()
 }
 
 #[test]
 fn the_threads_that_serve_requests_have_the_scheduling_policy_that_is_asked_for() {
     let app = "run ->(_) { [200, {}, [\"gold\"]] }";
     let common = ["-w", "1", "-t", "2", "--io-threads", "2", "--ruby-worker", "native"];
-    // SCHED_BATCH is 3, and the usual policy 0.
-    for (more, policy) in [(&[][..], "3"), (&["--scheduling", "normal"][..], "0")] {
+    for (more, wanted) in [(&[][..], (2, 2)), (&["--scheduling", "normal"][..], (0, 0))] {
         let server = ruby::serve(app, &[&common[..], more].concat());
         assert_eq!(server.text("/"), "gold");
-        let worker = ruby::workers(&server)[0];
-        let are_so = |seen: Vec<String>, count: usize| seen.len() == count && seen.iter().all(|one| one == policy);
-        assert!(within(PATIENCE, || are_so(policies(server.id(), "io "), 2)), "{:?}", policies(server.id(), "io "));
-        assert!(within(PATIENCE, || are_so(policies(worker, "slot 1"), 1)), "{:?}", policies(worker, ""));
-        let others: Vec<String> = policies(server.id(), "").into_iter().filter(|one| one == "3").collect();
-        assert_eq!(others.len(), if policy == "3" { 2 } else { 0 }, "no other thread of the server has it");
+        // Two I/O threads, and two threads of the worker, one of which is its main thread.
+        let seen = || (batches(server.id()), batches(ruby::workers(&server)[0]));
+        assert!(within(PATIENCE, || seen() == wanted), "{more:?}: {:?}", seen());
     }
 }

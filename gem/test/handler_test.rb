@@ -127,10 +127,14 @@ class HandlerTest < Minitest::Test
   # As in Puma: Rails's own default address counts less than that of the file.
   def test_rails_with_an_address_in_its_configuration_of_puma
     app = rails_app
-    File.write(File.join(app, "config/puma.rb"), "bind 'tcp://127.0.0.1:#{@port}'\n")
+    File.write(File.join(app, "config/puma.rb"), <<~RUBY)
+      bind 'tcp://127.0.0.1:#{@port}'
+      before_thread_start { File.write(File.join(__dir__, "started"), ENV.keys.grep(/FOOLSGOLD_/).inspect) }
+    RUBY
     command = [RUBY, "bin/rails", "server", "-u", "foolsgold", "-P", "rails.pid"]
     nobodys = { "PORT" => nil, "HOST" => nil, "BINDING" => nil }
     assert_includes serve(*command, path: "/?name=gem", folder: app, variables: nobodys), "Hello, gem!"
+    assert_equal "[]", File.read(File.join(app, "config/started"))
   end
 
   def test_without_a_file_it_says_what_to_write

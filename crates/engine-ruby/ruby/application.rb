@@ -18,6 +18,10 @@ module FoolsGold
       @setup = setup
     end
 
+    # Variables by which the gem tells the server the address of `rails server`. A server that the application starts
+    # would take it for its own.
+    OF_GEM = %w[FOOLSGOLD_DEFAULT_HOST FOOLSGOLD_DEFAULT_PORT].freeze
+
     # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare
       @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -34,6 +38,7 @@ module FoolsGold
       # What the file of hooks opens or starts would be shared by all workers as well.
       @descriptors = Descriptors.new
       @threads = Thread.list
+      OF_GEM.each { |name| ENV.delete(name) }
       show_log_of_rails
       return if @setup["hooks"].empty?
 

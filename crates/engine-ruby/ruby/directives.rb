@@ -33,11 +33,14 @@ module FoolsGold
     Refusal = Struct.new(:call, :error)
 
     attr_reader :path, :calls, :refusal
+    # Lists of callables by the names of hooks, to which the application can add (PumaOptions).
+    attr_reader :added
 
     def initialize(path, workers)
       @path = path
       @workers = workers
       @calls = []
+      @added = {}
     end
 
     def record(name, args, block)

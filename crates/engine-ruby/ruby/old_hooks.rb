@@ -56,6 +56,7 @@ module FoolsGold
       # The mode may come from elsewhere, such as the command line.
       mode = @is_single ? "single" : "cluster"
       @said = (file || OldFile.new(path, @kind, names: names)._evaluate(mode))._said
+      register_lists if @is_puma && !@is_single
       wanted.each { |name, key, block| register(name, key, block) }
       PumaWords.advertise(@said) if @is_puma
     end
@@ -92,6 +93,17 @@ module FoolsGold
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
         HookFailed.guard(name, block) { call(name, block, arguments) }
+      end
+    end
+
+    # Registers what will be in the lists of Puma.cli_config.options by the time of each hook, before the file's own, as
+    # in Puma. From Puma 6 on an element may be a Hash.
+    def register_lists
+      PumaOptions::LISTS.each do |name|
+        all = lambda do |*arguments|
+          @said.added[name]&.each { |one| call(name, one.is_a?(Hash) ? one[:block] : one, arguments) }
+        end
+        register(name, nil, all)
       end
     end
 

@@ -53,6 +53,8 @@ module FoolsGold
     # Directives whose option has another name.
     NAMES = { preload_app!: :preload_app, set_default_host: :default_host, state_path: :state,
               restart_command: :restart_cmd }.freeze
+    # Hooks that gems give to Puma.cli_config.options while the application is loaded. Each is a list.
+    LISTS = %i[before_worker_boot before_worker_shutdown].freeze
     # Directives whose option is true if they are given without an argument.
     BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown].freeze
 
@@ -69,13 +71,16 @@ module FoolsGold
       fetch(key)
     end
 
-    # As if the file had the directive of this name.
+    # As if the file had the directive of this name. A list stays the object that was given: more may be added to it.
     def []=(key, value)
+      return @said.added[key.to_sym] = value if value.is_a?(Array) && LISTS.include?(key.to_sym)
+
       @said.record((NAMES.key(key.to_sym) || key).to_s, [value], nil)
     end
 
     def fetch(key, default = nil)
       key = key.to_sym
+      @said.added[key] ||= [] if LISTS.include?(key)
       [file_options, default_options].each { |options| return options[key] if options.key?(key) }
       default
     end
@@ -88,9 +93,11 @@ module FoolsGold
       [file_options[key], default_options[key]].flat_map { |value| Array(value) }
     end
 
-    # Those of the command line: the number of workers and, once they are known, of threads.
+    # Those of the command line: the number of workers and, once they are known, of threads. Also the lists of the
+    # application, as in Puma.
     def user_options
-      options = @said.instance_variable_get(:@workers) ? { workers: PumaOptions.count(@said.workers) } : {}
+      options = @said.added.dup
+      options[:workers] = PumaOptions.count(@said.workers) if @said.instance_variable_get(:@workers)
       threads = FoolsGold.threads if FoolsGold.respond_to?(:threads)
       threads ? options.merge(max_threads: threads) : options
     end

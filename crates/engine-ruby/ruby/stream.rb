@@ -8,6 +8,10 @@ module FoolsGold
     # The interval in seconds of checks whether the threads of a body that has returned still run.
     LOOK = 0.1
 
+    # The seconds in which a thread to which code has left its stream begins to write. Code that has nothing to write
+    # and does not close its stream would otherwise keep a thread of the worker until its client goes.
+    BEGINNING = 5
+
     def initialize(slot, input)
       @slot = slot
       @input = input
@@ -89,12 +93,17 @@ module FoolsGold
 
     def wait
       @is_begun ||= runs?
+      returned = now
       @lock.synchronize do
-        until @closed || !(runs? || left?)
+        until @closed || !(runs? || left?(returned))
           @slot.check_client
           @changed.wait(@lock, LOOK)
         end
       end
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
     # Whether threads that the application's code has started still run.
@@ -102,10 +111,10 @@ module FoolsGold
       !@group.list.empty?
     end
 
-    # Whether another thread has the stream, such as one of a pool: it has written, or nobody has begun, for which there
-    # is no other reason. The body is complete where the code itself has written and returned, as in Falcon.
-    def left?
-      @is_shared || !@is_begun
+    # Whether another thread has the stream, such as one of a pool: it has written, or nobody has begun and it may be
+    # about to. The body is complete where the code itself has written and returned, as in Falcon.
+    def left?(returned)
+      @is_shared || (!@is_begun && now - returned < BEGINNING)
     end
 
     def note_writer

@@ -76,6 +76,10 @@ run(lambda do |env|
     end
     [200, text, ->(stream) { $pool << -> { pooled.call(stream) } }]
   when "/threaded" then [200, text, ->(stream) { Thread.new { stream.write("threaded") } }]
+  when "/nothing"
+    FoolsGold::Stream.send(:remove_const, :BEGINNING)
+    FoolsGold::Stream::BEGINNING = 0.2 # Not five seconds.
+    [200, text, ->(_) {}]
   when "/open" then [200, text, ->(stream) { stream.write("open") }]
   when "/hints" then env["rack.early_hints"].call("link" => "</a.css>") || [200, text, ["x"]]
   when "/closed" then [200, text, [$closed.to_s.tap { $closed = 0 }]]

@@ -83,6 +83,9 @@ module AnswersTest
     H.check("a callable may leave its stream to another thread, of its own or of a pool") do
       %w[pooled threaded open].each { |word| H.same(word, worker.text("/#{word}")) }
     end
+    H.check("a callable that writes nothing and closes nothing keeps no thread") do
+      H.same("", worker.text("/nothing"))
+    end
     H.check("a failing each breaks off") do
       H.same(F::MORE, worker.get("/failing").flags)
       H.same([F::CHUNK, F::FAULT], [worker.answer.kind, worker.answer.kind])

@@ -56,12 +56,14 @@ impl RubyEngine {
     /// none, when the application is loaded; or with the error that prevented that. Answers are read on the event loops
     /// of `io_threads`.
     pub fn start(settings: Settings, io_threads: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
-        let meter = settings.meter.clone();
-        if settings.is_batch && settings.native.is_some() {
+        let (is_batch, meter) = (settings.is_batch, settings.meter.clone());
+        let (pool, supervisor, facts) = boot::boot(settings, io_threads.clone())?;
+        let engine = RubyEngine { pool, supervisor, meter, facts };
+        // I/O threads that give way to workers that do not would only wait longer.
+        if is_batch && engine.fact("native") == Some("yes") {
             io_threads.iter().for_each(|io_thread| drop(io_thread.spawn(async { scheduling::batch() })));
         }
-        let (pool, supervisor, facts) = boot::boot(settings, io_threads)?;
-        Ok(Arc::new(RubyEngine { pool, supervisor, meter, facts }))
+        Ok(Arc::new(engine))
     }
 
     /// Returns a value that the mold reported when it was ready, such as `ruby`, its version.

@@ -3,18 +3,21 @@
 use rustix::process::getpriority_process;
 use thread_priority::unix::{
     NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+    thread_schedule_policy,
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 /// The usual niceness, 0, on the scale of the library, which sets it together with the policy.
 const USUAL: u8 = 47;
 
-/// Gives the calling thread the policy SCHED_BATCH (sched(7)): it has its share of the processors as before, but when it
-/// becomes ready and none is free, it waits until the thread that runs pauses or has had its turn. While all processors
-/// are busy, I/O threads then take many requests and answers at once, in the place of one at each change of threads.
-/// Does nothing where an operator has given the process another niceness than 0, or where the kernel refuses it.
+/// Gives the calling thread the policy SCHED_BATCH (sched(7)): it has its share of the processors as before, but when
+/// it becomes ready and none is free, it waits until the thread that runs pauses or has had its turn. While all
+/// processors are busy, I/O threads then take many requests and answers at once, in the place of one at each change of
+/// threads. Does nothing where an operator has given the process another niceness than 0 or another policy than the
+/// usual one, such as SCHED_RR, or where the kernel refuses it.
 pub fn batch() {
-    if getpriority_process(None) != Ok(0) {
+    let usual_policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+    if getpriority_process(None) != Ok(0) || !thread_schedule_policy().is_ok_and(|policy| policy == usual_policy) {
         return;
     }
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
@@ -49,5 +52,21 @@ mod tests {
         let policy = if before[0] == "0" { "3" } else { &before[1] };
         assert_eq!(after.join().unwrap(), [&before[0], policy, "0"]);
         assert_eq!(seen(), before, "no other thread has changed");
+    }
+
+    #[test]
+    fn a_thread_with_another_policy_than_the_usual_one_keeps_it() {
+        let [before, after] = std::thread::spawn(|| {
+            let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+            let usual = ThreadPriority::Crossplatform(ThreadPriorityValue::try_from(USUAL).unwrap());
+            // With another niceness than 0 it fails after it has set the policy.
+            let _ = set_thread_priority_and_policy(thread_native_id(), usual, idle);
+            let before = seen();
+            batch();
+            [before, seen()]
+        })
+        .join()
+        .unwrap();
+        assert_eq!((before[1].as_str(), &before), ("5", &after), "SCHED_IDLE");
     }
 }

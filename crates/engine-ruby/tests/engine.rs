@@ -4,13 +4,14 @@
 
 mod support;
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Engine, Fault, Input, Response};
-use engine_ruby::StartError;
+use engine_ruby::{Settings, StartError};
 use http::Method;
-use support::{io_thread, request, start, within};
+use support::{io_thread, request, settings, start, start_with, within};
 
 /// Longest wait for what happens at once on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -179,4 +180,25 @@ fn a_long_string_whose_client_leaves_or_whose_worker_dies_holds_nobody() {
         .unwrap();
     assert!(matches!(support::drain(source), Err(Fault::WorkerDied(_))));
     assert_ne!(app.get("/").unwrap().1, pid);
+}
+
+/// The policy (sched(7)) of the calling thread: field 41 of its stat (proc_pid_stat(5)).
+fn policy() -> String {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    // The third field of the file is the first one behind the name.
+    stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().nth(41 - 3).unwrap().to_owned()
+}
+
+#[test]
+fn beside_a_native_worker_that_cannot_be_loaded_io_threads_keep_their_scheduling_policy() {
+    let native = Some("/nonexistent/native.so".into());
+    let with = |rackup: &std::path::Path| Settings { native, ..settings(rackup, 1, 1) };
+    let app = start_with("run ->(_) { [200, {}, []] }", with).unwrap();
+    assert_eq!(app.engine.fact("native"), Some("no"));
+    // It runs what it was given in order.
+    let (told, telling) = mpsc::channel();
+    io_thread().spawn(async move {
+        let _ = told.send(policy());
+    });
+    assert_eq!(telling.recv_timeout(PATIENCE).unwrap(), policy());
 }

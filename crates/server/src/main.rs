@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // The second half of starting a Ruby that runs as another user.
-        return fail(&engine_ruby::user::become_user(&arguments[1..]));
+        let environment: Vec<(OsString, OsString)> = env::vars_os().collect();
+        return fail(&engine_ruby::user::become_user(&arguments[1..], &environment));
     }
     if arguments.first().is_some_and(|first| first == trial::WORD) {
         return trial::run(&arguments[1..]);

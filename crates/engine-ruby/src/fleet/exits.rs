@@ -18,6 +18,8 @@ use crate::start_error::StartError;
 const FAILURE_REPORT_TIME: Duration = Duration::from_millis(100);
 /// The time within which a mold reports the exit of a worker, unless it is busy with code of the application.
 const EXIT_REPORT_TIME: Duration = Duration::from_secs(5);
+/// The time after its order within which a worker of the start whose mold is gone may still connect.
+const LATE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 /// The time within which the last frames of a process arrive after its exit.
 const LAST_FRAMES_TIME: Duration = Duration::from_millis(100);
 
@@ -168,14 +170,18 @@ impl Fleet {
     }
 
     /// Ends workers whose molds are gone, and of which nothing more will be heard: those that ended while they booted,
-    /// and those that have not connected. These may have ended with their mold; if not, they are killed.
+    /// and those that have not connected. These may have ended with their mold; if not, they are killed. At the start,
+    /// which fails then, they have some time to connect.
     pub(super) fn end_unheard(&mut self, now: Instant) {
-        // At the start one may still connect, and the time of the start is limited.
-        if matches!(self.stage, Stage::Starting | Stage::Over) {
+        if self.stage == Stage::Over {
             return;
         }
+        let is_late = |since: Instant| now.saturating_duration_since(since) >= LATE_CONNECTION_TIME;
         let lacks_mold = |worker: &WorkerProcess| worker.mold.is_some_and(|mold| !self.has_mold(mold));
-        let is_unheard = |worker: &WorkerProcess| worker.end.is_some() || !worker.is_connected;
+        let is_unheard = |worker: &WorkerProcess| match self.stage {
+            Stage::Starting => !worker.is_connected && is_late(worker.since),
+            _ => worker.end.is_some() || !worker.is_connected,
+        };
         let unheard = self.workers.iter().filter(|(_, worker)| lacks_mold(worker) && is_unheard(worker));
         let unheard: Vec<(u32, Option<u32>)> =
             unheard.map(|(id, worker)| (*id, worker.pid.filter(|_| !worker.is_connected))).collect();

@@ -306,6 +306,24 @@ fn at_the_start_a_worker_that_has_not_connected_when_its_mold_ends_may_still_com
     assert_eq!(scene.ready(), [1]);
 }
 
+/// Without --boot-time, as by default, nothing else would end the start.
+#[test]
+fn at_the_start_a_worker_that_does_not_connect_after_the_end_of_its_mold_is_an_error() {
+    let mut scene = Scene::new(Policy { boot_time: Duration::MAX, ..policy(1, 1) });
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "yes");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+    scene.mold_ends(MOLD, -9);
+    let due = || Event::TimeoutsDue { is_called_off: false };
+    scene.pass(LATE_CONNECTION_TIME - Duration::from_millis(1));
+    assert_eq!(scene.feed(due()), [""; 0]);
+    scene.pass(Duration::from_millis(1));
+    let done = scene.feed(due());
+    assert_eq!(done[0], format!("Kill({})", pid(1)));
+    assert!(done.last().unwrap().starts_with("CannotStart(Ended("), "{done:?}");
+}
+
 #[test]
 fn workers_that_were_told_to_leave_are_replaced_without_a_pause_however_many_they_are() {
     let mut scene = Scene::serving(policy(1, 1));

@@ -15,6 +15,9 @@ use crate::start_error::no_ruby;
 /// The first argument that makes this program become another user and then execute another program.
 pub const BECOME: &str = "--become";
 
+/// Prefix of variables that the helper sets only for the program that it executes.
+const HELD: &str = "FOOLS_GOLD_HELD_";
+
 /// A user without the rights of root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
@@ -40,6 +43,23 @@ pub fn command(program: &Path, user: Option<&User>) -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Sets a variable for a program in a command that [`command`] has made for this user. A helper has the rights of root
+/// when it begins, and the dynamic linker obeys variables (ld.so(8)): it gets this one under another name, or whoever
+/// may write to the file that has the variable could become root.
+pub(crate) fn set_variable(command: &mut Command, user: Option<&User>, name: &str, value: &str) {
+    let is_held = user.is_some_and(|user| user.helper.is_some());
+    command.env(if is_held { format!("{HELD}{name}") } else { name.to_owned() }, value);
+}
+
+/// Gives the variables of a helper's environment that were set for its program their own names.
+fn release(command: &mut Command, environment: &[(OsString, OsString)]) {
+    for (held, value) in environment {
+        if let Some(name) = held.to_str().and_then(|held| held.strip_prefix(HELD)) {
+            command.env_remove(held).env(name, value);
+        }
+    }
 }
 
 impl User {
@@ -96,9 +116,9 @@ fn gid_of(group: &str) -> Result<Gid, String> {
     found.map(|found| found.gid).ok_or_else(|| format!("there is no group {group} on this machine"))
 }
 
-/// Becomes the user and executes the program that the arguments after [`BECOME`] name. Returns only on failure, with a
-/// message.
-pub fn become_user(arguments: &[OsString]) -> String {
+/// Becomes the user and executes the program that the arguments after [`BECOME`] name; `environment` is that of this
+/// process. Returns only on failure, with a message.
+pub fn become_user(arguments: &[OsString], environment: &[(OsString, OsString)]) -> String {
     let Some((who, program)) = arguments.split_first().and_then(|(who, rest)| Some((who.to_str()?, rest))) else {
         return format!("{BECOME} needs UID:GID:GROUP,... and a program");
     };
@@ -108,7 +128,10 @@ pub fn become_user(arguments: &[OsString]) -> String {
     if let Err(why) = change(who) {
         return format!("cannot become {who}: {why}");
     }
-    let error = Command::new(program).args(arguments).exec();
+    let mut command = Command::new(program);
+    command.args(arguments);
+    release(&mut command, environment);
+    let error = command.exec();
     no_ruby(Path::new(program), &error)
 }
 
@@ -140,8 +163,28 @@ mod tests {
 
     #[test]
     fn a_helper_says_what_it_lacks() {
-        assert!(become_user(&[]).contains("UID:GID"));
-        assert!(become_user(&["1:2:3".into()]).contains("a program"));
-        assert!(become_user(&["one".into(), "true".into()]).contains("must be UID:GID"));
+        assert!(become_user(&[], &[]).contains("UID:GID"));
+        assert!(become_user(&["1:2:3".into()], &[]).contains("a program"));
+        assert!(become_user(&["one".into(), "true".into()], &[]).contains("must be UID:GID"));
+    }
+
+    #[test]
+    fn a_variable_for_a_program_of_a_user_has_no_effect_in_the_helper_that_is_still_root() {
+        let of_helper = User { helper: Some("helper".into()), ..User::find("root", None).unwrap() };
+        let names = |user: Option<&User>| {
+            let mut command = Command::new("ruby");
+            set_variable(&mut command, user, "LD_PRELOAD", "theirs.so");
+            command.get_envs().map(|(name, _)| name.to_owned()).collect::<Vec<OsString>>()
+        };
+        assert_eq!(names(Some(&of_helper)), ["FOOLS_GOLD_HELD_LD_PRELOAD"]);
+        assert_eq!(names(Some(&User { helper: None, ..of_helper })), ["LD_PRELOAD"]);
+        assert_eq!(names(None), ["LD_PRELOAD"]);
+
+        let mut command = Command::new("ruby");
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        release(&mut command, &[pair("FOOLS_GOLD_HELD_LD_PRELOAD", "theirs.so"), pair("PATH", "/bin")]);
+        let set: Vec<_> = command.get_envs().collect();
+        assert!(set.contains(&("FOOLS_GOLD_HELD_LD_PRELOAD".as_ref(), None)), "{set:?}");
+        assert!(set.contains(&("LD_PRELOAD".as_ref(), Some("theirs.so".as_ref()))) && set.len() == 2, "{set:?}");
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::exit::Exit;
 use crate::message::Message;
 use crate::process::reader::Successor;
-use crate::process::user::command;
+use crate::process::user::{command, set_variable};
 use crate::settings::Settings;
 
 /// The endpoint to which a started process connects.
@@ -30,9 +30,14 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
-    // First: nothing of the server's own can be replaced.
-    for (name, value) in &settings.variables {
-        command.env(name, value);
+    // None replaces what the server sets itself.
+    let is_own = |name: &str| {
+        name.starts_with("FOOLS_GOLD_")
+            || name == "BUNDLE_GEMFILE" && settings.gemfile.is_some()
+            || settings.environment_variables.contains(&name)
+    };
+    for (name, value) in settings.variables.iter().filter(|(name, _)| !is_own(name)) {
+        set_variable(&mut command, settings.user.as_ref(), name, value);
     }
     let mold = endpoint.scripts.join("mold.rb");
     command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);

@@ -235,10 +235,12 @@ fn start_mruby(
 }
 
 /// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
-/// keeps its value, unless the environment was named for this program.
-fn environment_variables(is_named: bool) -> Vec<&'static str> {
+/// keeps its value, unless the environment was named for this program. Those that another server's file sets for the
+/// application (`set`) keep theirs in any case, as in Passenger.
+fn environment_variables(is_named: bool, set: &[(String, String)]) -> Vec<&'static str> {
     let is_free = |name: &&str| is_named || std::env::var_os(name).is_none_or(|value| value.is_empty());
-    std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free)).collect()
+    let all = std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free));
+    all.filter(|name| !set.iter().any(|(other, _)| other == name)).collect()
 }
 
 fn start_ruby(
@@ -268,7 +270,7 @@ fn start_ruby(
             native,
             preload: ruby.preload,
             environment: settings.environment.clone(),
-            environment_variables: environment_variables(settings.names_environment),
+            environment_variables: environment_variables(settings.names_environment, &ruby.variables),
             variables: ruby.variables.clone(),
             tag: tag(spec, settings),
             app: name(settings).cloned(),

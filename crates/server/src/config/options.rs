@@ -468,7 +468,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         default: Default::Text("batch"),
         help: "scheduling policy (sched(7)) of the I/O threads and of the threads of native workers: with batch, one \
                that becomes ready while all processors are busy lets the running one go on, which saves changes of \
-               threads under load; normal is the kernel's default",
+               threads under load; normal is the kernel's default, and better beside other programs that keep all \
+               processors busy",
         ..row(Name::Scheduling, "scheduling", "POLICY", Section::Ruby)
     },
     Row {

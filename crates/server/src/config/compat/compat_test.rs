@@ -392,6 +392,15 @@ fn variables_of_passengers_file_are_for_the_application() {
     let (found, whats) = variables(json!({ "A": "x y", "B": 7, "C": true, "D": null }));
     assert_eq!(found, [pair("A", "x y"), pair("B", "7"), pair("C", "true"), pair("D", "")]);
     assert_eq!(whats, [What::Differs]);
+    assert_eq!(variables(json!({})), (vec![], vec![What::Needless]));
+    let environment =
+        |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("environment").map(str::to_owned);
+    let set = || ("envvars", json!([{ "A": "1", "RAILS_ENV": "staging", "RACK_ENV": "" }]));
+    let named = || ("environment", json!(["production"]));
+    assert_eq!(environment(&[set()]).as_deref(), Some("staging"), "error pages show nothing");
+    for calls in [[set(), named()], [named(), set()]] {
+        assert_eq!(environment(&calls).as_deref(), Some("production"), "{calls:?}");
+    }
     for value in [json!("A=1"), json!({ "A": [] }), json!({ "A=B": "1" }), json!({ "": "1" }), json!({ "A": "\0" })] {
         assert_eq!(variables(value.clone()).1, [What::Refused], "{value}");
     }

@@ -177,11 +177,18 @@ fn spawn_method(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// Variables by which applications find their environment: the first one that is set is also the server's, unless the
+/// file names that.
+const ENVIRONMENT: [&str; 3] = ["RAILS_ENV", "RACK_ENV", "APP_ENV"];
+
 /// The application gets them, as in Passenger; a foolsgold.toml has nothing like them.
 fn variables(to: &mut Translation, call: &Directive) {
     let Some(Value::Object(variables)) = call.args.first() else {
         return to.remark(call, What::Refused, "must be an object of names with their values");
     };
+    if variables.is_empty() {
+        return to.remark(call, What::Needless, "says nothing, and changes nothing");
+    }
     for (name, value) in variables {
         let value = match value {
             Value::String(text) => text.clone(),
@@ -197,6 +204,10 @@ fn variables(to: &mut Translation, call: &Directive) {
             return to.remark(call, What::Refused, &format!("{name:?} cannot be a variable of the environment"));
         }
         to.variables.push((name.clone(), value));
+    }
+    let environment = ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)));
+    if let Some(environment) = environment.filter(|_| to.call("environment").is_none()) {
+        to.set(call, "environment", environment);
     }
     let names: Vec<&str> = variables.keys().map(String::as_str).collect();
     let why = format!(
