@@ -170,6 +170,28 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
     assert!(server.logs("the hook before_worker_boot failed; as in Puma, that is all: no agent"), "{}", server.log());
 }
 
+/// Scout starts its thread at once if not, and else by a hook, which has run before a worker loads the application.
+#[test]
+fn an_application_finds_in_the_configuration_of_puma_whether_it_is_loaded_before_the_fork() {
+    let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:preload_app].inspect]] }\n";
+    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
+    let gem = "module Puma\n  VERSION = '8'\nend\n";
+    let program = ruby::program();
+    let cases = [
+        ("workers 2\n", &[][..], "true"),
+        ("workers 2\npreload_app! false\n", &[][..], "false"),
+        ("workers 2\npreload_app!\n", &["--preload=no"][..], "false"),
+    ];
+    for (words, more, expected) in cases {
+        let file =
+            format!("$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\n{words}bind 'tcp://127.0.0.1:0'\n");
+        let files = [("config.ru", app), ("puma.rb", &*file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
+        let options = [&["--ruby", &*program, "-C", "puma.rb"][..], more].concat();
+        let server = Server::spawn(ruby::folder(&files), &[], &options);
+        assert_eq!(server.text("/"), expected, "{words}{more:?}: {}", server.log());
+    }
+}
+
 #[test]
 fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     let file = "Unicorn::HttpServer::START_CTX[0] = '/nowhere'\nHttpServer::START_CTX[:cwd] = Dir.pwd\n\

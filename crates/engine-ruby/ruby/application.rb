@@ -8,6 +8,8 @@ module FoolsGold
     attr_accessor :application
     # The number of threads in a worker.
     attr_accessor :threads
+    # Whether the application is loaded before its workers are forked.
+    attr_accessor :preloads
   end
 
   # The application, and everything that is needed to load it.
@@ -28,6 +30,7 @@ module FoolsGold
       # Rails sizes its pool of database connections by this.
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       FoolsGold.threads = @setup["threads"].to_i
+      FoolsGold.preloads = preload? && Process.respond_to?(:fork)
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
       # These files need Rack. None of the server's files is loaded later: they may have been removed by then.

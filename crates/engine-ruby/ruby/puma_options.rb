@@ -93,13 +93,14 @@ module FoolsGold
       [file_options[key], default_options[key]].flat_map { |value| Array(value) }
     end
 
-    # Those of the command line: the number of workers and, once they are known, of threads. Also the lists of the
+    # Those of the command line: the number of workers and, once they are known, of threads, and whether the application
+    # is loaded before the fork: gems start their threads at once if not, and else in a hook. Also the lists of the
     # application, as in Puma.
     def user_options
       options = @said.added.dup
       options[:workers] = PumaOptions.count(@said.workers) if @said.instance_variable_get(:@workers)
       threads = FoolsGold.threads if FoolsGold.respond_to?(:threads)
-      threads ? options.merge(max_threads: threads) : options
+      threads ? options.merge(max_threads: threads, preload_app: FoolsGold.preloads) : options
     end
 
     # The value of `options[:events]`, to which hooks can be given too.
