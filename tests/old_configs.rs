@@ -446,6 +446,19 @@ fn an_environment_among_the_variables_of_passengers_file_reaches_the_application
     }
 }
 
+/// As with an application that runs with two sets of gems, the Gemfile beside its file and another one.
+#[test]
+fn a_gemfile_among_the_variables_of_passengers_file_is_that_of_the_application() {
+    let app = "run ->(_) { [200, {}, [File.basename(Bundler.default_gemfile), ' ', ENV['BUNDLE_GEMFILE']]] }\n";
+    let json = "{ \"address\": \"127.0.0.1\", \"port\": 0, \"envvars\": { \"BUNDLE_GEMFILE\": \"Gemfile.next\" } }";
+    let old = "gem \"rack\"\ngem \"fools-gold-no-such-gem\"\n";
+    let files =
+        [("config.ru", app), ("Gemfile", old), ("Gemfile.next", "gem \"rack\"\n"), ("Passengerfile.json", json)];
+    let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
+    let text = server.text("/");
+    assert!(text.starts_with("Gemfile.next /") && text.ends_with("/Gemfile.next"), "{text}\n{}", server.log());
+}
+
 /// A user who knows a directive from the other server does not look up what it does here.
 #[test]
 fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() {

@@ -50,11 +50,14 @@ impl fmt::Display for Missing {
 }
 
 /// Finds an application. `BUNDLE_GEMFILE` is for the only one; among several, each has its own Gemfile, and the
-/// variable is for those without one.
+/// variable is for those without one. One that another server's file sets for the application counts more, as in
+/// Passenger, which sets its `envvars` last.
 pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
-    let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
+    let set = settings.ruby.variables.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
+    let set = set.map(|(_, path)| OsStr::new(path));
+    let gemfile = own.or_else(|| rackup::gemfile(&rackup, set.or(bundle_gemfile)));
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
