@@ -618,16 +618,13 @@ const DAYS_APART: i32 = 21;
 
 /// Shown runs that METHOD.md would want longer, or with more rounds, each with the words that its page says of it.
 /// There should be none: on two processors, all studies at their full length take more than a day.
-const KNOWN_SHORTCOMINGS: [(&str, &str); 11] = [
-    ("arena/runs/2026-11-25-prime-sums", "the two could not be compared"),
-    ("arena/runs/2026-11-25-prime-sums", "loads of 2 s, where the study has 10 s"),
+const KNOWN_SHORTCOMINGS: [(&str, &str); 8] = [
     ("arena/runs/2026-11-26-app-server-arena", "loads of 12 s, where the study has 15 s"),
     ("arena/runs/2026-11-26-basics", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-26-basics-large", "loads of 4 s, where the study has 8 s"),
     ("arena/runs/2026-11-26-fools-gold", "4 of 11 cases have fewer than 3 rounds"),
     ("arena/runs/2026-11-26-fools-gold", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-26-prime-sums-roda", "loads of 2 s, where the study has 10 s"),
-    ("arena/runs/2026-11-26-round-3", "loads of 2 s, where the study has 6 s"),
     ("arena/runs/2026-11-26-scenarios", "loads of 3 s, where the study has 10 s"),
     ("arena/runs/2026-11-27-prime-sums-ladder", "loads of 3 s, where the study has 10 s"),
 ];
