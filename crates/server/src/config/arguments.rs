@@ -174,6 +174,17 @@ impl RawValue {
         }
     }
 
+    /// The value of a switch; `None` if it is neither yes nor no. On the command line the flag alone means yes, and
+    /// elsewhere an empty value no.
+    pub fn yes_or_no(&self) -> Option<bool> {
+        match self.value.to_lowercase().as_str() {
+            "yes" | "true" | "on" | "1" => Some(true),
+            "no" | "false" | "off" | "0" => Some(false),
+            "" => Some(matches!(self.origin, Origin::Flag(_))),
+            _ => None,
+        }
+    }
+
     /// Whether another server's file sets it.
     pub fn is_of_compat_file(&self) -> bool {
         matches!(&self.origin, Origin::File(place) if place.is_compat)

@@ -133,16 +133,10 @@ impl SettingsReader<'_> {
     /// A yes or no.
     pub fn flag(&mut self, name: Name) -> bool {
         let given = self.pick(name);
-        match given.value.to_lowercase().as_str() {
-            "yes" | "true" | "on" | "1" => true,
-            "no" | "false" | "off" | "0" => false,
-            // On the command line the flag alone means yes.
-            "" => matches!(given.origin, Origin::Flag(_)),
-            _ => {
-                self.refuse(&given, "must be yes or no");
-                false
-            }
-        }
+        given.yes_or_no().unwrap_or_else(|| {
+            self.refuse(&given, "must be yes or no");
+            false
+        })
     }
 
     /// Yes, no, or one of the words of its row.

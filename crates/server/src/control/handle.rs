@@ -119,9 +119,9 @@ impl ServerHandle {
             upgrade.call_off();
         }
         self.end_pauses();
-        let told = format!("draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
-        systemd::draining(&told);
-        info!(target: "server", "{told}");
+        let status = format!("draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
+        systemd::draining(&status);
+        info!(target: "server", "{status}");
         let server = self.clone();
         let lag = *drain_lag;
         drop(runtime.spawn(async move {

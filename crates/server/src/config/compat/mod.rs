@@ -202,14 +202,8 @@ fn translate(
 /// pid file by default if they run in the background, and Thin obeys `log` only then.
 fn daemonize(asked: &Arguments) -> Option<Directive> {
     let given = asked.values(Name::Daemonize).into_iter().next_back()?;
-    let is_flag = matches!(given.origin, Origin::Flag(_));
-    let is_yes = match given.value.to_lowercase().as_str() {
-        "yes" | "true" | "on" | "1" => true,
-        "no" | "false" | "off" | "0" => false,
-        "" if is_flag => true,
-        // An error that is reported with all others.
-        _ => return None,
-    };
+    // Any other word is an error that is reported with all others.
+    let is_yes = given.yes_or_no().filter(|yes| *yes || !given.value.is_empty())?;
     let (args, written) = (vec![Value::Bool(is_yes)], given.as_written());
     Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written })
 }
