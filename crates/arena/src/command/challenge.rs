@@ -55,6 +55,7 @@ impl ChallengeCommand {
             against: self.against.clone(),
         };
         let study = studies.get(&self.study)?;
+        self.how.check_cases(&[study])?;
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };

@@ -20,6 +20,9 @@ use clap::{Parser, Subcommand};
 
 use home::Home;
 
+/// Variable that forbids real-time priority to all loads, if it is `no`.
+const REAL_TIME: &str = "ARENA_REAL_TIME";
+
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
 #[command(name = "arena", version, arg_required_else_help = true, max_term_width = 100)]
@@ -60,8 +63,13 @@ enum Command {
 impl Arena {
     /// Runs the command. An error becomes the message and the exit code of the program.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
-        if std::env::var_os("ARENA_REAL_TIME").is_some_and(|value| value == "no") {
-            loadgen::forbid_real_time();
+        match std::env::var_os(REAL_TIME).filter(|value| !value.is_empty()) {
+            None => {}
+            Some(value) if value == "no" => loadgen::forbid_real_time(),
+            Some(value) => {
+                let value = value.display();
+                return Err(format!("{REAL_TIME}={value}: only `no` is a value: then no load has real-time priority"));
+            }
         }
         if let Command::Guard { owner } = self.command {
             loadgen::process::stand(owner, std::io::stdin().lock());

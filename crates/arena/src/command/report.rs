@@ -35,6 +35,7 @@ impl ReportCommand {
         let mut all: Vec<ReportedRun> = Vec::new();
         for path in &self.runs {
             let folder = Folder::open(path)?;
+            let _lock = (!self.check).then(|| folder.lock()).transpose()?;
             let summary = if self.check { shown(&home.0, &folder)? } else { write_page(home, &folder)? };
             all.push(ReportedRun { path: path.clone(), summary });
         }

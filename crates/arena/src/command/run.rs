@@ -14,7 +14,7 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::study::{Context, Effort, Origin, ReadyRun, RunRequest, Studies, Study, check_tools};
+use crate::study::{Context, Effort, Entry, Origin, ReadyRun, RunRequest, Studies, Study, check_tools};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -90,6 +90,7 @@ impl RunCommand {
                 return Err(format!("--must {name}: no chosen study has a contender of that name; see `arena list`"));
             }
         }
+        self.check_choice(&chosen, &studies)?;
         let mut failed = Vec::new();
         for study in chosen {
             let only = self.only.iter().map(|word| format!(" --only {word}"));
@@ -105,6 +106,16 @@ impl RunCommand {
             }
         }
         passed(failed)
+    }
+
+    /// An error if a word that chooses contenders or cases is in no name. Words of `--without` may be in a name of any
+    /// study: what takes no part in this one is left out of it.
+    fn check_choice(&self, chosen: &[&Study], studies: &Studies) -> Result<(), String> {
+        let is_strange = |word: &&String| !studies.0.iter().any(|study| has(&contenders(study), word));
+        let strange: Vec<String> = self.without.iter().filter(is_strange).cloned().collect();
+        check_words("--only", &self.only, chosen, contenders)?;
+        check_words("--without", &strange, chosen, contenders)?;
+        self.how.check_cases(chosen)
     }
 
     fn resume(
@@ -159,6 +170,11 @@ impl RunCommand {
 }
 
 impl How {
+    /// An error if a word of `--case` is in the name of no case of these studies.
+    pub(super) fn check_cases(&self, studies: &[&Study]) -> Result<(), String> {
+        check_words("--case", &self.cases, studies, |study| study.cases.iter().map(|case| &case.name[..]).collect())
+    }
+
     /// What these options ask of a study, for all its contenders.
     pub(super) fn asked(&self, study: &Study, command: String) -> Result<RunRequest, String> {
         let mut effort: Effort = if self.quick { study.quick.clone() } else { study.full.clone() };
@@ -257,6 +273,28 @@ impl How {
         self.seconds.iter().for_each(|seconds| add(&format!("--seconds {seconds}")));
         words
     }
+}
+
+/// Names of a study's contenders.
+fn contenders(study: &Study) -> Vec<&str> {
+    study.contenders.iter().map(Entry::name).collect()
+}
+
+fn has(names: &[&str], word: &str) -> bool {
+    names.iter().any(|name| name.contains(word))
+}
+
+/// An error if one of these words is in none of the names that these studies have, with these names.
+fn check_words(
+    option: &str,
+    words: &[String],
+    studies: &[&Study],
+    names: fn(&Study) -> Vec<&str>,
+) -> Result<(), String> {
+    let is_known = |word: &str| studies.iter().any(|study| has(&names(study), word));
+    let Some(word) = words.iter().find(|word| !is_known(word)) else { return Ok(()) };
+    let known = studies.iter().map(|study| format!("{} has {}", study.name, names(study).join(", ")));
+    Err(format!("{option} {word}: {}", known.collect::<Vec<_>>().join("; ")))
 }
 
 /// An error if one of these contenders, which must not be disqualified, takes no part in the run.

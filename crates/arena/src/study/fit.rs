@@ -8,7 +8,7 @@ use super::challenge::Challenge;
 use super::effort::Effort;
 use super::meaning::{self, STUDY};
 use super::origin::Origin;
-use super::plan::Plan;
+use super::plan::{Family, Plan, PlannedCase};
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
@@ -60,8 +60,14 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
 /// Fills in how many requests of a case's load were in progress at most, where an older program did not record it.
 fn note_clients(summary: &mut Summary, study: &Study, asked: &RunRequest) {
     let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
+    // Then a capacity was measured by as many clients as the case had.
+    let clients = |family: &Family, case: &PlannedCase| {
+        let step = family.cases.iter().find(|one| one.load_pct > 0);
+        step.filter(|_| case.load_pct == 0).map_or_else(|| case.at_once_most(), |step| step.clients)
+    };
     for case in summary.cases.iter_mut().filter(|case| case.at_once_most.is_none()) {
-        case.at_once_most = plan.cases().find(|one| one.name == case.name).map(|one| one.at_once_most());
+        let of = |family: &Family| Some(clients(family, family.cases.iter().find(|one| one.name == case.name)?));
+        case.at_once_most = plan.families.iter().find_map(of);
     }
 }
 

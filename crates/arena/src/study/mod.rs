@@ -49,7 +49,7 @@ pub use origin::Origin;
 pub use plan::{Plan, PlannedCase};
 pub use published::Figures;
 pub use ready::{ReadyRun, check_tools};
-pub use recipe::{ServiceName, Study, Tool};
+pub use recipe::{Entry, ServiceName, Study, Tool};
 pub use request::RunRequest;
 pub use run::home;
 pub use studies::Studies;

@@ -269,6 +269,8 @@ fn expand(recipe: &CaseRecipe, study: &Study, effort: &Effort, figures: &Figures
     let mut cases = vec![one.clone()];
     if is_ladder || recipe.tool == Tool::Overload {
         cases[0].title = format!("{}: capacity, by a closed loop", recipe.title);
+        // Over few connections, a server whose processes share them out may use some of its processes only.
+        cases[0].clients = one.open_connections();
     }
     if recipe.tool == Tool::Overload {
         cases[0].metrics = vec![RATE.into()];
@@ -365,7 +367,9 @@ mod tests {
         );
         let cases: Vec<&PlannedCase> = full.cases().collect();
         assert_eq!((cases[3].clients, cases[3].x, cases[3].requests), (8, Some(8.0), Some(500)));
-        assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (7, None, 0));
+        // The capacity is measured over as many connections as its shares may have.
+        assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (512, None, 0));
+        assert!(cases[4..].iter().all(|case| case.at_once_most() == 512) && cases[5].clients == 7);
         assert_eq!((cases[6].load_pct, cases[6].metrics[0].as_str()), (100, "p99_ms"));
         // A closed loop must not be titled an open one.
         assert_eq!(cases[4].title, "Steps: capacity, by a closed loop");

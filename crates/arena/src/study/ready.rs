@@ -55,7 +55,7 @@ impl<'a> ReadyRun<'a> {
             return Err(nobody(&who));
         }
         let here: Vec<&Entry> = present(study, context, &who).into_iter().map(|one| one.entry).collect();
-        let original = twin::original(&here, asked.effort.rounds, asked.seed);
+        let original = twin::original(&here, asked.effort.most(), asked.seed);
         let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
         Ok(ReadyRun { asked, study, context, plan, who, twin, left_out })
     }

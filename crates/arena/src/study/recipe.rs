@@ -139,7 +139,8 @@ pub struct CaseRecipe {
     /// Whether it also runs in the quick form, which only takes minutes.
     #[serde(default = "yes")]
     pub in_quick: bool,
-    /// Number of concurrent clients.
+    /// Number of concurrent clients. Of ladder and overload the capacity is measured by four times as many, 512 at
+    /// least: a ladder's open loop may have as many connections.
     #[serde(default)]
     pub clients: Option<u32>,
     /// Alternatively, one case for each of these numbers of clients.

@@ -176,7 +176,7 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
         let own = samples.iter().filter(|one| one["case"] == case && one["contender"] == contender);
         own.map(|one| one["round"].as_u64().unwrap()).collect()
     };
-    // The twin is there whenever its original is. Thirty times as many requests may be level with the fewer on a busy
+    // The twin is there whenever its original is. Several times as many requests may be level with the fewer on a busy
     // machine, but never behind them.
     assert!(of("ladder", "good").len() >= 3, "{samples:#?}");
     let summary = home.summary();
@@ -319,6 +319,14 @@ fn what_is_open_has_further_rounds_up_to_the_last_one() {
     let notes = home.summary()["notes"].to_string();
     assert!(notes.contains("1 round of everything"), "{notes}");
     assert!(said(&output).contains("round 2: 2 contenders in 1 case are neither"), "{}", said(&output));
+}
+
+#[test]
+fn a_run_that_may_have_three_rounds_has_a_twin() {
+    let home = Home::with(&["good"]);
+    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "3"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(home.summary()["twin_of"], "good");
 }
 
 #[test]

@@ -42,12 +42,13 @@ fn what_is_wrong_is_said_at_once() {
 fn what_is_refused_leaves_no_folder_behind() {
     let home = Home::with(&["good"]);
     let rackup = home.path("apps/tiny/config.ru").display().to_string();
+    let challenger = home.path("arena/contenders/good.toml").display().to_string();
     let two = study(&["good"], "closed").replace(
         "contenders = [",
         "contenders = [{ recipe = \"good\", name = \"second\", workers = 1, threads = 1, in_quick = false }, ",
     );
     fs::write(home.path("arena/studies/two.toml"), two).unwrap();
-    let rows: [(&[&str], &str); 12] = [
+    let rows: [(&[&str], &str); 18] = [
         (&["run", "two", "--must", "second", "--only", "good"], "--must second: it takes no part in this run"),
         (&["run", "two", "--must", "second", "--quick"], "--must second: it takes no part in this run, which has good"),
         (&["run", "two", "--must", "third"], "--must third: no chosen study has a contender of that name"),
@@ -55,7 +56,15 @@ fn what_is_refused_leaves_no_folder_behind() {
         (&["run", "tiny", "--only", "good", "--without", "oo"], "--only good --without oo: tiny has good"),
         (&["run", "tiny", "--case", "zzz"], "--case zzz: tiny has page"),
         (&["run", "tiny", "--gemfile", "/nosuch"], "/nosuch"),
-        (&["run", "all", "--only", "zzz"], "--only zzz: tiny has good"),
+        (&["run", "all", "--only", "zzz"], "--only zzz: tiny has good; two has second, good"),
+        // Beside a word that is in a name, one that is in none.
+        (&["run", "tiny", "--only", "good", "--only", "second"], "--only second: tiny has good"),
+        (&["run", "tiny", "--without", "zzz"], "--without zzz: tiny has good"),
+        (&["run", "tiny", "--case", "page", "--case", "zzz"], "--case zzz: tiny has page"),
+        (&["run", "tiny", "--case", "page@2"], "--case page@2: tiny has page"),
+        // Of any study: this one is then without it.
+        (&["run", "tiny", "--without", "second", "--without", "good"], "--without second --without good: tiny has"),
+        (&["challenge", &challenger, "tiny", "--case", "page", "--case", "zzz"], "--case zzz: tiny has page"),
         (&["duel", &rackup, "--contenders", "zzz"], "there is no contender `zzz`; there are good"),
         (&["duel", &rackup, "--now", "apache"], "there is no contender `apache`; there are good"),
         (&["duel", &rackup, "--budget", "0.001"], "too short for 1 contenders"),
@@ -139,7 +148,10 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let held = fs::File::open(&folder).unwrap();
     held.lock().unwrap();
     assert!(resumed().contains("another arena is writing there"), "{}", resumed());
+    let words = said(&home.run(&["report", &path]));
+    assert!(words.contains("another arena is writing there"), "{words}");
     drop(held);
+    assert!(home.run(&["report", &path]).status.success());
     let words = said(&home.run(&["run", "--resume", &path, "--must", "goof"]));
     assert!(words.contains("--must goof: it takes no part in this run, which has good"), "{words}");
     assert!(resumed().contains("run folder: "), "{}", resumed());
@@ -299,6 +311,15 @@ fn what_is_given_wrongly_is_named() {
     }
     let said = said(&home.arena(&["duel", &rackup, "--log", "-"]).output().unwrap());
     assert!(said.contains("reading the access log from standard input") && said.contains("it is empty"), "{said}");
+}
+
+#[test]
+fn another_word_than_no_does_not_decide_on_real_time_priority() {
+    let home = Home::with(&["good"]);
+    let list = |value: &str| home.arena(&["list"]).env("ARENA_REAL_TIME", value).output().unwrap();
+    let output = list("0");
+    assert!(!output.status.success() && said(&output).contains("ARENA_REAL_TIME=0: only `no` is a value"));
+    assert!(list("no").status.success() && list("").status.success());
 }
 
 #[test]

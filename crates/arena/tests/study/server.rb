@@ -2,7 +2,7 @@
 # good answers correctly; wrong always answers something else; later does so after thirty answers; early is wrong for
 # the first four answers after the third on a connection, so that no single check finds it; liar gives one wrong answer
 # in a hundred, late enough that a single check finds none; dies exits after thirty; never does not listen; alone starts
-# one worker whatever number is requested; slow takes twenty milliseconds for each answer; picky takes
+# one worker whatever number is requested; slow gives one answer after the other, each in four milliseconds; picky takes
 # a second for / alone; hangup closes the connection instead of one answer in ten under load, and mover gives one in ten
 # the status 302 then; told answers wrongly if its environment has more than what finds programs and what
 # the arena itself sets.
@@ -23,6 +23,7 @@ listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
 $early = 4
 $here = $crowded = 0
+$one_at_a_time = Mutex.new
 
 def wrong?(kind, here)
   case kind
@@ -57,7 +58,7 @@ def serve(client, kind)
     $answers += 1
     here += 1
     exit! 3 if kind == "dies" && $answers > LIMIT
-    sleep 0.02 if kind == "slow"
+    $one_at_a_time.synchronize { sleep 0.004 } if kind == "slow"
     body = wrong?(kind, here) ? WRONG : RIGHT
     fails = fails?(kind)
     break if fails && kind == "hangup"
