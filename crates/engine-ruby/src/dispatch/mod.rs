@@ -5,9 +5,9 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `worker`,
-//! `service_time` and `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay` and
-//! `upgraded` (upgraded connections), `board`.
+//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `run_queue` and
+//! `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay`
+//! and `upgraded` (upgraded connections), `board`.
 
 pub mod board;
 pub mod buffered_response;
@@ -16,6 +16,7 @@ pub mod job;
 pub mod pool;
 pub mod process_title;
 pub mod relay;
+mod run_queue;
 pub mod service_time;
 pub mod upgraded;
 pub mod utilization;

@@ -7,6 +7,7 @@ use nix::time::ClockId;
 use nix::unistd::Pid;
 
 use super::relay::Leaving;
+use super::run_queue::RunQueue;
 use super::worker_thread::WorkerThread;
 use crate::exit_reason::ExitReason;
 use crate::wire::control::Control;
@@ -15,7 +16,7 @@ use crate::wire::control::Control;
 const SAMPLE: Duration = Duration::from_millis(1);
 /// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands
 /// in the run queue, a file is read for each of its threads.
-const LOOK_PART: u32 = 50;
+const LOOK_PART: u32 = 100;
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
@@ -100,6 +101,7 @@ pub struct Worker {
     is_due: bool,
     threads: Vec<ThreadLoad>,
     sample: Option<Sample>,
+    run_queue: RunQueue,
     /// Time after a look before the next one.
     pause: Duration,
 }
@@ -136,6 +138,7 @@ impl Worker {
             is_due: false,
             threads,
             sample: None,
+            run_queue: RunQueue::of(pid),
             pause: SAMPLE,
         }
     }
@@ -266,14 +269,14 @@ impl Worker {
             (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
             return;
         };
-        let queued = if is_wanted { queued_time(self.pid) } else { None };
+        let queued = if is_wanted { self.run_queue.time(now) } else { None };
         if let Some(last) = &self.sample {
             let waited = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
             let wanted = used.saturating_sub(last.used) + waited;
             let passed = now - last.at;
             let is_computing = wanted.as_secs_f64() / passed.as_secs_f64() > COMPUTING_SHARE;
             let may_be_queued = is_wanted && self.activity == Activity::Computing && passed < QUEUED_MAX;
-            if !is_computing && may_be_queued && is_runnable(self.pid) {
+            if !is_computing && may_be_queued && self.run_queue.is_runnable() {
                 // The sample stays: it is compared again when the time in the run queue has been counted.
                 return;
             }
@@ -289,30 +292,6 @@ fn processor_time(pid: i32) -> Option<Duration> {
     clock.now().ok().map(Duration::from)
 }
 
-/// Time for which the threads of a process were ready to run and had no processor: the second number of each
-/// `/proc/PID/task/TID/schedstat`, in nanoseconds (proc_schedstat in the kernel's documentation). None where the kernel
-/// does not count it.
-fn queued_time(pid: i32) -> Option<Duration> {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let mut sum = None;
-    for thread in threads.flatten() {
-        let Ok(text) = std::fs::read_to_string(thread.path().join("schedstat")) else { continue };
-        let queued = text.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok());
-        sum = sum.or(Some(Duration::ZERO)).zip(queued).map(|(sum, queued)| sum + Duration::from_nanos(queued));
-    }
-    sum
-}
-
-/// Whether a thread of the process runs or stands in the run queue: the state `R` in `/proc/PID/task/TID/stat`, after
-/// the name in parentheses (proc_pid_stat(5)).
-fn is_runnable(pid: i32) -> bool {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-    threads.flatten().any(|thread| {
-        let text = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,12 +299,6 @@ mod tests {
     /// A worker without threads whose process is this one.
     fn this_process() -> Worker {
         Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new())
-    }
-
-    #[test]
-    fn a_process_that_runs_is_runnable() {
-        assert!(is_runnable(std::process::id().cast_signed()), "this thread runs");
-        assert!(!is_runnable(0), "there is no such process");
     }
 
     /// While requests wait, a look reads a file for each thread: with many threads that is too much for each
@@ -370,15 +343,6 @@ mod tests {
         assert!(worker.computes_for(QUEUED_MAX));
         worker.count();
         assert!(!worker.computes_for(SAMPLE));
-    }
-
-    #[test]
-    fn time_in_a_run_queue_is_summed_over_the_threads_of_a_process() {
-        let own = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel counts it");
-        let own: u64 = own.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("nanoseconds");
-        let all = queued_time(std::process::id().cast_signed()).expect("the kernel counts it");
-        assert!(all >= Duration::from_nanos(own), "{all:?}, {own} ns of it in this thread");
-        assert_eq!(queued_time(0), None, "there is no such process");
     }
 
     #[test]
