@@ -28,6 +28,8 @@ fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
     let has = |server: &Server, words: &str| assert!(server.logs(words), "{words:?} is not in\n{}", server.log());
     has(&text, &format!(" (pid {pid}) exited: killed by SIGKILL\n"));
     let log = text.log();
+    let killed = log.lines().find(|line| line.contains("killed by SIGKILL")).unwrap();
+    assert!(killed.contains(" WARN engine: worker "), "who reads warnings alone sees it: {killed}");
     // The id is that of the access log, and stands once in a line.
     let line = log.lines().find(|line| line.contains("GET /stuck timed out")).unwrap_or_else(|| panic!("{log}"));
     let id = line.split("request ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();

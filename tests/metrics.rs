@@ -294,6 +294,8 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     assert!(support::within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
     let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
     assert_eq!(refused, 5, "{}", server.log());
+    let words = "in the queue are taken. More requests come than are answered";
+    assert!(server.logs(words) && server.log().matches(words).count() < 5, "not one line for each: {}", server.log());
     let recorder = ask(port, "/v1/recorder", "").text();
     let (_, kept) = recorder.split_once("\"refused\":[").unwrap_or_else(|| panic!("{recorder}"));
     assert!(kept.contains("\"queue_full\"") && kept.contains("\"/good\""), "{recorder}");

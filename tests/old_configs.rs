@@ -349,6 +349,27 @@ fn what_a_file_names_is_loaded_for_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Such as `ENV["X"].present?`: under `rails server` the application is loaded before the file is read.
+#[test]
+fn methods_that_the_rails_application_adds_are_there_for_pumas_file() {
+    let puma = "threads 2, 2\nbind \"tcp://127.0.0.1:1\" if @done\n@done = true\nworkers 3 if nil.given?\n";
+    let files = [
+        ("config.ru", APP),
+        ("config/puma.rb", puma),
+        ("config/application.rb", "class NilClass; def given?; true; end; end\n"),
+    ];
+    let folder = ruby::folder(&files);
+    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["threads = 2", "workers = 3", "bind = "]);
+    assert_eq!(said.matches("threads 2, 2").count(), 1, "what was read before it counts no more: {said}");
+    fs::write(folder.join("config/puma.rb"), "threads 2, 2\nnil.no_such_method\n").unwrap();
+    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["config/puma.rb:2: ", "no_such_method"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn thins_file_is_explained_and_obeyed() {
     let yml = "---\naddress: 127.0.0.1\nport: <%= ENV.fetch('THIN_TEST_PORT', 5000) %>\nservers: <%= 1 + 1 %>\n\

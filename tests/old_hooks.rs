@@ -213,6 +213,27 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
 
+/// As files do that let a master look after other processes, or a worker after its memory.
+#[test]
+fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_them() {
+    let patch = |root: &str, name: &str| {
+        format!("class {root}Unicorn::HttpServer\n  alias former {name}\n  def {name}(*) = note('called')\nend\n")
+    };
+    let (in_file, in_hook) = (patch("", "process_client"), patch("::", "master_sleep"));
+    let file = format!("listen '127.0.0.1:0'\n{in_file}before_fork do\n{in_hook}note 'before'\nend\n");
+    let server = serve("unicorn.rb", &file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["before"]);
+    for words in [
+        "unicorn.rb:5: Unicorn::HttpServer: nothing calls these methods here: what is to run in each worker belongs",
+        "unicorn.rb:10: Unicorn::HttpServer#master_sleep is never called here: what is to run at intervals belongs in",
+    ] {
+        assert!(server.logs(words), "{words}\n{}", server.log());
+    }
+    let told = said(&server.folder, &["explain", "unicorn.rb"]);
+    assert!(told.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{told}");
+}
+
 /// As in Unicorn, who is this user already needs no root, and the group may be two.
 #[test]
 fn a_worker_that_is_the_user_already_stays_what_it_is() {
@@ -303,6 +324,7 @@ fn what_is_not_there_is_named_as_ruby_names_it() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", "threads 1\nworkers Nowhere::N\n")]);
     let told = said(&folder, &["explain", "puma.rb"]);
     assert!(told.contains("puma.rb:2: NameError: uninitialized constant Nowhere\n"), "{told}");
+    assert!(!told.contains("const_get"), "no code of this program is shown: {told}");
     fs::remove_dir_all(folder).unwrap();
 }
 

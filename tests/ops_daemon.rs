@@ -80,6 +80,25 @@ fn a_file_that_cannot_be_read_may_have_named_the_log() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As in Unicorn; the application may write a log of its own.
+#[test]
+fn a_unicorn_in_the_background_without_a_log_serves_and_says_that_there_is_none() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "run ->(_) { [200, {}, ['gold']] }").unwrap();
+    fs::write(folder.join("unicorn.rb"), "listen \"#{Dir.pwd}/web.sock\"\npid \"#{Dir.pwd}/web.pid\"\n").unwrap();
+    let options = ["-c", "unicorn.rb", "-D", "--ruby", &ruby::program()];
+    let ran = server::command().current_dir(&folder).args(options).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains("the log goes to /dev/null") && said.contains("--log-file FILE"), "{said}");
+    let process = Process::named_in(&folder.join("web.pid"), 0);
+    assert_eq!(Client::unix(&folder.join("web.sock")).get("/").text(), "gold");
+    process.signal(Signal::TERM);
+    assert!(process.ended());
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_failed_start_is_told_where_it_was_called_though_standard_error_goes_to_a_file() {
     let folder = server::folder();

@@ -106,6 +106,9 @@ fn a_post_is_answered_at_once_when_its_worker_dies_and_others_are_unharmed() {
     assert_eq!(get.reply().unwrap().text(), "waited");
     assert_eq!(ruby::notes(&server), ["runs never", "runs go"], "neither ran twice");
     assert!(server.logs("worker_died"), "{}", server.log());
+    // What a worker ran when it died may be what killed it.
+    assert!(server.logs("0 requests replayed on another worker, 1 lost; it ran request "), "{}", server.log());
+    assert!(server.log().lines().any(|line| line.contains("; it ran ") && line.ends_with(", POST /wait")));
 }
 
 #[test]
@@ -215,6 +218,16 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     let says = |words: &str| server.log().lines().any(|line| line.contains(&who) && line.contains(words));
     assert!(within(PATIENCE, || says("has not answered for ") && says(why)), "{}", server.log());
     assert!(within(PATIENCE, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
+}
+
+/// At the prompt of the debugger `debug` all threads of a worker stand still, also the one that answers the server.
+#[test]
+fn in_development_a_worker_that_does_not_answer_is_left_alone() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    let worker = ruby::workers(&server)[0];
+    ruby::stop(worker);
+    assert!(server.logs("it is left alone (--worker-timeout 0)"), "{}", server.log());
 }
 
 /// Requests that they have not read make the ends of their connections look like faults of these.

@@ -47,6 +47,21 @@ fn a_partial_hijack_reads_what_the_client_sends() {
 }
 
 #[test]
+fn a_partial_hijack_reads_a_large_body_and_what_runs_after_the_answer_runs_after_it() {
+    let app = "note = ->(text) { File.write('notes', \"#{text}\\n\", mode: 'a') }\n\
+               run ->(env) {\n  env['rack.response_finished'] << ->(*) { note.call('finished') }\n  \
+               hijack = ->(io) { io.write(env['rack.input'].read.size.to_s); note.call('hijacked'); io.close }\n  \
+               [200, { 'rack.hijack' => hijack }, []] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--body-memory", "1KiB"]);
+    let mut client = server.client();
+    client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{}", "x".repeat(5000))).unwrap();
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    assert_eq!(client.rest().unwrap(), b"5000", "{}", server.log());
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["hijacked", "finished"]);
+}
+
+#[test]
 fn a_partial_hijack_may_code_its_body_and_has_a_final_status() {
     let app = "run ->(env) { hijack = ->(io) { io.write(\"2\\r\\nhi\\r\\n0\\r\\n\\r\\n\"); io.close }\n  \
                [env['PATH_INFO'][1..].to_i, { 'transfer-encoding' => 'chunked', 'rack.hijack' => hijack }, []] }";

@@ -205,3 +205,20 @@ fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
         assert!(server.logs(words) && count(workers), "{words}\n{}", server.log());
     }
 }
+
+#[test]
+fn signals_move_within_what_scale_has_set_last() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["--min-workers", "2", "--max-workers", "3"]);
+    for (bounds, signal, words) in [
+        ("1:2", Signal::TTIN, "SIGTTIN: there may be 2 workers at most"),
+        ("1:2", Signal::TTOU, "SIGTTOU: from 1 to 2 workers, 1 now"),
+        ("2:4", Signal::TTOU, "SIGTTOU: there must be 2 workers at least"),
+        // A fixed number becomes another one.
+        ("2", Signal::TTIN, "SIGTTIN: 3 workers"),
+    ] {
+        server.done(&["scale", bounds]);
+        server.signal(signal);
+        assert!(server.logs(words), "{bounds}: {words}\n{}", server.log());
+    }
+}

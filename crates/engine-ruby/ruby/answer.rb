@@ -88,6 +88,7 @@ module FoolsGold
       return if !callable.respond_to?(:call) || head?
 
       io = @slot.open_connection(Frames::PARTIAL_ROLE, @slot.seq)
+      @later = false # What there is to do after the answer is done by the thread of the upgraded connection.
       begin
         head(status, headers, Frames::UPGRADE)
         @slot.flush

@@ -48,6 +48,11 @@ module FoolsGold
       nil
     end
 
+    # Records what code at a place, a file and a line, has changed, like a directive.
+    def note(name, args, place)
+      @calls << Call.new(name, args, nil, *place)
+    end
+
     # Raises the exception that Ruby raises for an undefined method.
     def refuse(name, args, block)
       error = NoMethodError.new("undefined method `#{name}'", name, args)

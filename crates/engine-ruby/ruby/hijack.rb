@@ -25,15 +25,21 @@ module FoolsGold
   end
 
   # A partial hijack, after an answer with headers. As in Puma, the callable runs in the thread that called the
-  # application, and the body is closed there after it: Rack::Lock and Rails's executor can end only in that thread what
-  # they have begun in it. The callable may use its connection for any time, so another thread has the slot by then.
+  # application; there the body is closed after it, and what is to run after the answer runs: Rack::Lock and Rails's
+  # executor can end only in that thread what they have begun in it. The callable may use its connection for any time,
+  # so another thread has the slot by then.
   class Upgrade
     # The connection was opened before the answer; the block, which closes the body, is called in the end.
     def initialize(slot, io, callable, &finish)
       @slot = slot
       @io = io
       @callable = callable
-      @finish = finish
+      @ends = [finish]
+    end
+
+    # Calls this block in the end, too.
+    def at_end(&block)
+      @ends << block
     end
 
     # Calls the application, which may close the connection later and from another thread.
@@ -44,14 +50,14 @@ module FoolsGold
       Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
       @io.close
     ensure
-      @finish.call
+      @ends.each(&:call)
     end
 
     # Closes the connection without a call.
     def drop
       @io.close
     ensure
-      @finish.call
+      @ends.each(&:call)
     end
 
     private

@@ -148,12 +148,10 @@ module FoolsGold
     alias closed_write? closed?
   end
 
-  # A large body: a file without a name, for which File#path raises before Ruby 3.2 and returns nil from there on.
+  # A large body: a file without a name. Like a short one it has no `path`: code that finds one takes it for a name
+  # (multipart clients) or opens it (rubyzip), and File#path raises here before Ruby 3.2 and is nil from there on.
   class BodyFile < File
-    def path
-      nil
-    end
-    alias to_path path
+    undef_method :path, :to_path
   end
 
   # Makes the input from the fields of a REQUEST.

@@ -18,8 +18,14 @@ module FoolsGold
       return error.message unless error.is_a?(ThreadError) || error.is_a?(Errno::EAGAIN)
 
       number, = Process.getrlimit(:NPROC)
-      own = number == Process::RLIM_INFINITY ? "" : " of #{number} processes and threads for this user (ulimit -u)"
-      "#{error.message}: a limit#{own} is reached, or that of the control group (pids.max; systemd: TasksMax)"
+      group = "that of the control group (pids.max; systemd: TasksMax)"
+      # That of the user does not hold for root (getrlimit(2)).
+      if number == Process::RLIM_INFINITY || Process.euid.zero?
+        return "#{error.message}: a limit of processes and threads is reached, such as #{group}"
+      end
+
+      own = "#{number} processes and threads for this user (ulimit -u)"
+      "#{error.message}: a limit of #{own} is reached, or #{group}"
     rescue NotImplementedError, ArgumentError
       error.message
     end

@@ -33,6 +33,8 @@ class FoolsGold::OldFile
   def _evaluate(mode = nil)
     FoolsGold::Directives.current = @_said
     _run
+    replaced = FoolsGold::UnicornWords.replaced(@_said.path)
+    @_said.note("Unicorn::HttpServer", replaced.keys, replaced.values.first) unless replaced.empty?
     @_said.blocks_of(mode || @_said.mode).each { |block| instance_eval(&block) }
     self
   end
@@ -43,6 +45,13 @@ class FoolsGold::OldFile
   def _run
     path = @_said.path
     instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
+  rescue NoMethodError => error
+    # Rails takes long to load: only for a file that needs it, and whose own directives are all known.
+    is_directive = @_said.refusal&.error.equal?(error)
+    raise if is_directive || !is_a?(FoolsGold::PumaWords) || !FoolsGold::PumaWords.require_rails
+
+    @_said.calls.clear
+    retry
   end
 
   # An unknown name: the directive of a plugin, or a typing error or a directive of another version, which the file may

@@ -57,6 +57,8 @@ module FoolsGold
       mode = @is_single ? "single" : "cluster"
       @said = (file || OldFile.new(path, @kind, names: names)._evaluate(mode))._said
       register_lists if @is_puma && !@is_single
+      UnicornWords.known_to(@said.path) unless @is_puma
+      @replaced = UnicornWords.replaced(@said.path).keys
       wanted.each { |name, key, block| register(name, key, block) }
       PumaWords.advertise(@said) if @is_puma
     end
@@ -188,6 +190,18 @@ module FoolsGold
       Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
       Signals.renew("TERM")
+      tell_replaced
+    end
+
+    # Logs which methods of Unicorn's server a hook has replaced. Those that the file has are among its directives.
+    def tell_replaced
+      replaced = UnicornWords.replaced(@said.path).reject { |method, _| @replaced.include?(method) }
+      @replaced += replaced.keys
+      replaced.each do |method, place|
+        Log.warn("#{place.join(':')}: Unicorn::HttpServer##{method} is never called here: what is to run at " \
+                 "intervals belongs in a thread that before_fork starts, in each worker in after_fork, after each " \
+                 "request in a middleware")
+      end
     end
   end
 end

@@ -18,9 +18,15 @@ module FoolsGold
     def self.const_missing_in_file(name)
       require_puma if name == :Puma
       require_plugins
-      rails = File.expand_path("config/application.rb")
-      require rails if !Object.const_defined?(name) && File.file?(rails)
+      require_rails unless Object.const_defined?(name)
       Object.const_get(name)
+    end
+
+    # Whether there is a Rails application that nothing had loaded yet. Under `rails server` it is loaded before the
+    # file is read, so that the file may call methods of Active Support, such as `present?`.
+    def self.require_rails
+      rails = File.expand_path("config/application.rb")
+      File.file?(rails) && require(rails)
     end
 
     # Loads the gem of Puma if it is in the application's bundle, before the application: where that finds Puma loaded,
@@ -68,6 +74,36 @@ module FoolsGold
   module UnicornWords
     def self.const_missing_in_file(name)
       Object.const_get(name)
+    end
+
+    # Returns methods of Unicorn's server that code has replaced, each with file and line: in the class here, or by the
+    # file at `path` in that of the gem.
+    def self.replaced(path)
+      gem = ::Unicorn::HttpServer if defined?(::Unicorn::HttpServer)
+      places = Unicorn::HttpServer::METHODS.to_h do |name|
+        own, its = [Unicorn::HttpServer, gem].map { |server| place(server, name) }
+        [name, own&.first == __FILE__ ? (its if its&.first == path) : own]
+      end
+      places.compact
+    end
+
+    def self.place(server, name)
+      server&.instance_method(name)&.source_location
+    rescue NameError
+      nil # It is undefined by now.
+    end
+    private_class_method :place
+
+    # In a hook `::Unicorn` is looked up from the top. For code of the file at `path`, and no other, it is what the file
+    # finds under that name.
+    def self.known_to(path)
+      words = Module.new do
+        define_method(:const_missing) do |name|
+          is_ours = %i[Unicorn Pitchfork].include?(name) && caller_locations(1, 1).first&.path == path
+          is_ours ? UnicornWords::Unicorn : super(name)
+        end
+      end
+      Object.singleton_class.prepend(words)
     end
 
     # The directives so far with their defaults, as a Hash through which more can be given.
@@ -145,6 +181,12 @@ module FoolsGold
 
       class HttpServer
         START_CTX = {}
+        # Methods that code replaces, and calls by their former names. Nothing calls them here.
+        METHODS = %i[start join stop master_sleep awaken_master reap_all_workers reexec worker_spawn
+                     murder_lazy_workers after_fork_internal spawn_missing_workers maintain_worker_count handle_error
+                     process_client http_response_write init_worker_process reopen_worker_logs worker_loop kill_worker
+                     kill_each_worker soft_kill_each_worker load_config! build_app! proc_name redirect_io].freeze
+        METHODS.each { |name| define_method(name) { |*| nil } }
       end
 
       class HttpRequest

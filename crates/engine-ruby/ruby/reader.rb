@@ -94,7 +94,10 @@ module FoolsGold
       line = frames.find { |frame| frame.path == @path }&.lineno
       # The message of a syntax error begins with its place.
       line ||= error.message[/\A#{Regexp.escape(@path)}:(\d+)/, 1]&.to_i if error.is_a?(ScriptError)
-      { "class" => error.class.name, "message" => PlainText.utf8(error.message), "line" => line }
+      message = error.message
+      # Behind an empty line Ruby shows the code that raised it (error_highlight): not that of this program.
+      message = message.split("\n\n").first.to_s if error.is_a?(NameError) && frames.first&.path == "-e"
+      { "class" => error.class.name, "message" => PlainText.utf8(message), "line" => line }
     end
 
     # Reports the result in one line. Its end marks the end of the result, since a process that the configuration has

@@ -103,8 +103,20 @@ module FoolsGold
       ensure
         report_end if @running && @slot.own_process? # Nothing can be rescued of a thread that ends.
       end
+      return end_upgraded(@answer.upgrade, env, status, headers, error) if @answer.upgrade
+
       finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
       @slot.input.close if File === @slot.input
+    end
+
+    # What there is to do after a partial hijack: its code may still read the request's body, and Rails's executor ends
+    # in one of the blocks. The slot has another request by then.
+    def end_upgraded(upgrade, env, status, headers, error)
+      input = @slot.input
+      upgrade.at_end do
+        after(env, status, headers, error) if @slot.own_process?
+        input.close if File === input
+      end
     end
 
     # Answers with an exception. A RequestTimeout may come until the request has been left, and only once.
@@ -129,7 +141,7 @@ module FoolsGold
     def work(env, status, headers, error)
       @interrupted = nil
       @running = @slot.seq
-      guard { @answer.close }
+      guard(env) { @answer.close }
       after(env, status, headers, error)
       leave
     rescue RequestTimeout => error
@@ -211,8 +223,7 @@ module FoolsGold
       later
     end
 
-    def name
-      env = @slot.environment
+    def name(env = @slot.environment)
       "request #{env['HTTP_X_REQUEST_ID']}, #{env['REQUEST_METHOD']} #{env['PATH_INFO']}"
     end
 
@@ -220,20 +231,20 @@ module FoolsGold
     # in Puma there is a status even if the application gave none.
     def after(env, status, headers, error)
       replied = env["rack.after_reply"]
-      Array(replied).each { |callable| guard { callable.call } } if replied
+      Array(replied).each { |callable| guard(env) { callable.call } } if replied
       finished = env["rack.response_finished"] or return
 
       arguments = [env, status || 500, headers || {}, error]
-      Array(finished).reverse_each { |callable| guard { callable.call(*arguments) } }
+      Array(finished).reverse_each { |callable| guard(env) { callable.call(*arguments) } }
     end
 
     # Runs a block of the application. The blocks after it run whatever it raises; in a child that it has forked, none.
-    def guard
+    def guard(env)
       yield
       end_child unless @slot.own_process?
     rescue Exception => error # Also `exit`: other requests have nothing to do with it.
       end_child(error) unless @slot.own_process?
-      Log.exception(error, "#{name} failed after its answer")
+      Log.exception(error, "#{name(env)} failed after its answer")
     end
   end
 end

@@ -65,6 +65,7 @@ module FoolsGold
       own = Process.pid
       FoolsGold.hooks.run(:after_fork, @number)
       load unless @application.loaded?
+      PumaStats.offer(self)
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots

@@ -28,6 +28,16 @@ HIJACK = <<~'RUBY'
       [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close = $lock.unlock }]
     when "/locked?" then [200, {}, [$lock.locked?.to_s]]
     when "/upgrade" then [101, { "upgrade" => "x" }, talk]
+    when "/order"
+      $order = []
+      env["rack.after_reply"] << -> { $order << "after_reply" }
+      env["rack.response_finished"] << ->(_, status, *) { $order << "finished #{status}" }
+      reads = lambda do |io|
+        talk.call(io)
+        $order << env["rack.input"].read
+      end
+      [200, { "rack.hijack" => reads }, Object.new.tap { |body| def body.close = $order << "closed" }]
+    when "/order?" then [200, {}, [$order.join(", ")]]
     else [200, {}, ["x"]]
     end
   end)
@@ -76,5 +86,16 @@ Front.run(HIJACK) do |front|
     Harness.same("true", worker.get("/locked?").body)
     talk.call(frames::PARTIAL_ROLE)
     Harness.eventually("it is unlocked") { worker.get("/locked?").body == "false" }
+  end
+  Harness.check("what runs after an answer runs after a partial hijack, which may read a large body to its end") do
+    File.open(front.file("body", "a large body"), "rb") do |file|
+      worker.ask("/order", method: "POST", how: 2, body: [12].pack("Q>"))
+      front.accept(frames::BODY_ROLE).send_io(file)
+      Harness.same(frames::UPGRADE, worker.answer.flags)
+      Harness.same("", worker.get("/order?").body)
+      talk.call(frames::PARTIAL_ROLE)
+      wanted = "a large body, closed, after_reply, finished 200"
+      Harness.eventually(wanted) { worker.get("/order?").body == wanted }
+    end
   end
 end

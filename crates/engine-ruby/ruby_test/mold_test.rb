@@ -71,6 +71,8 @@ end
 Harness.check("a refused process is told with the limit that is reached: of processes, or of memory") do
   told = lambda { |error| FoolsGold::Limits.explain(error.new("fork(2)")) }
   Harness.match(/fork.2.: a limit.* is reached.*pids\.max/, told.call(Errno::EAGAIN))
+  is_limited = !Process.euid.zero? && Process.getrlimit(:NPROC).first != Process::RLIM_INFINITY
+  Harness.same(is_limited, told.call(Errno::EAGAIN).include?("ulimit -u"))
   Harness.match(/fork.2.: there is no memory for it.*vm\.overcommit_memory/, told.call(Errno::ENOMEM))
   Harness.same(false, told.call(Errno::ENOMEM).include?("pids.max"))
   Harness.same("Too many open files - fork(2)", told.call(Errno::EMFILE))
@@ -138,6 +140,20 @@ Harness.check("a hook that raises at boot") do
   rescue RuntimeError => error
     Harness.match(/no database/, error.message)
   end
+end
+PUMA = <<~'RUBY'
+  module Puma
+    def self.stats_object=(object)
+      @stats = object
+    end
+    def self.stats = @stats.stats.values_at(:backlog, :running, :busy_threads, :pool_capacity, :max_threads).inspect
+    Const = Module.new
+    Const::PUMA_VERSION = "8"
+  end
+  run ->(_) { [200, {}, [Puma.stats]] }
+RUBY
+Harness.check("Puma.stats has the figures of the worker") do
+  Front.run(PUMA, threads: "3") { |front| Harness.same("[0, 3, 1, 2, 3]", front.fork.get("/").body) }
 end
 Harness.check("all end with the front") do
   pids = []

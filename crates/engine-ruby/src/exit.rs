@@ -38,6 +38,11 @@ impl Exit {
         if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
     }
 
+    /// Returns whether it is known to have failed, or to have been killed.
+    pub fn is_failure(&self) -> bool {
+        self.signal.is_some() || self.status.is_some_and(|status| status != 0)
+    }
+
     /// Returns the name of the signal that killed it.
     pub fn signal(&self) -> Option<String> {
         let name =
@@ -69,5 +74,6 @@ mod tests {
         assert_eq!(told(-64).1, Some("64".to_owned()), "a real-time signal has no name");
         assert_eq!(Exit::of(UNKNOWN), Exit::unknown());
         assert!(told(UNKNOWN).0.contains("status unknown"));
+        assert_eq!([0, 3, -11, UNKNOWN].map(|code| Exit::of(code).is_failure()), [false, true, true, false]);
     }
 }

@@ -61,7 +61,7 @@ impl RubyEngine {
         let engine = RubyEngine { pool, supervisor, meter, facts };
         // I/O threads that give way to workers that do not would only wait longer.
         if is_batch && engine.fact("native") == Some("yes") {
-            io_threads.iter().for_each(|io_thread| drop(io_thread.spawn(async { scheduling::batch() })));
+            io_threads.iter().for_each(|io_thread| drop(io_thread.spawn(async { scheduling::batch_io_thread() })));
         }
         Ok(Arc::new(engine))
     }

@@ -1,5 +1,6 @@
 //! The scheduling policy of the threads that serve requests.
 
+use engine::IoThread;
 use rustix::process::getpriority_process;
 use thread_priority::unix::{
     NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
@@ -7,30 +8,43 @@ use thread_priority::unix::{
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
-/// The usual niceness, 0, on the scale of the library, which sets it together with the policy.
-const USUAL: u8 = 47;
+/// Gives the calling I/O thread the policy of [`batch`], also when its event loop moves to another OS thread.
+pub fn batch_io_thread() {
+    if let Some(io_thread) = IoThread::current() {
+        io_thread.set_up(batch);
+    }
+}
 
 /// Gives the calling thread the policy SCHED_BATCH (sched(7)): it has its share of the processors as before, but when
 /// it becomes ready and none is free, it waits until the thread that runs pauses or has had its turn. While all
 /// processors are busy, I/O threads then take many requests and answers at once, in the place of one at each change of
-/// threads. Does nothing where an operator has given the process another niceness than 0 or another policy than the
+/// threads. The thread keeps its niceness. Does nothing where an operator has given the process another policy than the
 /// usual one, such as SCHED_RR, or where the kernel refuses it.
-pub fn batch() {
+fn batch() {
     let usual_policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    if getpriority_process(None) != Ok(0) || !thread_schedule_policy().is_ok_and(|policy| policy == usual_policy) {
+    if !thread_schedule_policy().is_ok_and(|policy| policy == usual_policy) {
         return;
     }
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
-    if let Ok(usual) = ThreadPriorityValue::try_from(USUAL)
-        && let Err(error) =
-            set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Crossplatform(usual), policy)
+    if let Some(niceness) = niceness(policy)
+        && let Err(error) = set_thread_priority_and_policy(thread_native_id(), niceness, policy)
     {
         tracing::debug!(target: "engine", "an I/O thread keeps its scheduling policy: {error:?}");
     }
 }
 
+/// The niceness of the calling thread, on the scale of the library, which sets it together with the policy.
+fn niceness(policy: ThreadSchedulePolicy) -> Option<ThreadPriority> {
+    let niceness = getpriority_process(None).ok()?;
+    let scale = (0..=u8::MAX).map_while(|value| ThreadPriorityValue::try_from(value).ok());
+    let mut scale = scale.map(ThreadPriority::Crossplatform);
+    scale.find(|priority| priority.to_posix(policy).is_ok_and(|value| value == niceness))
+}
+
 #[cfg(test)]
 mod tests {
+    use rustix::process::setpriority_process;
+
     use super::*;
 
     /// The niceness and the policy of the calling thread, and its static priority: fields 19, 41 and 40 of its stat
@@ -45,12 +59,17 @@ mod tests {
     #[test]
     fn a_thread_of_batches_has_its_niceness_as_before() {
         let before = seen();
-        let after = std::thread::spawn(|| {
-            batch();
-            seen()
-        });
-        let policy = if before[0] == "0" { "3" } else { &before[1] };
-        assert_eq!(after.join().unwrap(), [&before[0], policy, "0"]);
+        let usual: i32 = before[0].parse().unwrap();
+        // A thread may give itself less, without a privilege, but not more.
+        for niceness in usual..=19 {
+            let after = std::thread::spawn(move || {
+                setpriority_process(None, niceness).unwrap();
+                batch();
+                seen()
+            });
+            let policy = if before[1] == "0" { "3" } else { &before[1] };
+            assert_eq!(after.join().unwrap(), [&niceness.to_string(), policy, "0"]);
+        }
         assert_eq!(seen(), before, "no other thread has changed");
     }
 
@@ -58,9 +77,7 @@ mod tests {
     fn a_thread_with_another_policy_than_the_usual_one_keeps_it() {
         let [before, after] = std::thread::spawn(|| {
             let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-            let usual = ThreadPriority::Crossplatform(ThreadPriorityValue::try_from(USUAL).unwrap());
-            // With another niceness than 0 it fails after it has set the policy.
-            let _ = set_thread_priority_and_policy(thread_native_id(), usual, idle);
+            set_thread_priority_and_policy(thread_native_id(), niceness(idle).unwrap(), idle).unwrap();
             let before = seen();
             batch();
             [before, seen()]

@@ -23,6 +23,8 @@ pub enum StartError {
     Ruby(PathBuf, std::io::Error),
     /// The Ruby process ended before the application was loaded.
     Ended(String),
+    /// A worker, or the mold that was to fork it, ended before the worker was ready, as the text says.
+    Unready(String),
     /// The application was not loaded within this time.
     Late(Duration),
     /// The caller cancelled the start.
@@ -50,6 +52,7 @@ impl fmt::Display for StartError {
                 write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
             }
             StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
+            StartError::Unready(text) => f.write_str(text),
             StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
             StartError::CalledOff => f.write_str("it was called off"),
             StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
@@ -74,6 +77,13 @@ pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
             "there is no {} on PATH: install one (apt install ruby ruby-rack), or name one with --ruby",
             ruby.display()
         ),
+        // The system's words for these are no help (fork(2)), and another Ruby is none either.
+        ErrorKind::WouldBlock => format!(
+            "the Ruby {} cannot be started: a limit of processes and threads is reached, that of this user (ulimit -u) \
+             or of the control group (pids.max; systemd: TasksMax): {error}",
+            ruby.display()
+        ),
+        ErrorKind::OutOfMemory => format!("the Ruby {} cannot be started: memory is full: {error}", ruby.display()),
         _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
     }
 }
@@ -88,6 +98,9 @@ mod tests {
         assert!(told("ruby", ErrorKind::NotFound).starts_with("there is no ruby on PATH"));
         assert!(told("ruby", ErrorKind::PermissionDenied).starts_with("there is no ruby on PATH"));
         assert!(told("ruby", ErrorKind::OutOfMemory).starts_with("the Ruby ruby cannot be started"));
+        let full = [ErrorKind::WouldBlock, ErrorKind::OutOfMemory].map(|kind| told("/opt/ruby", kind));
+        assert!(full[0].contains("TasksMax") && full[1].contains("memory is full"), "{full:?}");
+        assert!(full.iter().all(|text| !text.contains("--ruby")), "{full:?}");
         assert!(told("/opt/ruby", ErrorKind::NotFound).starts_with("the Ruby /opt/ruby cannot be started"));
     }
 }

@@ -35,6 +35,8 @@ struct State {
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// Waker of the event loop.
     waker: Option<Waker>,
+    /// Called by each OS thread that takes over the event loop.
+    set_up: Option<fn()>,
 }
 
 thread_local! {
@@ -63,6 +65,17 @@ impl IoThread {
     /// Declares that the calling OS thread runs this event loop.
     pub fn enter(self: &Arc<IoThread>) {
         CURRENT.set(Some(self.clone()));
+        let set_up = self.state.lock().set_up;
+        if let Some(set_up) = set_up {
+            set_up();
+        }
+    }
+
+    /// Sets what an attribute of OS threads needs, such as their scheduling policy: calls `set_up` on the calling OS
+    /// thread, which runs this event loop, and later on each that takes the event loop over. Replaces an earlier one.
+    pub fn set_up(&self, set_up: fn()) {
+        self.state.lock().set_up = Some(set_up);
+        set_up();
     }
 
     /// Queues work to be done after the current iteration of the event loop. Called on that loop only.

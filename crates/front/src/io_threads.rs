@@ -141,6 +141,10 @@ impl EventLoop {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -154,5 +158,28 @@ mod tests {
             counts[thread.number] += 1;
         }
         assert_eq!(IoThreads::start(0).unwrap().handles().len(), 1, "there is always one");
+    }
+
+    #[test]
+    fn an_os_thread_that_takes_over_an_event_loop_is_set_up_like_the_one_before() {
+        thread_local! {
+            static IS_SET_UP: Cell<bool> = const { Cell::new(false) };
+        }
+        let io_threads = IoThreads::start(1).unwrap();
+        let (told, telling) = mpsc::channel();
+        io_threads.run(async move {
+            let io = IoThread::current().unwrap();
+            io.set_up(|| IS_SET_UP.set(true));
+            told.send(IS_SET_UP.get()).unwrap();
+            let first = thread::current().id();
+            io.defer(Box::new(|io| io.replace(io.term())));
+            while thread::current().id() == first {
+                tokio::task::yield_now().await;
+            }
+            told.send(IS_SET_UP.get()).unwrap();
+        });
+        for which in ["the first one", "the next one"] {
+            assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok(true), "{which}");
+        }
     }
 }

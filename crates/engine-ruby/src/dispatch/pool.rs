@@ -42,6 +42,9 @@ const WATCHED_S: u64 = 15;
 /// slowly.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
+/// The most requests of a dead worker that the log names.
+const NAMED_MOST: usize = 5;
+
 /// A worker that is gone, and how it ended.
 #[derive(Debug, Clone, Copy)]
 struct DeadWorker {
@@ -381,9 +384,13 @@ impl Pool {
         };
         let mut replays = Vec::new();
         let mut last_tries = Vec::new();
+        let mut begun = Vec::new();
         for Unfinished { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
+            }
+            if has_begun {
+                begun.push(format!("request {}, {} {}", job.request.id, job.request.method, job.request.path));
             }
             if !is_ending && job.may_replay(has_begun, death) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
@@ -401,10 +408,11 @@ impl Pool {
             tracing::warn!(target: "engine", worker = id, pid, lost, app, "worker {id} (pid {pid}): {words} cut off");
         } else if replayed + lost > 0 {
             let words = count(replayed, "request");
+            let ran = in_words(&begun);
             tracing::warn!(
                 target: "engine",
                 worker = id, pid, replayed, lost, app,
-                "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost"
+                "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost{ran}"
             );
         }
         {
@@ -557,6 +565,17 @@ impl Engine for Pool {
         self.leave();
         // Waiting requests are still answered: in a pause they would wait for nothing.
         self.resume(Instant::now());
+    }
+}
+
+/// Names requests that a dead worker had begun, for the log.
+fn in_words(begun: &[String]) -> String {
+    let more = begun.len().saturating_sub(NAMED_MOST);
+    let named = begun[..begun.len() - more].join("; ");
+    match (begun.len(), more) {
+        (0, _) => String::new(),
+        (_, 0) => format!("; it ran {named}"),
+        _ => format!("; it ran {named}; and {more} more"),
     }
 }
 

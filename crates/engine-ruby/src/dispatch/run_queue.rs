@@ -30,8 +30,8 @@ impl RunQueue {
     }
 
     /// Returns the time for which the threads of the process were ready to run and had no processor: the second number
-    /// of each `/proc/PID/task/TID/schedstat`, in nanoseconds (proc_schedstat in the kernel's documentation). None where
-    /// the kernel does not count it.
+    /// of each `/proc/PID/task/TID/schedstat`, in nanoseconds (proc_schedstat in the kernel's documentation). None
+    /// where the kernel does not count it.
     pub fn time(&mut self, now: Instant) -> Option<Duration> {
         if self.listed.is_none_or(|listed| now.saturating_duration_since(listed) >= LISTED) {
             self.list()?;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     /// A file is opened once; a thread that begins later is found when the threads are listed again, and one that has
-    /// ended does not count.
+    /// ended does not count. With many threads few files are kept open.
     #[test]
     fn threads_come_and_go() {
         let mut own = own();
@@ -142,10 +142,7 @@ mod tests {
             !own.threads.contains_key(&id)
         };
         assert!((3..100_000).any(is_gone), "it has ended");
-    }
-
-    #[test]
-    fn a_process_with_many_threads_has_few_files_open() {
+        // Here, since the threads of this test would be among those of another one.
         let (end, ended) = mpsc::channel::<()>();
         let ended = Arc::new(Mutex::new(ended));
         let wait = || {
@@ -153,10 +150,11 @@ mod tests {
             thread::spawn(move || drop(ended.lock().map(|ended| ended.recv())))
         };
         let threads: Vec<_> = (0..KEPT + 3).map(|_| wait()).collect();
-        let mut own = own();
+        own.listed = None;
         own.time(Instant::now()).expect("the kernel counts it");
         assert!(own.threads.len() > KEPT);
-        assert_eq!(own.threads.values().flatten().count(), KEPT);
+        let open = own.threads.values().flatten().count();
+        assert!((1..=KEPT).contains(&open), "{open} files");
         drop(end);
         threads.into_iter().for_each(|thread| thread.join().expect("the thread ends"));
     }

@@ -64,11 +64,11 @@ impl Fleet {
         let is_late = worker.leave.is_some();
         let took = now.saturating_duration_since(worker.since);
         let pid = worker.pid;
-        self.log_worker(id, pid, WorkerLine::Ready { took });
+        let is_recovery = self.backoff.worked();
+        self.log_worker(id, pid, WorkerLine::Ready { took, is_recovery });
         if is_late {
             self.act(Action::Retire(id, ExitReason::Scale));
         }
-        self.backoff.worked();
         self.has_started();
     }
 

@@ -53,6 +53,26 @@ fn the_first_worker_ends_the_start_and_no_other_does() {
     assert!(matches!(log[0], LogLine::Worker(1, Some(_), WorkerLine::Ready { .. })), "{log:?}");
 }
 
+/// The log has the failures; without this line it would not have their end.
+#[test]
+fn the_first_worker_that_boots_after_failures_is_told() {
+    let mut scene = Scene::serving(policy(0, 2));
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 1);
+    scene.feed(Event::WorkerFailed(1, raised()));
+    scene.pass(Duration::from_secs(1));
+    scene.fill_and_serve();
+    scene.worker_ends(2);
+    scene.fill_and_serve();
+    let log = scene.read_log();
+    let recoveries = log.iter().filter_map(|line| match line {
+        LogLine::Worker(worker, _, WorkerLine::Ready { is_recovery, .. }) => Some((*worker, *is_recovery)),
+        _ => None,
+    });
+    assert_eq!(recoveries.collect::<Vec<_>>(), [(2, true), (3, false)], "{log:?}");
+}
+
 #[test]
 fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
     let mut scene = ordered(policy(1, 1));

@@ -84,6 +84,7 @@ impl Fleet {
                  and at least 1"
             ))));
         }
+        let before = (self.bounds(), self.wanted);
         (self.policy.min_workers, self.policy.max_workers) = (min, max);
         while self.wanted > max && self.let_go(ExitReason::Scale, loads) {}
         while self.wanted < min {
@@ -91,7 +92,10 @@ impl Fleet {
             self.act(Action::Grown(self.wanted));
         }
         let wanted = self.wanted;
-        self.log(LogLine::Scaled { min, max, wanted });
+        // A reload orders what is so already.
+        if before != ((min, max), wanted) {
+            self.log(LogLine::Scaled { min, max, wanted });
+        }
         let range = range(min, max);
         self.act(Action::Answer(Ok(if min == max { range } else { format!("{range}, {wanted} now") })));
     }

@@ -101,6 +101,8 @@ fn there_are_as_many_as_somebody_says() {
     let mut scene = elastic(3);
     assert_eq!(scene.feed(scale(1, 1)), ["Retire(3, Scale)".into(), "Retire(1, Scale)".into(), answer("1 worker")]);
     assert_eq!(scene.read_log(), [LogLine::Scaled { min: 1, max: 1, wanted: 1 }]);
+    assert_eq!(scene.feed(scale(1, 1)), [answer("1 worker")]);
+    assert!(scene.read_log().is_empty(), "each reload orders what is so already");
     assert_eq!(scene.feed(scale(2, 4)), ["Grown(2)".into(), answer("from 2 to 4 workers, 2 now")]);
     assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 4 }}")]);
     for (min, max) in [(3, 2), (0, 0), (1, WORKERS_MAX + 1)] {

@@ -1,6 +1,7 @@
 //! The pauses before workers are started again: a boot that fails is not retried without growing pauses, while a worker
 //! that exited after it was ready is replaced at once.
 
+use std::mem;
 use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -37,9 +38,10 @@ impl Backoff {
         pause
     }
 
-    /// Notes that a worker is ready, which ends the pauses.
-    pub fn worked(&mut self) {
-        (self.failures, self.not_before) = (0, None);
+    /// Notes that a worker is ready, which ends the pauses. Returns whether starts had failed since the last one.
+    pub fn worked(&mut self) -> bool {
+        self.not_before = None;
+        mem::take(&mut self.failures) > 0
     }
 
     /// Notes that a ready worker ended: its successor takes one of the immediate replacements.
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(pauses[11], 30_000);
         backoff.failed(now);
         assert_eq!(backoff.pause(now), LONGEST_PAUSE);
-        backoff.worked();
+        assert_eq!([backoff.worked(), backoff.worked()], [true, false]);
         assert_eq!(backoff.pause(now), Duration::ZERO);
     }
 

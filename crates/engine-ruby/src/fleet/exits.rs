@@ -160,13 +160,18 @@ impl Fleet {
             self.worker_ended(worker, None, now);
         } else if orders > 0 && !self.is_stopping() {
             let how = format!("the mold (pid {pid}) {exit}, before it forked a worker");
-            self.cannot_start(StartError::Ended(how), now);
+            self.cannot_start(StartError::Unready(how), now);
         } else if !self.is_stopping() && !mold.is_over() {
             self.log(LogLine::MoldExited { pid, exit });
             // If more workers may be needed, another mold follows at once, but not again and again without a pause.
             self.backoff.failed(now);
         }
         self.end_unheard(now);
+    }
+
+    /// Returns whether the mold is gone that would report the exit of this worker.
+    pub(super) fn lacks_mold(&self, worker: &WorkerProcess) -> bool {
+        worker.mold.is_some_and(|mold| !self.has_mold(mold))
     }
 
     /// Ends workers whose molds are gone, and of which nothing more will be heard: those that ended while they booted,
@@ -177,12 +182,11 @@ impl Fleet {
             return;
         }
         let is_late = |since: Instant| now.saturating_duration_since(since) >= LATE_CONNECTION_TIME;
-        let lacks_mold = |worker: &WorkerProcess| worker.mold.is_some_and(|mold| !self.has_mold(mold));
         let is_unheard = |worker: &WorkerProcess| match self.stage {
             Stage::Starting => !worker.is_connected && is_late(worker.since),
             _ => worker.end.is_some() || !worker.is_connected,
         };
-        let unheard = self.workers.iter().filter(|(_, worker)| lacks_mold(worker) && is_unheard(worker));
+        let unheard = self.workers.iter().filter(|(_, worker)| self.lacks_mold(worker) && is_unheard(worker));
         let unheard: Vec<(u32, Option<u32>)> =
             unheard.map(|(id, worker)| (*id, worker.pid.filter(|_| !worker.is_connected))).collect();
         for (id, unconnected) in unheard {
@@ -193,7 +197,7 @@ impl Fleet {
 }
 
 fn too_early(worker: u32, pid: Option<u32>, how: &str) -> StartError {
-    StartError::Ended(format!("{} {how} before it was ready", named(worker, pid)))
+    StartError::Unready(format!("{} {how} before it was ready", named(worker, pid)))
 }
 
 #[cfg(test)]

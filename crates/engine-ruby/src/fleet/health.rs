@@ -122,6 +122,10 @@ impl Fleet {
             self.log_worker(worker, Some(pid), WorkerLine::Hung);
             self.act(Action::Mark(worker, ExitReason::Hung));
             self.act(Action::Kill(pid));
+            // Its exit may never be known: a process that the application has forked in it holds its connections.
+            if self.workers.get(&worker).is_some_and(|worker| self.lacks_mold(worker)) {
+                self.worker_ended(worker, None, now);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Workers are replaced, measured and pinged.
 
-use super::super::scene::{MIB, MOLD, Scene, pid, policy, used};
+use super::super::scene::{FAILURE, MIB, MOLD, Scene, pid, policy, used};
 use super::*;
 use crate::fleet::event::Event;
 use crate::fleet::policy::Policy;
@@ -123,6 +123,22 @@ fn a_worker_that_is_away_for_too_long_is_killed() {
     let out = vec![(1, pid(1))];
     let done = scene.feed(Event::HealthDue { passed: TICK, out, is_watched: false });
     assert_eq!(done[..2], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
+}
+
+/// A process that the application has forked in a worker holds the worker's connections open: without a mold nothing
+/// reports the end.
+#[test]
+fn a_hung_worker_whose_mold_is_gone_is_killed_once_and_given_up() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.mold_ends(MOLD, FAILURE);
+    scene.read_log();
+    let out = || Event::HealthDue { passed: TICK, out: vec![(1, pid(1))], is_watched: false };
+    let done = scene.feed(out());
+    let wanted = ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1)), "Remove(1)".to_owned()];
+    assert_eq!(done[..3], wanted);
+    let line = |line| LogLine::Worker(1, Some(pid(1)), line);
+    assert_eq!(scene.read_log(), [line(WorkerLine::Hung), line(WorkerLine::ExitUnknown)]);
+    assert!(!scene.fleet.has_worker(1));
 }
 
 #[test]

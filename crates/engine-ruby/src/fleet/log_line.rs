@@ -13,7 +13,7 @@ pub enum Waiting {
     Mold(u32),
     /// The worker with this number boots in this process.
     Worker(u32, u32),
-    /// No worker has a process yet.
+    /// The worker, or at the start any, has no process yet.
     Fork,
 }
 
@@ -22,6 +22,8 @@ pub enum Waiting {
 pub enum LogLine {
     /// The start takes long.
     NotReady { passed: Duration, waiting: Waiting },
+    /// The boot of a worker takes long, while others may serve.
+    BootSlow { worker: u32, passed: Duration, waiting: Waiting },
     /// A mold or a worker did not boot in time and is killed.
     BootTimedOut { pid: u32, limit: Duration },
     /// The start of a worker or a mold failed and is retried after a pause.
@@ -45,8 +47,10 @@ pub enum LogLine {
 /// A log entry about a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerLine {
+    /// It serves; whether starts had failed before.
     Ready {
         took: Duration,
+        is_recovery: bool,
     },
     /// It broke the protocol and is killed.
     Killed {

@@ -26,11 +26,25 @@ impl Fleet {
         self.log(LogLine::NotReady { passed, waiting });
     }
 
+    /// Logs what the worker waits for that has been booting for longest, if that is long. Nothing else in the log says
+    /// why there are fewer workers than wanted.
+    fn remind_of_boot(&mut self, now: Instant) {
+        let booting = self.workers.iter().filter(|(_, worker)| worker.is_booting());
+        let Some((id, worker)) = booting.min_by_key(|(_, worker)| worker.since) else { return };
+        let (id, waiting) = (*id, worker.pid.map_or(Waiting::Fork, |pid| Waiting::Worker(*id, pid)));
+        self.reminder.follow(worker.since);
+        if let Some(passed) = self.reminder.due(now) {
+            self.log(LogLine::BootSlow { worker: id, passed, waiting });
+        }
+    }
+
     /// Ends processes that have timed out.
     pub(super) fn check_timeouts(&mut self, is_called_off: bool, now: Instant) {
         let is_start = self.stage == Stage::Starting;
-        if is_start {
-            self.remind(now);
+        match self.stage {
+            Stage::Starting => self.remind(now),
+            Stage::Running => self.remind_of_boot(now),
+            Stage::Draining(_) | Stage::Ending(_) | Stage::Over => {}
         }
         self.close_dead_connections(now);
         self.end_unheard(now);

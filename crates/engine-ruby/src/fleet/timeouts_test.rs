@@ -55,6 +55,32 @@ fn a_start_that_takes_long_is_told_with_what_it_waits_for() {
     assert_eq!(waiting(&mut scene), Some(Waiting::Worker(1, pid(1))));
 }
 
+/// A mold that hangs in a hook, or is stopped, forks no worker, and nobody else says so.
+#[test]
+fn later_a_worker_that_is_not_ready_for_long_is_told_with_what_it_waits_for() {
+    let told = |scene: &mut Scene| {
+        scene.feed(LATE);
+        let log = scene.read_log().into_iter();
+        log.filter_map(|line| match line {
+            LogLine::BootSlow { worker, waiting, .. } => Some((worker, waiting)),
+            _ => None,
+        })
+        .next_back()
+    };
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.fleet.policy.boot_time = Duration::MAX;
+    scene.pass(Duration::from_secs(3600));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    assert_eq!(told(&mut scene), None);
+    scene.pass(Duration::from_secs(30));
+    assert_eq!(told(&mut scene), Some((3, Waiting::Fork)));
+    assert_eq!(told(&mut scene), None, "not again before as long");
+    scene.feed(Event::Forked { mold: MOLD, worker: 3, pid: pid(3) });
+    scene.pass(Duration::from_secs(30));
+    assert_eq!(told(&mut scene), Some((3, Waiting::Worker(3, pid(3)))));
+}
+
 #[test]
 fn later_a_worker_that_hangs_while_it_boots_is_killed() {
     let mut scene = Scene::serving(policy(1, 1));
@@ -63,7 +89,9 @@ fn later_a_worker_that_hangs_while_it_boots_is_killed() {
     scene.boot(MOLD, 2);
     scene.read_log();
     assert_eq!(past(&mut scene), [format!("Kill({})", pid(2))]);
-    assert_eq!(scene.read_log(), [LogLine::BootTimedOut { pid: pid(2), limit: BOOT_TIME }]);
+    let log = scene.read_log();
+    assert_eq!(log.last(), Some(&LogLine::BootTimedOut { pid: pid(2), limit: BOOT_TIME }), "{log:?}");
+    assert!(matches!(log[..], [LogLine::BootSlow { worker: 2, .. }, _]), "{log:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -63,12 +64,16 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
         command: &command,
         script: &mold,
     };
+    // The thread first: a process for which none waits would stay as a zombie.
+    let (started, starting) = mpsc::channel();
+    let waiting = thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10);
+    waiting.spawn(move || starting.recv().map_or((), |child| wait(child, &messages)))?;
     let child = match read.and_then(|read| read.go_on(&successor)) {
         Some(child) => child,
         None => command.stdin(Stdio::inherit()).spawn()?,
     };
     let pid = child.id();
-    thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10).spawn(move || wait(child, &messages))?;
+    let _ = started.send(child);
     Ok(pid)
 }
 

@@ -19,13 +19,17 @@ impl EventLoop {
         let app = self.app();
         match line {
             LogLine::NotReady { passed, waiting } => {
-                let time = brief(passed);
-                let what = match waiting {
-                    Waiting::Mold(pid) => format!("loading the application (pid {pid})"),
-                    Waiting::Worker(worker, pid) => format!("worker {worker} (pid {pid}) is booting"),
-                    Waiting::Fork => "waiting for the mold to fork".to_owned(),
-                };
+                let (time, what) = (brief(passed), self.in_words(waiting));
                 tracing::info!(target: "engine", app, "no worker is ready after {time}: {what}");
+            }
+            LogLine::BootSlow { worker, passed, waiting } => {
+                let (time, what) = (brief(passed), self.in_words(waiting));
+                let text = format!("worker {worker} is not ready after {time}: {what}");
+                match waiting {
+                    Waiting::Fork => tracing::warn!(target: "engine", worker, app, "{text}"),
+                    // The application may take long to load.
+                    Waiting::Mold(_) | Waiting::Worker(..) => tracing::info!(target: "engine", worker, app, "{text}"),
+                }
             }
             LogLine::BootTimedOut { pid, limit } => {
                 let limit = brief(limit);
@@ -79,24 +83,45 @@ impl EventLoop {
         }
     }
 
+    /// Returns what a boot waits for, and whether that is stopped.
+    fn in_words(&self, waiting: Waiting) -> String {
+        let (pid, what) = match waiting {
+            Waiting::Mold(pid) => (Some(pid), "loading the application".to_owned()),
+            Waiting::Worker(worker, pid) => (Some(pid), format!("worker {worker} is booting")),
+            Waiting::Fork => {
+                (self.fleet.forking_mold(), "waiting for the mold to fork, which may run a hook".to_owned())
+            }
+        };
+        let stopped = if pid.is_some_and(is_stopped) { STOPPED } else { "" };
+        pid.map_or_else(|| what.clone(), |pid| format!("{what} (pid {pid}){stopped}"))
+    }
+
     /// Writes a log entry about one worker.
     fn log_worker(&self, worker: u32, pid: Option<u32>, line: WorkerLine) {
         let app = self.app();
         let who = named(worker, pid);
         let stopped = || if pid.is_some_and(is_stopped) { STOPPED } else { "" };
         match line {
-            WorkerLine::Ready { took } => {
+            WorkerLine::Ready { took, is_recovery } => {
                 let ms = took.as_secs_f64() * 1e3;
                 let time = brief(took);
-                tracing::debug!(target: "engine", worker, pid, ms, app, "{who} ready after {time}");
+                let text = format!("{who} ready after {time}");
+                match is_recovery {
+                    true => tracing::info!(target: "engine", worker, pid, ms, app, "{text}: boots work again"),
+                    false => tracing::debug!(target: "engine", worker, pid, ms, app, "{text}"),
+                }
             }
             WorkerLine::Killed { why } => {
                 tracing::error!(target: "engine", worker, pid, app, "{who} killed: {why}");
             }
             WorkerLine::Exited(exit) => {
                 let (status, signal) = (exit.status, exit.signal());
-                if !self.pool.take_logged_exit(worker) {
-                    tracing::info!(target: "engine", worker, pid, status, signal, app, "{who} {exit}");
+                match self.pool.take_logged_exit(worker) {
+                    true => {}
+                    false if exit.is_failure() => {
+                        tracing::warn!(target: "engine", worker, pid, status, signal, app, "{who} {exit}");
+                    }
+                    false => tracing::info!(target: "engine", worker, pid, status, signal, app, "{who} {exit}"),
                 }
             }
             WorkerLine::ExitUnknown => {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::body::Source;
-use engine::{Answer, Body, Engine, Fault, Input, Reply, Request};
+use engine::{Answer, Body, Engine, Fault, Input, IoThread, Reply, Request};
 use engine_ruby::{Preload, RubyEngine, Settings, StartError};
 use http::{HeaderMap, Method};
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ pub fn io_thread() -> Handle {
     let io_thread = IO_THREAD.get_or_init(|| {
         let (told, telling) = mpsc::channel();
         thread::spawn(move || {
+            Arc::new(IoThread::new(Box::new(|_| false))).enter();
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             told.send(runtime.handle().clone()).unwrap();
             runtime.block_on(std::future::pending::<()>());

@@ -21,7 +21,8 @@ pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &Header
 /// The reason phrase of a status by RFC 9110; empty for an unassigned one.
 pub(crate) fn reason(status: StatusCode) -> &'static str {
     match status {
-        // The `http` crate has the phrases of older RFCs.
+        // The `http` crate has the phrases of older RFCs, and one without its hyphen.
+        StatusCode::NON_AUTHORITATIVE_INFORMATION => "Non-Authoritative Information",
         StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
         StatusCode::UNPROCESSABLE_ENTITY => "Unprocessable Content",
         status => status.canonical_reason().unwrap_or_default(),

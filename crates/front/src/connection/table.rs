@@ -45,6 +45,16 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Leading bits by which IPv6 addresses count as one client: a client has at least one network of this size.
 const CLIENT_BITS: u32 = 64;
 
+/// What a new connection may lack, and what allows more of it, for the log.
+struct Scarce {
+    name: &'static str,
+    remedy: &'static str,
+}
+
+const PLACES: Scarce = Scarce { name: "places for connections", remedy: "--connections allows more" };
+const FILES: Scarce =
+    Scarce { name: "open files", remedy: "LimitNOFILE= in a systemd unit, or ulimit -Hn, allows more" };
+
 /// A connection, as the table sees it.
 pub(crate) trait Evictable: Send + Sync {
     /// Number of the connection.
@@ -158,7 +168,7 @@ impl ConnectionTable {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            let has_evicted = self.evict("places for connections");
+            let has_evicted = self.evict(&PLACES);
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
                 () = changed, if !has_evicted => {}
@@ -179,16 +189,15 @@ impl ConnectionTable {
     pub(crate) async fn evict_for_file(&self) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
-        self.evict("open files");
+        self.evict(&FILES);
         tokio::select! {
             () = left => {}
             () = tokio::time::sleep(LOOK) => {}
         }
     }
 
-    /// Evicts the connection that can best be spared. Returns whether there was one. `short_of` names the scarce
-    /// resource for the log.
-    fn evict(&self, short_of: &str) -> bool {
+    /// Evicts the connection that can best be spared. Returns whether there was one. The log names what is scarce.
+    fn evict(&self, &Scarce { name, remedy }: &Scarce) -> bool {
         let mut entries = self.entries.lock();
         let limit = self.limit;
         let is_settled = entries.present >= limit || self.permits.available_permits() > 0;
@@ -200,8 +209,8 @@ impl ConnectionTable {
                 let why = if entries.present > 0 { "since all wait for answers" } else { "since there are none" };
                 tracing::warn!(
                     target: "front",
-                    "there are no {short_of} left ({limit} connections are allowed), and none can be closed, {why}: \
-                     new ones wait"
+                    "there are no {name} left ({limit} connections are allowed), and none can be closed, {why}: \
+                     new ones wait; {remedy}"
                 );
             }
             return false;
@@ -218,8 +227,8 @@ impl ConnectionTable {
                 link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
             tracing::warn!(
                 target: "front",
-                "there are no {short_of} left ({limit} connections are allowed): {times} closed for new ones{ago}, \
-                 this time one {what}, from {peer}"
+                "there are no {name} left ({limit} connections are allowed): {times} closed for new ones{ago}, this \
+                 time one {what}, from {peer}; {remedy}"
             );
         }
         true
@@ -236,7 +245,7 @@ impl ConnectionTable {
                 tracing::warn!(
                     target: "front",
                     "{times} refused{ago} of clients that have all {most} connections they may have, this time one \
-                     from {client}"
+                     from {client} (--connections-per-client)"
                 );
             }
             return Err(Refused);

@@ -157,17 +157,24 @@ impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot listen on {}: {}", self.bind, self.why)?;
         let port = match &self.bind {
-            Bind::Tcp(address) => address.port(),
-            Bind::Name(_, port) => *port,
-            Bind::Unix(_) | Bind::Inherited(_) => return Ok(()),
+            Bind::Tcp(address) => Some(address.port()),
+            Bind::Name(_, port) => Some(*port),
+            Bind::Unix(_) | Bind::Inherited(_) => None,
         };
-        if self.why.kind() == io::ErrorKind::PermissionDenied && (1..UNPRIVILEGED).contains(&port) {
-            f.write_str(
+        match (self.why.kind(), port) {
+            (io::ErrorKind::PermissionDenied, Some(1..UNPRIVILEGED)) => f.write_str(
                 ": ports below 1024 take root; let a proxy or systemd listen there (--bind-to-activated-sockets), \
                  start as root with --user, or give the program the right: setcap cap_net_bind_service=+ep FOOLSGOLD",
-            )?;
+            ),
+            (io::ErrorKind::PermissionDenied, None) => f.write_str(
+                ": the user of this process must be able to write in its folder, and to a socket that is there already",
+            ),
+            (io::ErrorKind::AddrInUse, Some(port)) => {
+                write!(f, ": end who listens there (`ss -ltnp sport = :{port}` names it), or name another address")
+            }
+            (io::ErrorKind::AddrNotAvailable, Some(_)) => f.write_str(": this machine has no such address now"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -234,20 +241,22 @@ mod tests {
     }
 
     #[test]
-    fn what_would_help_is_told_where_a_low_port_is_denied_and_nowhere_else() {
-        use std::io::ErrorKind::{AddrInUse, PermissionDenied};
-        for (address, kind, is_told) in [
-            ("127.0.0.1:1", PermissionDenied, true),
-            ("127.0.0.1:1023", PermissionDenied, true),
-            ("localhost:80", PermissionDenied, true),
-            ("127.0.0.1:1024", PermissionDenied, false),
-            ("127.0.0.1:0", PermissionDenied, false),
-            ("127.0.0.1:80", AddrInUse, false),
-            ("unix:///a.sock", PermissionDenied, false),
+    fn what_would_help_is_told() {
+        use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+        for (address, kind, remedy) in [
+            ("127.0.0.1:1", PermissionDenied, "setcap"),
+            ("127.0.0.1:1023", PermissionDenied, "setcap"),
+            ("localhost:80", PermissionDenied, "setcap"),
+            ("127.0.0.1:1024", PermissionDenied, ""),
+            ("127.0.0.1:0", PermissionDenied, ""),
+            ("127.0.0.1:80", AddrInUse, "`ss -ltnp sport = :80`"),
+            ("192.0.2.1:80", AddrNotAvailable, "no such address"),
+            ("unix:///a.sock", PermissionDenied, "write in its folder"),
         ] {
             let error = BindError { bind: address.parse().unwrap(), why: kind.into() }.to_string();
             assert!(error.starts_with("cannot listen on ") && error.contains(address), "{error}");
-            assert_eq!(error.contains("setcap"), is_told, "{error}");
+            assert!(error.contains(remedy), "{error}");
+            assert_eq!(error.contains("setcap"), remedy == "setcap", "{error}");
         }
     }
 }

@@ -333,12 +333,18 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
 fn clear_stale(path: &Path) -> io::Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if !found.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "there is a file of that name that is not a socket: remove it, or name another path",
+        ));
     }
     match listener_of(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody is listening on it")),
+        _ => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another process listens on it: end that, or name another path",
+        )),
     }
 }
 

@@ -67,7 +67,7 @@ mod tests {
         // The connection of that call waits to be accepted, and the backlog is full.
         assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let busy = listen_privately(&path, false).unwrap_err().to_string();
-        assert!(busy.contains("somebody is listening"), "{busy}");
+        assert!(busy.contains("another process listens on it"), "{busy}");
     }
 
     #[test]

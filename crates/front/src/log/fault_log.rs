@@ -26,11 +26,13 @@ impl fmt::Display for RequestIdentity {
 
 /// Wait in the queue from which on the log mentions it.
 const WORTH_SAYING: Duration = Duration::from_millis(100);
-/// Interval at which the log says that open files were short.
-const FILES_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval at which the log says that open files, or places in the queue, were short: a line for each request would
+/// make an overload worse.
+const SHORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Time when the log last said that.
+/// Times when the log last said that.
 static FILES_SHORT: Mutex<Option<Instant>> = Mutex::new(None);
+static QUEUE_SHORT: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Logs the fault, with details that the client does not get.
 pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration) {
@@ -53,7 +55,7 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
         Fault::WorkerDied(_) | Fault::Broken(_) => {
             tracing::error!(target: "engine", id, method, path, app, fault = name, "{identity}: {fault}");
         }
-        Fault::OutOfFiles if are_files_news() => {
+        Fault::OutOfFiles if is_news(&FILES_SHORT) => {
             tracing::warn!(
                 target: "front",
                 id, method, path, app, fault = name,
@@ -61,7 +63,15 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
                  (LimitNOFILE= in a systemd unit, ulimit -n), or allow fewer --connections"
             );
         }
-        // One line for each would make an overload worse; the access log has them.
+        Fault::QueueFull(_) | Fault::QueueWait(_) if is_news(&QUEUE_SHORT) => {
+            tracing::warn!(
+                target: "front",
+                id, method, path, app, fault = name,
+                "{identity}: {fault}. More requests come than are answered: `foolsgold recorder` shows what runs, and \
+                 the access log has each that was refused"
+            );
+        }
+        // The access log has them.
         Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::OutOfFiles | Fault::Stopping | Fault::ClientGone => {
             tracing::debug!(target: "front", id, method, path, app, fault = name, "{identity}: {fault}");
         }
@@ -80,12 +90,12 @@ pub(crate) fn write_unread_file(fault: &Fault, identity: &RequestIdentity, error
     );
 }
 
-/// Whether the log is to say now that open files are short, which then counts as done.
-fn are_files_news() -> bool {
-    let mut last = FILES_SHORT.lock();
-    let are_news = last.is_none_or(|last| last.elapsed() >= FILES_INTERVAL);
-    if are_news {
+/// Whether the log is to say now what it last said at this time, which then counts as done.
+fn is_news(last: &Mutex<Option<Instant>>) -> bool {
+    let mut last = last.lock();
+    let is_news = last.is_none_or(|last| last.elapsed() >= SHORT_INTERVAL);
+    if is_news {
         *last = Some(Instant::now());
     }
-    are_news
+    is_news
 }

@@ -31,19 +31,20 @@ pub struct Sample {
     pub busy: usize,
     pub capacity: usize,
     pub workers: usize,
-    /// Memory of the application's processes.
-    pub memory_kib: u64,
+    /// Memory of the application's processes; none if the kernel does not report it.
+    pub memory_kib: Option<u64>,
     pub server: ServerSample,
 }
 
-/// A sample of the server and of the machine or control group around it, taken each second.
+/// A sample of the server and of the machine or control group around it, taken each second; none where the kernel does
+/// not report it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ServerSample {
     /// Memory of the server without its workers: its proportional set size.
-    pub memory_kib: u64,
-    /// Memory used by all processes, and the limit; 0 if the kernel does not report it.
-    pub memory_used_kib: u64,
-    pub memory_limit_kib: u64,
+    pub memory_kib: Option<u64>,
+    /// Memory used by all processes, and the limit.
+    pub memory_used_kib: Option<u64>,
+    pub memory_limit_kib: Option<u64>,
 }
 
 /// One point of a track: the maximum of depths, and times and rates of the whole step.
@@ -55,7 +56,7 @@ struct Point {
     busy: usize,
     capacity: usize,
     workers: usize,
-    memory_kib: u64,
+    memory_kib: Option<u64>,
     server: ServerSample,
     rate: f64,
     error_rate: f64,
@@ -83,10 +84,10 @@ pub struct Columns {
     pub busy: Vec<usize>,
     pub capacity: Vec<usize>,
     pub workers: Vec<usize>,
-    pub memory_kib: Vec<u64>,
-    pub server_memory_kib: Vec<u64>,
-    pub memory_used_kib: Vec<u64>,
-    pub memory_limit_kib: Vec<u64>,
+    pub memory_kib: Vec<Option<u64>>,
+    pub server_memory_kib: Vec<Option<u64>>,
+    pub memory_used_kib: Vec<Option<u64>>,
+    pub memory_limit_kib: Vec<Option<u64>>,
     pub rate: Vec<f64>,
     pub error_rate: Vec<f64>,
     pub refused_rate: Vec<f64>,
@@ -286,6 +287,8 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn sample(requests: u64, queued: usize) -> Sample {
@@ -316,14 +319,19 @@ mod tests {
         let start = Instant::now();
         for second in 0..=60 {
             let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
-            let server = ServerSample { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
-            let sample = Sample { reading, memory_kib: second, server, ..Sample::default() };
+            let server =
+                ServerSample { memory_kib: Some(10), memory_used_kib: Some(20 + second % 30), memory_limit_kib: None };
+            let sample = Sample { reading, memory_kib: (second > 40).then_some(second), server, ..Sample::default() };
             history.note("a", &sample, start + Duration::from_secs(second));
         }
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
-        assert_eq!((minutes.memory_kib, minutes.server_memory_kib), (vec![60], vec![10]));
-        assert_eq!((minutes.memory_used_kib, minutes.memory_limit_kib), (vec![49], vec![100]));
+        assert_eq!((minutes.memory_kib, minutes.server_memory_kib), (vec![Some(60)], vec![Some(10)]));
+        assert_eq!(minutes.memory_used_kib, [Some(49)]);
+        // What is not known is null for those who read it, and not 0.
+        let seconds = serde_json::to_value(history.columns("a", Step::Second, 38)).unwrap();
+        assert_eq!(seconds["memory_kib"].as_array().unwrap()[..3], [json!(null), json!(null), json!(41)]);
+        assert_eq!(seconds["memory_limit_kib"][0], json!(null));
     }
 
     #[test]

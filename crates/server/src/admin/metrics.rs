@@ -12,7 +12,7 @@ use crate::admin::history::History;
 use crate::admin::process::Process;
 use crate::admin::prometheus::{Family, Value};
 use crate::admin::state::{AdminState, RunningServer};
-use crate::admin::view::by_hundreds;
+use crate::admin::view::{by_hundreds, known_kib};
 use crate::apps::app::App;
 use crate::apps::deploy::DeployOutcome;
 use crate::apps::engines;
@@ -271,12 +271,6 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
             rows: memory.collect(),
         },
     ]
-}
-
-/// The sum of the sizes that are known; `None` where there are processes and no size is known.
-fn known_kib(sizes: &[Option<u64>]) -> Option<u64> {
-    let is_known = sizes.is_empty() || sizes.iter().any(Option::is_some);
-    is_known.then(|| sizes.iter().flatten().sum())
 }
 
 fn of_deploys(apps: &[Shown]) -> Vec<Family> {

@@ -37,9 +37,9 @@ impl Process {
 }
 
 /// Proportional set size of this process, or its resident set size if the kernel does not report that.
-pub fn share_kib() -> u64 {
+pub fn share_kib() -> Option<u64> {
     let of = |file: &str, name: &str| number(&fs::read_to_string(file).ok()?, name);
-    of("/proc/self/smaps_rollup", "Pss:").or_else(|| of("/proc/self/status", "VmRSS:")).unwrap_or(0)
+    of("/proc/self/smaps_rollup", "Pss:").or_else(|| of("/proc/self/status", "VmRSS:"))
 }
 
 fn cpu_time() -> Duration {

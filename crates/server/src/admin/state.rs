@@ -53,6 +53,8 @@ pub struct AdminState {
     pub logs: Arc<LogFiles>,
     /// When the program started.
     pub since: SystemTime,
+    /// The same moment, on a clock that is never set.
+    pub begun: Instant,
     running: OnceLock<RunningServer>,
     /// Cancels the loading of applications when set.
     called_off: Arc<AtomicBool>,
@@ -61,7 +63,7 @@ pub struct AdminState {
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
     /// Memory of the server, and when it was read.
-    share: Mutex<Option<(Instant, u64)>>,
+    share: Mutex<Option<(Instant, Option<u64>)>>,
 }
 
 impl AdminState {
@@ -69,7 +71,7 @@ impl AdminState {
     pub fn new(place: ServerFolders, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
         let history = History::default();
         let control = Mutex::default();
-        let since = SystemTime::now();
+        let (since, begun) = (SystemTime::now(), Instant::now());
         let running = OnceLock::new();
         let admin = OnceLock::new();
         let is_unwanted = false.into();
@@ -80,6 +82,7 @@ impl AdminState {
             memory,
             logs,
             since,
+            begun,
             running,
             called_off,
             is_unwanted,
@@ -145,7 +148,7 @@ impl AdminState {
     }
 
     /// Memory of the server in KiB, at most [`SHARE_TIME`] old.
-    pub fn share_kib(&self) -> u64 {
+    pub fn share_kib(&self) -> Option<u64> {
         let mut share = self.share.lock();
         let (then, kib) = *share.get_or_insert_with(|| (Instant::now(), share_kib()));
         if then.elapsed() < SHARE_TIME {

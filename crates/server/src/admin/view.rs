@@ -171,7 +171,7 @@ fn since_ms(state: &AdminState) -> u64 {
 }
 
 fn uptime_s(state: &AdminState) -> f64 {
-    rounded(state.since.elapsed().unwrap_or_default().as_secs_f64())
+    rounded(state.begun.elapsed().as_secs_f64())
 }
 
 impl MemoryView {
@@ -210,21 +210,20 @@ impl AppView {
 }
 
 /// A sample of the server for the history.
-pub fn sample_server(memory: &Memory, share_kib: u64) -> ServerSample {
+pub fn sample_server(memory: &Memory, share_kib: Option<u64>) -> ServerSample {
     let memory = memory.look();
     ServerSample {
         memory_kib: share_kib,
-        memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),
-        memory_limit_kib: memory.map_or(0, |seen| seen.limit / 1024),
+        memory_used_kib: memory.map(|seen| seen.used / 1024),
+        memory_limit_kib: memory.map(|seen| seen.limit / 1024),
     }
 }
 
 /// A sample of an application for the history.
 pub fn sample(app: &App, server: ServerSample) -> Sample {
     let snapshot = app.engine().snapshot();
-    let kib = |sizes: &mut dyn Iterator<Item = Option<u64>>| sizes.flatten().sum::<u64>();
-    let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
-    let molds = kib(&mut snapshot.molds.iter().map(|mold| mold.pss_kib));
+    let molds = snapshot.molds.iter().map(|mold| mold.pss_kib);
+    let processes: Vec<Option<u64>> = molds.chain(snapshot.workers.iter().map(|worker| worker.pss_kib)).collect();
     Sample {
         reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
@@ -232,9 +231,15 @@ pub fn sample(app: &App, server: ServerSample) -> Sample {
         busy: snapshot.status.busy,
         capacity: snapshot.status.capacity,
         workers: snapshot.workers.len(),
-        memory_kib: workers + molds,
+        memory_kib: known_kib(&processes),
         server,
     }
+}
+
+/// The sum of the sizes that are known; `None` where there are processes and no size is known.
+pub fn known_kib(sizes: &[Option<u64>]) -> Option<u64> {
+    let is_known = sizes.is_empty() || sizes.iter().any(Option::is_some);
+    is_known.then(|| sizes.iter().flatten().sum())
 }
 
 /// Counts by status class (`2xx`), zeros included.

@@ -89,6 +89,8 @@ impl PastCounts {
 #[derive(Default)]
 pub struct Overrides {
     pub scale: Option<(usize, usize)>,
+    /// Bounds that an operator has set, within which signals move the number of workers.
+    bounds: Option<(usize, usize)>,
     pub is_paused: bool,
     /// Number of pauses that were ordered.
     pauses: u64,
@@ -216,8 +218,8 @@ impl App {
     /// The manual orders, for a successor process.
     pub fn ordered(&self) -> Option<Ordered> {
         let overrides = self.overrides();
-        let Overrides { scale, is_paused, .. } = *overrides;
-        (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, is_paused })
+        let Overrides { scale, bounds, is_paused, .. } = *overrides;
+        (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, bounds, is_paused })
     }
 
     /// Repeats the manual orders of the previous process.
@@ -226,7 +228,22 @@ impl App {
             self.order(if ordered.is_paused { Order::Pause } else { Order::Resume })?;
         }
         let Some((min, max)) = ordered.scale else { return Ok(()) };
-        self.order(Order::Scale { min, max }).map(drop)
+        self.order(Order::Scale { min, max })?;
+        self.overrides().bounds = ordered.bounds;
+        Ok(())
+    }
+
+    /// Notes bounds of the number of workers that an operator has set.
+    pub fn set_bounds(&self, min: usize, max: usize) {
+        self.overrides().bounds = Some((min, max));
+    }
+
+    /// The bounds within which signals move the number of workers: those that an operator has set last, else the
+    /// configured ones; `None` if the number is fixed, or not configured at all.
+    pub fn bounds(&self) -> Option<(usize, usize)> {
+        let current = self.current();
+        let bounds = self.overrides().bounds.or(current.bounds());
+        bounds.filter(|(min, max)| min != max && current.settings.ruby.computing_bounds != Some((*min, *max)))
     }
 
     /// Blocks until as many workers are ready as an operator wants at least.

@@ -301,7 +301,9 @@ fn start_ruby(
     );
     let engine = engine.map_err(|error| Refusal {
         kind: match error {
-            StartError::App(_) | StartError::Ended(_) | StartError::Late(_) => RefusalKind::App,
+            StartError::App(_) | StartError::Ended(_) | StartError::Unready(_) | StartError::Late(_) => {
+                RefusalKind::App
+            }
             StartError::Hook(..) => RefusalKind::Hook,
             StartError::User(..)
             | StartError::NoRuby(..)

@@ -86,12 +86,6 @@ impl Generation {
         matches!(self.running, RunningEngine::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
     }
 
-    /// Whether the settings give bounds within which the number of workers follows the load.
-    pub fn is_elastic(&self) -> bool {
-        let ruby = &self.settings.ruby;
-        ruby.min_workers != ruby.max_workers && ruby.computing_bounds.is_none()
-    }
-
     /// Number of workers now, without those that are exiting.
     pub fn workers_now(&self) -> usize {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)

@@ -88,8 +88,16 @@ impl Apps {
         if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
     }
 
-    /// Sets the bounds of an application's workers, if `--total-workers` allows it.
+    /// Sets the bounds of an application's workers, also those within which signals move the number, if
+    /// `--total-workers` allows it.
     pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
+        let told = self.resize(app, min, max)?;
+        app.set_bounds(min, max);
+        Ok(told)
+    }
+
+    /// Sets the least and greatest number of an application's workers by a signal, if `--total-workers` allows it.
+    pub fn resize(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
         let total = app.context.budget.as_ref().map(|budget| budget.places());
         let is_counted = |app: &App| app.current().bounds().is_some();
         let Some(total) = total.filter(|_| is_counted(app)) else { return app.order(Order::Scale { min, max }) };
@@ -122,7 +130,7 @@ impl Apps {
         let changed = self.0.iter().filter_map(|app| {
             let before = given.iter().find(|ordered| ordered.app == app.name());
             let now = app.ordered();
-            let none = || Ordered { app: app.name().to_owned(), scale: None, is_paused: false };
+            let none = || Ordered { app: app.name().to_owned(), scale: None, bounds: None, is_paused: false };
             (now.as_ref() != before).then(|| now.unwrap_or_else(none))
         });
         changed.collect()

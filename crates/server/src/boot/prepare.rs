@@ -2,6 +2,7 @@
 //! the output to the log files.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use rustix::fs::Mode;
@@ -65,6 +66,11 @@ pub fn prepare(program: Program, arrived: Arrived, settings: &Settings) -> Resul
     }
     if operating.daemonize && parent.is_none() {
         return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
+    }
+    if operating.is_silent && parent.as_ref().is_some_and(|parent| parent.started_as == StartedAs::Background) {
+        let why = "in the background, and no file named for it, as in the server that the settings file is for";
+        // The terminal may be gone.
+        let _ = writeln!(io::stderr(), "foolsgold: the log goes to /dev/null: {why}; --log-file FILE names one");
     }
     if let Some(bits) = operating.umask {
         rustix::process::umask(Mode::from_bits_truncate(bits));

@@ -7,7 +7,7 @@ use crate::config::bind_query::permission_bits;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
-use crate::process::identity::{Identity, group_number, user_number};
+use crate::process::identity::Identity;
 use crate::process::sockets::Activated;
 use crate::process::stream::Stream;
 
@@ -22,6 +22,8 @@ pub struct Operating {
     pub daemonize: bool,
     pub stdout: Option<PathBuf>,
     pub stderr: Option<PathBuf>,
+    /// Without a log file, in the background: the log goes to `/dev/null`.
+    pub is_silent: bool,
     /// The server's own log goes to the file of standard error, if there is one, as in Unicorn.
     pub logs_to_stderr: bool,
     pub identity: Option<Identity>,
@@ -51,13 +53,19 @@ impl SettingsReader<'_> {
         let (stdout, stderr) = self.log_files();
         self.files_apart(&[stdout.as_deref(), stderr.as_deref()]);
         let daemonize = self.flag(Name::Daemonize);
+        let lacks_log = daemonize && stdout.is_none() && stderr.is_none();
+        // Unicorn and Puma write to /dev/null then.
+        let is_silent = lacks_log && self.asked.compat.is_some();
         // If a file could not be read, it may name one.
-        if daemonize && stdout.is_none() && stderr.is_none() && self.asked.problems.is_empty() {
+        if lacks_log && !is_silent && self.asked.problems.is_empty() {
             let given = self.pick(Name::Daemonize);
             self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
         }
         // In the background one file takes both.
-        let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| one.clone().or(other.clone().filter(|_| daemonize));
+        let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| {
+            let nowhere = || is_silent.then(|| PathBuf::from("/dev/null"));
+            one.clone().or(other.clone().filter(|_| daemonize)).or_else(nowhere)
+        };
         Operating {
             signals: Habit::named(&self.choice(Name::Signals)),
             pidfile: self.pidfile(),
@@ -66,6 +74,7 @@ impl SettingsReader<'_> {
             daemonize,
             stdout: or(&stdout, &stderr),
             stderr: or(&stderr, &stdout),
+            is_silent,
             logs_to_stderr: self.asked.reads_file_of(&["Unicorn", "Pitchfork"]),
             identity: self.identity(),
             umask: self.octal(Name::Umask, "027"),
@@ -123,16 +132,9 @@ impl SettingsReader<'_> {
 
     fn identity(&mut self) -> Option<Identity> {
         let (user, group) = (self.optional(Name::User), self.optional(Name::Group));
-        let unknown_user = user.as_deref().and_then(|user| user_number(user).err());
-        let unknown_group = group.as_deref().and_then(|group| group_number(group).err());
-        if unknown_user.is_some() || unknown_group.is_some() {
-            self.refuse_one(Name::User, unknown_user);
-            self.refuse_one(Name::Group, unknown_group);
-            return None;
-        }
-        let name = if user.is_some() { Name::User } else { Name::Group };
-        Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|why| {
-            self.refuse_one(name, Some(why));
+        Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|[of_user, of_group]| {
+            self.refuse_one(Name::User, of_user);
+            self.refuse_one(Name::Group, of_group);
             None
         })
     }

@@ -438,9 +438,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
-        default: Default::Text("60s"),
+        default: Default::Stage("0", "60s", "60s; in development 0"),
         help: "a worker process that does not answer the server for this long is killed and replaced, whatever it does \
-               (a limit for requests is --request-time); 0 means never",
+               (a limit for requests is --request-time); 0 means never, for debuggers that stop all threads",
         ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
     },
     Row {

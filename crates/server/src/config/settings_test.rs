@@ -38,6 +38,10 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
+    // A debugger may stop all threads.
+    let worker_timeout = |arguments: &[&str]| resolved(arguments, &[]).unwrap().apps[0].ruby.worker_timeout.as_secs();
+    assert_eq!((worker_timeout(&[]), worker_timeout(&["-e", "production"])), (0, 60));
+    assert_eq!(worker_timeout(&["--worker-timeout", "9s"]), 9);
     assert_eq!((ruby.min_workers, ruby.max_workers), (1, 1));
     assert_eq!(settings.log_form, LogForm::Text);
     let limits = settings.limits;

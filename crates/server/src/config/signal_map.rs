@@ -84,10 +84,11 @@ const PUMA: &[Meaning] = &[
     (PWR, SignalAction::Backtraces),
 ];
 
-const UNICORN: &[Meaning] = &[
+/// QUIT comes first: see [`UNICORN_GRACEFUL`].
+const UNICORN: [Meaning; 10] = [
+    (QUIT, SignalAction::End),
     (TERM, SignalAction::EndNow),
     (INT, SignalAction::EndNow),
-    (QUIT, SignalAction::End),
     (HUP, SignalAction::Reload),
     (USR1, SignalAction::ReopenLogs),
     (USR2, SignalAction::Upgrade),
@@ -97,19 +98,13 @@ const UNICORN: &[Meaning] = &[
     (PWR, SignalAction::Backtraces),
 ];
 
-/// QUIT comes first: to a process whose file has lost its trap for TERM by now, too, it is the graceful shutdown.
-const UNICORN_GRACEFUL: &[Meaning] = &[
-    (QUIT, SignalAction::End),
-    (TERM, SignalAction::End),
-    (INT, SignalAction::EndNow),
-    (HUP, SignalAction::Reload),
-    (USR1, SignalAction::ReopenLogs),
-    (USR2, SignalAction::Upgrade),
-    (WINCH, SignalAction::Pause),
-    (TTIN, SignalAction::More),
-    (TTOU, SignalAction::Fewer),
-    (PWR, SignalAction::Backtraces),
-];
+/// As in Unicorn, but TERM is a graceful shutdown. QUIT comes first: to a process whose file has lost its trap for TERM
+/// by now, too, it is the graceful shutdown.
+const UNICORN_GRACEFUL: [Meaning; 10] = {
+    let mut meanings = UNICORN;
+    meanings[1] = (TERM, SignalAction::End);
+    meanings
+};
 
 const THIN: &[Meaning] = &[
     (TERM, SignalAction::End),
@@ -154,8 +149,8 @@ impl Habit {
     pub fn meanings(self) -> &'static [Meaning] {
         match self {
             Habit::Puma => PUMA,
-            Habit::Unicorn => UNICORN,
-            Habit::UnicornGraceful => UNICORN_GRACEFUL,
+            Habit::Unicorn => &UNICORN,
+            Habit::UnicornGraceful => &UNICORN_GRACEFUL,
             Habit::Thin => THIN,
             Habit::Passenger => PASSENGER,
         }
@@ -199,6 +194,14 @@ mod tests {
     fn the_signal_for_a_graceful_shutdown_is_that_of_the_other_server() {
         let ends = Habit::WORDS.iter().map(|word| Habit::named(word).graceful_end());
         assert_eq!(ends.collect::<Vec<_>>(), [Signal::TERM, Signal::QUIT, Signal::QUIT, Signal::TERM, Signal::TERM]);
+    }
+
+    #[test]
+    fn a_graceful_unicorn_differs_in_term_alone() {
+        let [unicorn, graceful] = [Habit::Unicorn, Habit::UnicornGraceful].map(Habit::meanings);
+        let different = unicorn.iter().zip(graceful).filter(|(one, other)| one != other);
+        let wanted = (&(TERM, SignalAction::EndNow), &(TERM, SignalAction::End));
+        assert_eq!(different.collect::<Vec<_>>(), [wanted]);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::task::Poll;
 use std::thread;
 
-use engine::snapshot::Bounds;
 use engine::{Order, count};
 use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -207,15 +206,15 @@ fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
 
 fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     each(server, |app| {
-        let Bounds { min, max, wanted, .. } = app.engine().snapshot().pool;
-        let own = app.current().bounds().unwrap_or((min, max));
-        // The result is a fixed number, also if no number of workers is configured.
-        let becomes_fixed = !app.current().is_elastic() && (min == max || (min, max) == own);
-        if becomes_fixed {
-            let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
-            return server.apps().scale(app, count, count);
+        let wanted = app.engine().snapshot().pool.wanted;
+        match app.bounds() {
+            Some((fewest, most)) => step(server, app, (fewest.max(1), most), wanted, more),
+            // The result is a fixed number, also if no number of workers is configured.
+            None => {
+                let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
+                server.apps().resize(app, count, count)
+            }
         }
-        step(server, app, (own.0.max(1), max), wanted, more)
     })
 }
 
@@ -236,9 +235,9 @@ fn step(
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {
         // Stops a worker now, and not only when it has been idle.
-        server.apps().scale(app, count, count)?;
+        server.apps().resize(app, count, count)?;
     }
-    server.apps().scale(app, count, most)
+    server.apps().resize(app, count, most)
 }
 
 fn backtraces(server: &ServerHandle) -> Result<String, String> {

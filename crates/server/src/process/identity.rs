@@ -24,26 +24,28 @@ pub struct Identity {
 
 impl Identity {
     /// Looks up user and group, each a name or a number. The group is the user's own unless given, or that of this
-    /// process if it is the user already. The error does not say where they were set.
-    pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, String> {
-        if user.is_none() && group.is_none() {
-            return Ok(None);
-        }
-        let account = user.map(find_user).transpose()?;
-        let gid = match (group, &account) {
-            (Some(group), _) => find_group(group)?,
-            (None, Some(found)) => {
-                usual_group(found, (getuid(), getgid())).ok_or("is a number that has no account: say --group too")?
-            }
-            (None, None) => getgid(),
+    /// process if it is the user already. The errors, of the user and of the group, do not say where these were set.
+    pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, [Option<String>; 2]> {
+        let (account, given) = match (user.map(find_user).transpose(), group.map(find_group).transpose()) {
+            (Ok(account), Ok(given)) => (account, given),
+            (account, given) => return Err([account.err(), given.err()]),
         };
-        let (uid, name) = account.map_or((getuid(), None), |(uid, _, name)| (uid, name));
+        let told = |why: String| if user.is_some() { [Some(why), None] } else { [None, Some(why)] };
+        let (uid, own, name) = match account {
+            Some(account) => {
+                let own = usual_group(&account, (getuid(), getgid()));
+                (account.0, own, account.2)
+            }
+            None if given.is_none() => return Ok(None),
+            None => (getuid(), None, None),
+        };
+        let gid = given.or(own).ok_or_else(|| told("is a number that has no account: say --group too".to_owned()))?;
         let identity = Identity { uid, gid, name };
         if !getuid().is_root() && !identity.is_current() {
             let who = show_user(getuid());
-            return Err(format!(
+            return Err(told(format!(
                 "only root can become {identity}, and this process runs as {who}: start it as root, or leave it out"
-            ));
+            )));
         }
         Ok(Some(identity))
     }
@@ -175,11 +177,14 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_is_wrong() {
         let refusal = |user, group| Identity::find(user, group).unwrap_err();
-        assert_eq!(refusal(Some("no-such-user"), None), "there is no such user");
-        assert_eq!(refusal(None, Some("no-such-group")), "there is no such group");
+        let [no_user, no_group] = ["user", "group"].map(|what| Some(format!("there is no such {what}")));
+        assert_eq!(refusal(Some("no-such-user"), None), [no_user.clone(), None]);
+        assert_eq!(refusal(None, Some("no-such-group")), [None, no_group.clone()]);
+        assert_eq!(refusal(Some("no-such-user"), Some("no-such-group")), [no_user, no_group]);
         assert_eq!(Identity::find(None, None), Ok(None));
         if getuid().is_root() {
-            assert!(refusal(Some("54321"), None).contains("say --group too"));
+            let [of_user, of_group] = refusal(Some("54321"), None);
+            assert!(of_user.is_some_and(|why| why.contains("say --group too")) && of_group.is_none());
             let found = Identity::find(Some("54321"), Some("54322")).unwrap().unwrap();
             assert_eq!(found.to_string(), "user 54321, group 54322");
         }

@@ -108,22 +108,27 @@ pub struct Ordered {
     pub app: String,
     /// Least and greatest number of workers, if they were set.
     pub scale: Option<(usize, usize)>,
+    /// Bounds that an operator has set, within which signals move that.
+    pub bounds: Option<(usize, usize)>,
     pub is_paused: bool,
 }
 
 impl Ordered {
     /// The message that carries it.
     fn message(&self) -> String {
-        let (min, max) = self.scale.unwrap_or_default();
+        let [(min, max), (fewest, most)] = [self.scale, self.bounds].map(Option::unwrap_or_default);
         let held = if self.is_paused { "paused" } else { "" };
-        format!("ordered\n{}\n{min}\n{max}\n{held}", self.app)
+        format!("ordered\n{}\n{min}\n{max}\n{fewest}\n{most}\n{held}", self.app)
     }
 
     /// Reads the message; `None` if it is another one.
     pub fn read(text: &str) -> Option<Ordered> {
-        let ["ordered", app, min, max, held] = text.split('\n').collect::<Vec<_>>()[..] else { return None };
-        let scale = (min.parse().ok()?, max.parse().ok()?);
-        Some(Ordered { app: app.to_owned(), scale: (scale.1 > 0).then_some(scale), is_paused: held == "paused" })
+        let parts: Vec<&str> = text.split('\n').collect();
+        let ["ordered", app, min, max, fewest, most, held] = parts[..] else { return None };
+        let pair = |least: &str, greatest: &str| Some((least.parse().ok()?, greatest.parse().ok()?));
+        let set = |pair: (usize, usize)| (pair.1 > 0).then_some(pair);
+        let (scale, bounds) = (set(pair(min, max)?), set(pair(fewest, most)?));
+        Some(Ordered { app: app.to_owned(), scale, bounds, is_paused: held == "paused" })
     }
 }
 
@@ -292,5 +297,14 @@ mod tests {
             (StartOutcome::read(""), StartOutcome::read("servings\nx"), StartOutcome::read("free")),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn orders_are_read_as_they_were_written() {
+        let none = Ordered { app: "shop".to_owned(), scale: None, bounds: None, is_paused: true };
+        let scaled = Ordered { scale: Some((2, 8)), bounds: Some((1, 8)), is_paused: false, ..none.clone() };
+        for ordered in [none, scaled] {
+            assert_eq!(Ordered::read(&ordered.message()), Some(ordered));
+        }
     }
 }

@@ -115,7 +115,11 @@ pub async fn watchdog(io_threads: Vec<Handle>) {
         if answer(&io_threads, half).await {
             tell(&[NotifyState::Watchdog]);
         } else {
-            warn!(target: "server", "an I/O thread has not answered for {half:?}: systemd's watchdog is not served");
+            warn!(
+                target: "server",
+                "an I/O thread has not answered for {half:?}: systemd's watchdog is not served, and ends this process \
+                 {allowed:?} after it last was (WatchdogSec=)"
+            );
         }
     }
 }

@@ -86,7 +86,7 @@ export class Chart {
 
   merged({ key, of, merge }, indexes) {
     const read = of ?? ((columns, i) => columns[key][i]);
-    let values = indexes.map((i) => read(this.columns, i));
+    let values = indexes.map((i) => read(this.columns, i)).filter((value) => value !== null);
     if (this.options.skipsZero) values = values.filter((value) => value > 0);
     if (!values.length) return null;
     if (merge === "mean") return values.reduce((sum, value) => sum + value, 0) / values.length;

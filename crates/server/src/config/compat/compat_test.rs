@@ -73,6 +73,7 @@ fn addresses_of_puma() {
         ("?umask=0111&mode=0660", "?umask=0111&mode=0660"),
         // As Ruby's Integer() reads it.
         ("?umask=73", "?umask=0111"),
+        ("?umask=775", "?umask=0407"),
         ("?backlog=5&&", "?backlog=5"),
     ] {
         let expected = vec![format!("bind=unix:///x{query}")];
@@ -108,7 +109,6 @@ fn numbers_and_times_of_puma() {
         ("threads", json!(["1", "6"]), "threads=1:6"),
         ("threads", json!([7]), "threads=7"),
         ("workers", json!(["auto"]), "workers=auto"),
-        ("worker_boot_timeout", json!([90]), "boot-time=90s"),
         ("first_data_timeout", json!([0.5]), "header-time=500ms"),
         ("persistent_timeout", json!(["20"]), "keep-alive=20s"),
         ("force_shutdown_after", json!(["forever"]), "drain-time=24h"),
@@ -124,7 +124,6 @@ fn numbers_and_times_of_puma() {
         ("workers", json!([""]), "workers=0"),
         // Longer than the longest time.
         ("worker_timeout", json!([99_999_999]), "worker-timeout=0s"),
-        ("worker_boot_timeout", json!([99_999_999]), "boot-time=none"),
         ("persistent_timeout", json!([99_999_999]), "keep-alive=24h"),
         ("force_shutdown_after", json!([99_999_999]), "drain-time=24h"),
         ("http_content_length_limit", json!([1_572_864.5]), "body-bytes=1572864"),
@@ -167,6 +166,19 @@ fn numbers_and_times_of_puma() {
     assert_eq!(value(&[("prune_bundler", json!([]))]).as_deref(), Some("no"));
     assert_eq!(value(&[("prune_bundler", json!([false]))]), None);
     assert_eq!(value(&[("prune_bundler", json!([])), ("preload_app!", json!([]))]).as_deref(), Some("yes"));
+    let boot_time = |calls: &[(&str, Value)], time: u32| {
+        let calls = [calls, &[("worker_boot_timeout", json!([time]))]].concat();
+        translated(ServerKind::Puma, &calls).value("boot-time").map(str::to_owned)
+    };
+    // Where each worker loads the application; where it is preloaded, Puma gives that any time.
+    let (one, three) = (("workers", json!([1])), ("workers", json!([3])));
+    let preload = |is_on: bool| ("preload_app!", json!([is_on]));
+    assert_eq!(boot_time(&[three.clone(), preload(false)], 15).as_deref(), Some("15s"));
+    assert_eq!(boot_time(&[three.clone(), ("prune_bundler", json!([]))], 90).as_deref(), Some("90s"));
+    assert_eq!(boot_time(std::slice::from_ref(&one), 99_999_999).as_deref(), Some("none"));
+    for calls in [vec![three], vec![one, preload(true)], vec![("workers", json!([0]))], vec![]] {
+        assert_eq!(boot_time(&calls, 15), None, "{calls:?}");
+    }
     let twice = translated(ServerKind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
     assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
 }
@@ -333,6 +345,22 @@ fn a_timeout_of_nothing_is_none_in_thin() {
     }
 }
 
+/// Thin changes neither without the other.
+#[test]
+fn a_user_of_thin_counts_without_a_group_and_a_group_does_not_without_a_user() {
+    let identity = |calls: &[(&str, Value)]| {
+        let translation = translated(ServerKind::Thin, calls);
+        let differs = translation.remarks.iter().filter(|remark| remark.what == What::Differs).count();
+        (translation.value("user").map(str::to_owned), translation.value("group").map(str::to_owned), differs)
+    };
+    let (user, group) = (("user", json!(["deploy"])), ("group", json!(["www"])));
+    let is_root = nix::unistd::geteuid().is_root();
+    let root = |word: &str| is_root.then(|| word.to_owned());
+    assert_eq!(identity(std::slice::from_ref(&user)), (root("deploy"), None, 1));
+    assert_eq!(identity(std::slice::from_ref(&group)), (None, None, usize::from(!is_root)));
+    assert_eq!(identity(&[user, group]), (root("deploy"), root("www"), if is_root { 0 } else { 2 }));
+}
+
 /// `thin stop` sends QUIT, waits for `timeout` seconds, and kills; `wait` is for the start of servers.
 #[test]
 fn requests_at_a_stop_have_the_timeout_of_thin() {
@@ -393,11 +421,16 @@ fn variables_of_passengers_file_are_for_the_application() {
     assert_eq!(found, [pair("A", "x y"), pair("B", "7"), pair("C", "true"), pair("D", "")]);
     assert_eq!(whats, [What::Differs]);
     assert_eq!(variables(json!({})), (vec![], vec![What::Needless]));
+    // Such variables are the server's own.
+    let (found, whats) = variables(json!({ "FOOLS_GOLD_THREADS": "5", "A": "1" }));
+    assert_eq!((found, whats), (vec![pair("A", "1")], vec![What::Differs, What::Differs]));
+    assert_eq!(variables(json!({ "FOOLS_GOLD_THREADS": "5" })), (vec![], vec![What::Differs]));
     let environment =
         |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("environment").map(str::to_owned);
     let set = || ("envvars", json!([{ "A": "1", "RAILS_ENV": "staging", "RACK_ENV": "" }]));
     let named = || ("environment", json!(["production"]));
     assert_eq!(environment(&[set()]).as_deref(), Some("staging"), "error pages show nothing");
+    assert_eq!(environment(&[("environment", json!([null])), set()]).as_deref(), Some("staging"), "null says nothing");
     for calls in [[set(), named()], [named(), set()]] {
         assert_eq!(environment(&calls).as_deref(), Some("production"), "{calls:?}");
     }
@@ -438,6 +471,13 @@ fn what_has_no_counterpart_is_told_with_what_happens_here() {
     }
 }
 
+/// As Discourse's file, which starts Sidekiq there.
+#[test]
+fn that_no_service_worker_runs_is_told_in_full() {
+    let ready = of(ServerKind::Pitchfork, "before_service_worker_ready", json!([]));
+    assert_eq!(ready, (vec![], vec![What::Differs]));
+}
+
 #[test]
 fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
     assert_eq!(of(ServerKind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
@@ -447,6 +487,10 @@ fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
     assert_eq!(of(ServerKind::Puma, "enable_keep_alives", json!([false])).0, ["keep-alive=0s"]);
     let both = [("enable_keep_alives", json!([false])), ("persistent_timeout", json!([9]))];
     assert!(translated(ServerKind::Puma, &both).value("keep-alive") == Some("0s"));
+    // `@options[:pidfile] = false`.
+    let none = [("pidfile", json!(["x.pid"])), ("pidfile", json!([false]))];
+    assert_eq!(translated(ServerKind::Puma, &none).value("pidfile"), None);
+    assert_eq!(of(ServerKind::Puma, "pidfile", json!([false])), (vec![], vec![What::Needless]));
     assert_eq!(directives("puma, single"), directives("puma"));
     assert!(directives("unicorn").contains(&"worker_processes") && directives("").is_empty());
 }

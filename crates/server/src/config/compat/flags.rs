@@ -24,6 +24,8 @@ pub enum Means {
     FolderOrConfig,
     /// The application's file.
     Rackup,
+    /// Requests are logged, as in Puma; alone an error, since in other servers it asks for the version.
+    LogOrVersion,
     /// No effect, since it is always so; with an explanation.
     Always(&'static str),
     /// An error with this explanation.
@@ -48,6 +50,7 @@ const fn flag(flags: &'static [&'static str], of: &'static str, value: &'static 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const REFORK: &str = "workers are forked from a process that never serves";
 const CONTROL: &str = "there is no control app: foolsgold status, reload, stop and others ask the control socket";
+const VERSION: &str = "say --version for the version; requests are logged anyway";
 const NGINX: &str = "there is no nginx in it; leave it out";
 
 /// All flags of other servers.
@@ -92,7 +95,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
     flag(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
     flag(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
-    flag(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
+    flag(&["-v"], "Puma", "", Means::LogOrVersion),
     flag(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
     flag(&["-f", "--fork-worker"], "Puma", "", Means::Always(REFORK)),
     flag(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
@@ -152,6 +155,7 @@ impl OtherFlag {
             }
             Means::FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
             Means::Rackup => "the application's file, as without this".to_owned(),
+            Means::LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
             Means::Always(why) => format!("taken: {why}"),
             Means::Refused(why) => format!("refused: {why}"),
         }
@@ -164,6 +168,11 @@ fn is_address(text: &str) -> bool {
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let is_socket = text.starts_with(['/', '.', '~']) && (text.ends_with(".sock") || text.ends_with(".socket"));
     is_port || is_socket || text.starts_with("unix:")
+}
+
+/// Whether no argument is left.
+fn is_last(parser: &mut lexopt::Parser) -> bool {
+    parser.try_raw_args().is_some_and(|rest| rest.peek().is_none())
 }
 
 impl Arguments {
@@ -203,10 +212,16 @@ impl Arguments {
             Means::FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
             Means::FolderOrConfig => self.take_as("config", &value, spelt),
             Means::Rackup => self.take_rackup(value),
+            Means::LogOrVersion if self.has_nothing() && is_last(parser) => self.refuse(format!("{spelt}: {VERSION}")),
+            Means::LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
             Means::Always(why) => self.notices.push(format!("{spelt}: {why}, with or without this")),
             Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
         }
         true
+    }
+
+    fn has_nothing(&self) -> bool {
+        self.given.is_empty() && self.rackup.is_none()
     }
 
     fn listen(&mut self, address: &OsStr, spelt: &str) {
@@ -263,6 +278,11 @@ mod tests {
         assert_eq!(said(&["-l", "/run/a.sock"], Name::Bind).as_deref(), Some("unix:///run/a.sock"));
         assert_eq!(said(&["-l", "log/thin.log"], Name::LogFile).as_deref(), Some("log/thin.log"));
         assert_eq!(ask(&["-R", "app.ru", "start"]).rackup.as_deref(), Some(Path::new("app.ru")));
+        for arguments in [&["-v", "-p", "3000"][..], &["-C", "-", "-v"], &["app.ru", "-v"]] {
+            assert_eq!(said(arguments, Name::AccessLog).as_deref(), Some("text"), "{arguments:?}");
+        }
+        let alone: Vec<String> = ask(&["-v"]).problems.iter().map(Problem::to_string).collect();
+        assert_eq!(alone, ["-v: say --version for the version; requests are logged anyway"]);
     }
 
     #[test]

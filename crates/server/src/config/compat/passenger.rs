@@ -189,7 +189,13 @@ fn variables(to: &mut Translation, call: &Directive) {
     if variables.is_empty() {
         return to.remark(call, What::Needless, "says nothing, and changes nothing");
     }
+    let mut names = Vec::new();
     for (name, value) in variables {
+        if name.starts_with("FOOLS_GOLD_") {
+            let why = format!("{name} is not set: such a variable counts in the environment of the server only");
+            to.remark(call, What::Differs, &why);
+            continue;
+        }
         let value = match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
@@ -204,17 +210,19 @@ fn variables(to: &mut Translation, call: &Directive) {
             return to.remark(call, What::Refused, &format!("{name:?} cannot be a variable of the environment"));
         }
         to.variables.push((name.clone(), value));
+        names.push(name.as_str());
     }
     let environment = ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)));
-    if let Some(environment) = environment.filter(|_| to.call("environment").is_none()) {
+    if let Some(environment) = environment.filter(|_| to.word("environment").is_none()) {
         to.set(call, "environment", environment);
     }
-    let names: Vec<&str> = variables.keys().map(String::as_str).collect();
-    let why = format!(
-        "Ruby's processes get {}; the server itself and embedded Ruby do not, and a foolsgold.toml cannot set them",
-        names.join(", ")
-    );
-    to.remark(call, What::Differs, &why);
+    if !names.is_empty() {
+        let why = format!(
+            "Ruby's processes get {}; the server itself and embedded Ruby do not, and a foolsgold.toml cannot set them",
+            names.join(", ")
+        );
+        to.remark(call, What::Differs, &why);
+    }
 }
 
 /// Passenger's unit is the megabyte.

@@ -20,6 +20,8 @@ const ERROR_HANDLER: &str = "its answer is the client's when the application rai
                              refuses, and those that time out, have the server's";
 const BY_HEADER: &str = "the header counts where a proxy has sent it that --trust-proxy names (private networks unless \
                          said otherwise); in Puma any client can say with it who it is";
+const PRELOADED: &str = "it is for workers that load the application: where that is preloaded, and in single mode, \
+                         Puma has no limit either; --boot-time sets one";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
@@ -61,7 +63,8 @@ pub const KNOWN: &[Known] = &[
     ("directory", Does::Is("dir")),
     ("tag", Does::Is("tag")),
     ("worker_timeout", Does::SecondsLike("worker-timeout", HEARTBEAT)),
-    ("worker_boot_timeout", Does::Seconds("boot-time")),
+    // In `finish`, since it depends on the preload.
+    ("worker_boot_timeout", Does::By(|_, _| {})),
     ("worker_shutdown_timeout", Does::Seconds("drain-time")),
     // With `worker_shutdown_timeout`, in `finish`.
     ("force_shutdown_after", Does::By(|_, _| {})),
@@ -179,11 +182,11 @@ pub fn capped_backlog(pair: &str) -> String {
     }
 }
 
-/// Puma parses a umask as Ruby's Integer(): decimal unless it begins with 0.
+/// Puma parses a umask as Ruby's Integer(), decimal unless it begins with 0, and the kernel drops the bits beyond 0777.
 fn octal_umask(pair: &str) -> String {
     let decimal = pair.strip_prefix("umask=").filter(|text| text.len() > 1 && !text.starts_with('0'));
     match decimal.and_then(|text| text.parse::<u32>().ok()) {
-        Some(bits) => format!("umask=0{bits:o}"),
+        Some(bits) => format!("umask=0{:o}", bits & 0o777),
         None => pair.to_owned(),
     }
 }
@@ -267,6 +270,17 @@ fn shutdown_time(to: &mut Translation) {
     let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
     let is_shorter = parse_time(&limit) < parse_time(&time);
     to.set(&call, "drain-time", if is_cluster && is_shorter { limit } else { time });
+}
+
+/// In Puma it bounds the start of a worker, and so the loading of the application only where each worker loads it: a
+/// single worker does by default. Our limit holds for both.
+fn boot_time(to: &mut Translation) {
+    let Some(call) = to.call("worker_boot_timeout").cloned() else { return };
+    match (to.value("preload"), to.value("workers")) {
+        (_, Some("0")) | (Some("yes"), _) => to.remark(&call, What::Needless, PRELOADED),
+        (Some("no"), _) | (_, Some("1")) => to.seconds(&call, "boot-time"),
+        _ => to.remark(&call, What::Needless, PRELOADED),
+    }
 }
 
 fn is_no(call: &Directive) -> bool {
@@ -368,7 +382,10 @@ fn plugin(to: &mut Translation, call: &Directive) {
         "tmp_restart" => "touching tmp/restart.txt reloads the application without a plugin".to_owned(),
         "systemd" => "systemd is told without a plugin".to_owned(),
         "solid_queue" => "no jobs are run beside the server: start bin/jobs as a process of its own".to_owned(),
-        _ => format!("{name} is a plugin of Puma, and is not loaded; what it starts must be started beside the server"),
+        _ => format!(
+            "{name} is a plugin of Puma, and is not loaded; what it starts must be started beside the server, and what \
+             it sets, such as a port, must be set in the file"
+        ),
     };
     let is_built_in = ["systemd", "tmp_restart"].contains(&name.as_str());
     to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
@@ -384,11 +401,12 @@ pub fn finish(to: &mut Translation) {
     if let Some(call) = to.call("set_default_host").filter(|_| to.value("bind").is_none()).cloned() {
         to.copy(&call, "host");
     }
-    to.assume("workers", "1", true);
     // Puma does not preload then unless the file asks for it.
     if to.says_yes("prune_bundler") && to.call("preload_app!").is_none() {
         to.assume("preload", "no", false);
     }
+    boot_time(to);
+    to.assume("workers", "1", true);
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);

@@ -111,12 +111,18 @@ fn timeout(to: &mut Translation, call: &Directive) {
     to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
 }
 
-/// Thin goes on if it may not change its user, with a line in its log.
+/// Thin goes on if it may not change its user, with a line in its log. It changes neither unless it is given both.
 fn identity(to: &mut Translation, call: &Directive) {
-    if geteuid().is_root() {
-        to.copy(call, if call.name == "user" { "user" } else { "group" });
-    } else {
-        to.remark(call, What::Differs, "counts where the server is root; Thin goes on as it is, too");
+    if !geteuid().is_root() {
+        return to.remark(call, What::Differs, "counts where the server is root; Thin goes on as it is, too");
+    }
+    match (call.name.as_str(), to.word("user"), to.word("group")) {
+        ("user", Some(_), None) => {
+            to.copy(call, "user");
+            to.remark(call, What::Differs, "the server becomes this user, with its group; Thin needs a group, too");
+        }
+        ("group", None, Some(_)) => to.remark(call, What::Needless, "counts beside a user only, as in Thin"),
+        (name, ..) => to.copy(call, if name == "user" { "user" } else { "group" }),
     }
 }
 

@@ -229,6 +229,11 @@ impl Translation {
     /// Sets an option to the first argument.
     pub fn copy(&mut self, call: &Directive, key: &str) {
         let takes = Row::called(key).map(|row| row.kind);
+        // As in `@options[:pidfile] = false`, whatever was said before.
+        if let (Some(Takes::Path | Takes::Text), Some(Value::Bool(false))) = (takes, call.args.first()) {
+            self.settings.retain(|setting| setting.row.long != key);
+            return self.remark(call, What::Needless, "means none, as if it were not there");
+        }
         let value = match (takes, call.args.first()) {
             (Some(Takes::Flag), None | Some(Value::Bool(true))) => Some("yes".to_owned()),
             (Some(Takes::Flag), Some(Value::Bool(false) | Value::Null)) => Some("no".to_owned()),

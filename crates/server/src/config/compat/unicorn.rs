@@ -22,7 +22,11 @@ const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers en
 const MOLD: &str = "runs in the process that has loaded the application and forks workers";
 const USER: &str = "the server becomes this user when its addresses are bound and its files are open, and runs all \
                     hooks as it; in Unicorn the master stays root, and before_fork and after_fork run as root";
-const SERVICE: &str = "there is no service worker: start it as a process of its own";
+const SERVER: &str = "nothing calls these methods here: what is to run in each worker belongs in after_fork, after \
+                      each request in a middleware (or --worker-memory, --oob-gc), at intervals in a thread that \
+                      before_fork starts, and before a worker is killed in on_request_timeout of a hooks file";
+const SERVICE: &str = "there is no service worker, so nothing that it starts runs, such as background jobs: start \
+                       those as a process of their own";
 
 /// Options of `listen` that no client notices: how the kernel cuts responses into packets, when it reports a
 /// connection, and from how many sockets the workers of Pitchfork take.
@@ -67,6 +71,7 @@ pub const KNOWN: &[Known] = &[
     ("early_hints", Does::Is("early-hints")),
     ("set", Does::Needless("")),
     ("HttpRequest::DEFAULTS", Does::By(defaults)),
+    ("Unicorn::HttpServer", Does::By(server)),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
@@ -84,8 +89,8 @@ pub const KNOWN: &[Known] = &[
     ("mold_selector", Does::Missing(REFORK)),
     ("max_consecutive_spawn_errors", Does::Missing("workers that do not come up are started less and less often")),
     ("setpgid", Does::Missing("workers are in the group of the process that forked them")),
-    ("before_service_worker_ready", Does::Missing(SERVICE)),
-    ("before_service_worker_exit", Does::Missing(SERVICE)),
+    ("before_service_worker_ready", Does::By(service)),
+    ("before_service_worker_exit", Does::Missing("there is no service worker")),
     ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
 ];
 
@@ -158,6 +163,16 @@ fn defaults(to: &mut Translation, call: &Directive) {
         (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
         _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
     }
+}
+
+/// The hook that starts what an application needs beside its workers: the log says in full that it does not run.
+fn service(to: &mut Translation, call: &Directive) {
+    to.remark(call, What::Differs, SERVICE);
+}
+
+/// Methods of Unicorn's server that the file has replaced.
+fn server(to: &mut Translation, call: &Directive) {
+    to.remark(call, What::Differs, SERVER);
 }
 
 /// In Unicorn a process that is the user already stays as it is, and only workers of root become another one.
