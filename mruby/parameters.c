@@ -72,13 +72,14 @@ has_parameters(const struct RProc *p)
   return p->body.irep && *p->body.irep->iseq == OP_ENTER;
 }
 
-int fg_attribute_arity(const struct RProc *p);
+/* Of a method in C: 0 or 1 for an attribute, 0 where it takes no arguments, else -1. */
+int fg_c_arity(const struct RProc *p);
 
 mrb_int
 mrb_proc_arity(const struct RProc *p)
 {
   p = original(p);
-  if (MRB_PROC_CFUNC_P(p)) return fg_attribute_arity(p);
+  if (MRB_PROC_CFUNC_P(p)) return fg_c_arity(p);
   if (!has_parameters(p)) return 0;
   mrb_aspec aspec = PEEK_W(p->body.irep->iseq + 1);
   mrb_bool needed = keywords(p->body.irep, 0, NULL) > 0;
@@ -114,7 +115,7 @@ fg_parameters(mrb_state *mrb, const struct RProc *p, mrb_bool strict)
   mrb_value list = mrb_ary_new(mrb);
   p = original(p);
   if (MRB_PROC_CFUNC_P(p)) {
-    int arity = fg_attribute_arity(p);
+    int arity = fg_c_arity(p);
     if (arity != 0) add(mrb, list, arity < 0 ? "rest" : "req", 0);
     return list;
   }

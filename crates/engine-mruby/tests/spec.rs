@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use support::{Got, get};
 
+/// The page that shows the figures.
+const PAGE: &str = "../../docs/ruby-agreement.md";
+
 /// An application that runs a whole table in one request: each expression in a method of its own, as print.rb does.
 const RUN: &str = r#"
 def __value(expression)
@@ -72,17 +75,25 @@ fn tables_agree_with_cruby() {
     tables.sort();
     let mut report = String::new();
     let mut low = Vec::new();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).unwrap();
+    let mut stale = Vec::new();
     for table in tables {
         let outcome = run(&table);
         let agree = outcome.count - outcome.differ.len();
         let share = 100.0 * agree as f64 / outcome.count.max(1) as f64;
         writeln!(report, "{}: {agree} of {} agree with CRuby, {share:.1} %", outcome.name, outcome.count).unwrap();
         outcome.differ.iter().for_each(|line| writeln!(report, "{line}").unwrap());
+        let figures = format!("| {} | {} |", outcome.count, format!("{share:.1} %").replace("100.0", "100"));
+        let row = format!("| `{}` |", outcome.name);
+        if !page.lines().any(|line| line.starts_with(&row) && line.ends_with(&figures)) {
+            stale.push(format!("{row} … {figures}"));
+        }
         if share < outcome.wanted {
             low.push(outcome.name);
         }
     }
     // Shown by bin/spec, and when the test fails.
     std::io::Write::write_all(&mut std::io::stdout(), report.as_bytes()).unwrap();
+    assert!(stale.is_empty(), "the table in {PAGE} has other figures for these:\n{}", stale.join("\n"));
     assert!(low.is_empty(), "these agree less than they did: {low:?}\n{report}");
 }

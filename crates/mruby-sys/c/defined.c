@@ -114,12 +114,16 @@ static bool is_outer(mrb_state *mrb, mrb_value module, mrb_sym name)
   return mrb_obj_iv_defined(mrb, (struct RObject *)mrb->object_class, name);
 }
 
+static bool is_module(mrb_value object)
+{
+  enum mrb_vtype type = mrb_type(object);
+  return type == MRB_TT_CLASS || type == MRB_TT_MODULE || type == MRB_TT_SCLASS;
+}
+
 /* Whether the constant `object::name` exists. */
 static bool has_own(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
-  enum mrb_vtype type = mrb_type(object);
-  if (type != MRB_TT_CLASS && type != MRB_TT_MODULE && type != MRB_TT_SCLASS) return false;
-  return mrb_const_defined(mrb, object, name) && !is_outer(mrb, object, name);
+  return is_module(object) && mrb_const_defined(mrb, object, name) && !is_outer(mrb, object, name);
 }
 
 static mrb_value path(mrb_state *mrb, mrb_value block, mrb_sym name)
@@ -183,9 +187,11 @@ static mrb_value const_get(mrb_state *mrb, mrb_value self)
   do {
     const char *colon = memchr(at, ':', (size_t)(end - at));
     size_t length = colon ? (size_t)(colon - at) : (size_t)(end - at);
-    if (length == 0 || !isupper((unsigned char)at[0])) {
+    bool cut = colon && (end - colon < 3 || colon[1] != ':');
+    if (cut || length == 0 || !isupper((unsigned char)at[0])) {
       mrb_raisef(mrb, E_NAME_ERROR, "wrong constant name %v", path);
     }
+    if (!is_module(self)) mrb_raisef(mrb, E_TYPE_ERROR, "%v does not refer to class/module", path);
     self = constant(mrb, self, mrb_intern(mrb, at, length), inherited);
     at += length + (colon ? 2 : 0);
   } while (at < end);

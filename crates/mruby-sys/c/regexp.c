@@ -162,6 +162,11 @@ static int64_t nanoseconds(mrb_state *mrb, mrb_value seconds)
   return number > 1e9 ? 0 : (int64_t)(number * 1e9);
 }
 
+static mrb_value text_of(mrb_state *mrb, mrb_value value)
+{
+  return mrb_ensure_string_type(mrb, fg_stands_for(mrb, value, MRB_TT_STRING, "to_str"));
+}
+
 /* Regexp.new(source, options = 0, timeout: nil), and the call of a literal: Regexp.compile(source, "imx", "n"). */
 static mrb_value s_new(mrb_state *mrb, mrb_value klass)
 {
@@ -185,7 +190,7 @@ static mrb_value s_new(mrb_state *mrb, mrb_value klass)
     options = fg_pattern_options(pattern);
   }
   else {
-    mrb_value text = mrb_ensure_string_type(mrb, args[0]);
+    mrb_value text = text_of(mrb, args[0]);
     source = RSTRING_PTR(text);
     length = (size_t)RSTRING_LEN(text);
   }
@@ -211,17 +216,12 @@ mrb_value fg_regexp_quote(mrb_state *mrb, const char *text, size_t length)
   return out;
 }
 
-static mrb_value text_of(mrb_state *mrb, mrb_value value)
-{
-  return mrb_symbol_p(value) ? mrb_sym_str(mrb, mrb_symbol(value)) : mrb_ensure_string_type(mrb, value);
-}
-
 static mrb_value s_escape(mrb_state *mrb, mrb_value klass)
 {
   mrb_value text;
   (void)klass;
   mrb_get_args(mrb, "o", &text);
-  text = text_of(mrb, text);
+  text = mrb_symbol_p(text) ? mrb_sym_str(mrb, mrb_symbol(text)) : text_of(mrb, text);
   mrb_value quoted = fg_regexp_quote(mrb, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
   if (fg_bytes_marked(text) && !fg_is_ascii_text(RSTRING_PTR(text), (size_t)RSTRING_LEN(text))) {
     fg_bytes_mark(quoted, true);

@@ -75,11 +75,14 @@ module FoolsGold
 end
 
 class FrozenError
-  attr_reader :receiver
-
-  def initialize(message = nil, receiver: nil)
+  def initialize(message = nil, receiver: (none = true))
     super(message)
-    @receiver = receiver
+    @receiver = receiver unless none
+  end
+
+  def receiver
+    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
+    @receiver
   end
 end
 

@@ -46,7 +46,9 @@ class Module
     *outer, last = name.delete_prefix("::").split("::", -1)
     owner = outer.inject(name.start_with?("::") ? Object : self) do |place, part|
       return false unless place.__const_defined?(part, inherit)
-      place.const_get(part)
+      inner = place.const_get(part)
+      next inner if Module === inner
+      raise TypeError, "#{name} does not refer to class/module"
     end
     owner.__const_defined?(last, inherit)
   end
@@ -144,9 +146,9 @@ module Kernel
   end
 
   def singleton_methods(all = true) = FoolsGold.singleton_names(self, all)
-  def public_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 1, all)
-  def private_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 2, all)
-  def protected_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 4, all)
+  def public_methods(all = true) = FoolsGold.own_names(self, 1, all)
+  def private_methods(all = true) = FoolsGold.own_names(self, 2, all)
+  def protected_methods(all = true) = FoolsGold.own_names(self, 4, all)
 
   def public_method(name)
     return method(name) if respond_to?(name)
@@ -189,5 +191,11 @@ module FoolsGold
     object.singleton_class
   rescue TypeError
     object.class
+  end
+
+  # The names of an object's methods; without `all` those of its singleton class and its class alone.
+  def self.own_names(object, kinds, all)
+    names = method_names(own_class(object), kinds, all)
+    all ? names : names | method_names(object.class, kinds, false)
   end
 end

@@ -28,9 +28,13 @@ class BasicObject
   private :method_missing
 end
 
+# The object that is `self` outside of all classes.
+FoolsGold::MAIN = self
+
 module FoolsGold
   # The name of an object in error messages, such as "an instance of String".
   def self.whom(object)
+    return "main" if MAIN.equal?(object)
     return object.inspect if nil.equal?(object) || true.equal?(object) || false.equal?(object)
     return "class #{object}" if Class === object
     Module === object ? "module #{object}" : "an instance of #{class_of(object)}"

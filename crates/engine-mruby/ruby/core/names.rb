@@ -77,6 +77,9 @@ class Exception
   def self.to_tty? = false
 end
 
+# The files that ARGV names, or the standard input: there are none. Ruby's csv compares each input with it.
+ARGF = StringIO.new("".freeze)
+
 class NoMatchingPatternKeyError
   attr_reader :key, :matchee
 

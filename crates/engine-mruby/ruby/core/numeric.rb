@@ -30,6 +30,7 @@ class Integer
   def ceil(digits = 0) = digits >= 0 ? self : -(-self).floor(digits)
   def truncate(digits = 0) = self < 0 ? ceil(digits) : floor(digits)
   def gcdlcm(other) = [gcd(other), lcm(other)]
+  def quo(other) = Float === other ? self / other : Rational(self, 1) / other
 
   def [](bit, length = nil)
     return 0 if Integer === bit && bit < 0 && !length
@@ -97,6 +98,7 @@ class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
   def fdiv(other) = self / other
+  alias quo fdiv
   def magnitude = abs
   def -@ = -0.0 - self
   def coerce(other) = [Float(other), self]

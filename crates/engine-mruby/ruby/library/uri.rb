@@ -9,12 +9,16 @@ module URI
 
   class << self
     def encode_www_form_component(text, *) = FoolsGold::Native.www_form_escape(text.to_s)
-    def decode_www_form_component(text, *) = FoolsGold::Native.www_form_unescape(text.to_str)
+
+    def decode_www_form_component(text, encoding = nil)
+      __in(encoding, FoolsGold::Native.www_form_unescape(text.to_str))
+    end
+
     def encode_uri_component(text, *) = encode_www_form_component(text).gsub("+", "%20")
 
-    def decode_uri_component(text, *)
+    def decode_uri_component(text, encoding = nil)
       raise ArgumentError, "invalid %-encoding (#{text})" if /%(?!\h\h)/.match?(text)
-      FoolsGold::Native.url_unescape(text.to_str)
+      __in(encoding, FoolsGold::Native.url_unescape(text.to_str))
     end
 
     def encode_www_form(pairs, *)
@@ -26,12 +30,12 @@ module URI
       end.join("&")
     end
 
-    def decode_www_form(text, _encoding = nil, separator: "&", use__charset_: false, isindex: false)
+    def decode_www_form(text, encoding = nil, separator: "&", use__charset_: false, isindex: false)
       text.chomp(separator).split(separator, -1).map do |pair|
         name, equals, value = pair.partition("=")
         name, value = "", name if isindex && equals.empty?
         isindex = false
-        [FoolsGold::Native.form_unescape(name), FoolsGold::Native.form_unescape(value)]
+        [name, value].map { |part| __in(encoding, FoolsGold::Native.form_unescape(part)) }
       end
     end
 
@@ -56,6 +60,11 @@ module URI
       text.scan(RFC2396_PARSER.make_regexp(schemes)) { found << $& }
       block_given? ? found.each { |uri| yield uri } && nil : found
     end
+
+    private
+
+    # Decoded bytes in an encoding, UTF-8 without one: the constant Encoding would load a library.
+    def __in(encoding, text) = encoding ? text.force_encoding(encoding) : text
   end
 
   FoolsGold.wait_for(self, :Generic, "foolsgold/uri/generic")

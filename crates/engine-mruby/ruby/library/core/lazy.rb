@@ -171,7 +171,7 @@ class Enumerator
       step("#{name}(#{pattern.inspect})") do |out|
         each do |*one|
           one = one.__svalue
-          next unless (pattern === one) == wanted
+          next unless (pattern === one ? true : false) == wanted
           FoolsGold.last_match = $~ if block && wanted && pattern.is_a?(Regexp)
           out << (block ? block.call(one) : one)
         end

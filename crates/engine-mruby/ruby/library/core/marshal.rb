@@ -160,18 +160,24 @@ module Marshal
         @out << (object.options & 7 | (object.source.ascii_only? ? 0 : 16)).chr
         number(1)
         encoding(object.source.ascii_only? ? "F" : "T")
-      when Array
-        subclass(object, Array)
-        @out << "["
-        number(object.size)
-        object.each { |one| put(one, limit) }
-      when Hash then hash(object, limit)
+      when Array, Hash, Struct then varied(object, limit)
       when Class then @out << "c" and bytes(named("c", object.to_s))
       when Module then @out << "m" and bytes(named("m", object.to_s))
-      when Struct then struct(object, limit)
       else return false
       end
       true
+    end
+
+    # Writes a collection, with its instance variables behind it if it has any.
+    def varied(object, limit)
+      parts = variables(object)
+      @out << "I" unless parts.empty?
+      case object
+      when Array then array(object, limit)
+      when Hash then hash(object, limit)
+      else struct(object, limit)
+      end
+      pairs(parts, limit) unless parts.empty?
     end
 
     def subclass(object, base)
@@ -191,6 +197,13 @@ module Marshal
       number(names.size + (object.__binary? ? 0 : 1))
       encoding("T") unless object.__binary?
       names.each { |name| pair(name, object.instance_variable_get(name), limit) }
+    end
+
+    def array(object, limit)
+      subclass(object, Array)
+      @out << "["
+      number(object.size)
+      object.each { |one| put(one, limit) }
     end
 
     def hash(object, limit)
@@ -404,12 +417,12 @@ module Marshal
     def object(type, variables)
       case type
       when "\"" then text(String, variables)
-      when "[" then array([])
-      when "{", "}" then hash({}, type)
+      when "[" then array([], variables)
+      when "{", "}" then hash({}, type, variables)
       when "f" then done(keep(place, float(bytes)))
       when "l" then done(keep(place, large))
       when "o" then plain
-      when "S" then struct
+      when "S" then struct(variables)
       when "U" then user
       when "u" then own_text(variables)
       when "C" then subclass(variables)
@@ -429,19 +442,21 @@ module Marshal
       done(found)
     end
 
-    def array(made)
+    def array(made, variables)
       keep(place, made)
       number.times { made << take }
+      variables_of(made) if variables
       done(made)
     end
 
-    def hash(made, type)
+    def hash(made, type, variables)
       keep(place, made)
       number.times do
         key = take
         made[key] = take
       end
       made.default = take if type == "}"
+      variables_of(made) if variables
       done(made)
     end
 
@@ -483,7 +498,7 @@ module Marshal
     end
 
     # Data has the same type byte as Struct, and is built by keywords since it is immutable.
-    def struct
+    def struct(variables)
       klass = constant
       at = place
       unless klass <= Struct
@@ -493,6 +508,7 @@ module Marshal
       parts = pairs
       raise TypeError, "struct #{klass} not compatible (struct size differs)" unless parts.keys == klass.members
       Struct.instance_method(:__initialize).bind(made).call(*parts.values)
+      variables_of(made) if variables
       done(made)
     end
 
@@ -527,9 +543,9 @@ module Marshal
       klass = constant
       case (type = byte.chr)
       when "\"" then text(klass, variables)
-      when "[" then array(klass.allocate)
+      when "[" then array(klass.allocate, variables)
       # CRuby marks a compare_by_identity Hash as a subclass named Hash.
-      when "{", "}" then hash(klass == Hash ? {}.compare_by_identity : klass.allocate, type)
+      when "{", "}" then hash(klass == Hash ? {}.compare_by_identity : klass.allocate, type, variables)
       else raise ArgumentError, "dump format error (user class)"
       end
     end
