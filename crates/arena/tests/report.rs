@@ -625,7 +625,7 @@ const KNOWN_SHORTCOMINGS: [(&str, &str); 8] = [
     ("arena/runs/2026-11-26-fools-gold", "4 of 11 cases have fewer than 3 rounds"),
     ("arena/runs/2026-11-26-fools-gold", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-26-prime-sums-roda", "loads of 2 s, where the study has 10 s"),
-    ("arena/runs/2026-11-26-scenarios", "loads of 3 s, where the study has 10 s"),
+    ("arena/runs/2026-11-27-scenarios", "loads of 3 s, where the study has 10 s"),
     ("arena/runs/2026-11-27-prime-sums-ladder", "loads of 3 s, where the study has 10 s"),
 ];
 

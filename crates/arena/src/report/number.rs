@@ -51,14 +51,14 @@ pub fn unit(metric: &Metric) -> &'static str {
     if metric.unit == "us" { "µs" } else { metric.unit }
 }
 
-/// Ratio of a contender's figure to the best one of its case, with the interval: `1×` is the best one itself. Empty if
-/// there is no ratio.
+/// Ratio of a contender's figure to the best one of its case, with the interval: `1×` is the best one itself. Without a
+/// ratio only the mark of who is undecided, if it is.
 pub fn beside(all: &Beside, contender: &str) -> String {
     match all.best() {
         Some(_) if all.is_first(contender) => "1×".to_owned(),
         _ => {
             let mark = if all.is_undecided(contender) { UNDECIDED } else { "" };
-            all.ratio(contender).map_or_else(String::new, |found| format!("{}{mark}", ratio(&found)))
+            all.ratio(contender).map_or_else(|| mark.to_owned(), |found| format!("{}{mark}", ratio(&found)))
         }
     }
 }
