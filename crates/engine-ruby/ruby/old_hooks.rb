@@ -190,7 +190,7 @@ module FoolsGold
       Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
       Signals.renew("TERM")
-      tell_replaced
+      tell_replaced unless @is_puma
     end
 
     # Logs which methods of Unicorn's server a hook has replaced. Those that the file has are among its directives.

@@ -111,8 +111,8 @@ module FoolsGold
       !@group.list.empty?
     end
 
-    # Whether another thread has the stream, such as one of a pool: it has written, or nobody has begun and it may be
-    # about to. The body is complete where the code itself has written and returned, as in Falcon.
+    # Whether another thread, such as one of a pool, uses the stream: it has written to it, or may be about to begin.
+    # Where the code itself has written and returned, the body is complete, as in Falcon.
     def left?(returned)
       @is_shared || (!@is_begun && now - returned < BEGINNING)
     end

@@ -7,7 +7,8 @@ use crate::record::TWIN;
 /// Rounds that a run must be allowed for a twin: fewer show hardly any difference.
 const ROUNDS: u32 = 3;
 
-/// The contender of which there is a twin in a run of at most so many rounds; the same one when the run is resumed.
+/// Returns the contender that takes part twice in a run of at most `rounds` rounds, drawn by the seed of the run, so
+/// that it is the same one when the run is resumed.
 /// None with stock limits is drawn: it fails too many requests to be ranked, so that its twin would show nothing.
 pub fn original<'a>(present: &[&'a Entry], rounds: u32, seed: u64) -> Option<&'a Entry> {
     let raised: Vec<&Entry> = present.iter().copied().filter(|entry| !entry.stock).collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// The time after which the threads of the process are listed again.
 const LISTED: Duration = Duration::from_millis(100);
-/// The most files that are kept open. A process with more threads than this has them opened at each look.
+/// The most files that are kept open for a process. Those of its further threads are opened at each look.
 const KEPT: usize = 64;
 /// The length of a line of a `schedstat` file is at most this: three numbers of 64 bits.
 const LINE: usize = 64;
@@ -37,15 +37,11 @@ impl RunQueue {
             self.list()?;
             self.listed = Some(now);
         }
-        let mut sum = None;
-        for (thread, file) in &self.threads {
-            let time = match file {
-                Some(file) => queued(file),
-                None => File::open(self.path(*thread, "schedstat")).ok().and_then(|file| queued(&file)),
-            };
-            sum = sum.or(Some(Duration::ZERO)).zip(time).map(|(sum, time)| sum + time).or(sum);
-        }
-        sum
+        let times = self.threads.iter().filter_map(|(thread, file)| match file {
+            Some(file) => queued(file),
+            None => queued(&self.open(*thread)?),
+        });
+        times.reduce(|sum, time| sum + time)
     }
 
     /// Returns whether a thread of the process runs or stands in the run queue: the state `R` in
@@ -62,16 +58,23 @@ impl RunQueue {
         self.runnable.is_some()
     }
 
+    /// Lists the threads of the process, and keeps the files of those that were listed before.
     fn list(&mut self) -> Option<()> {
         let names = fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?;
         let numbers = names.flatten().filter_map(|name| name.file_name().to_str()?.parse().ok());
         let mut kept = std::mem::take(&mut self.threads);
         for number in numbers {
-            let open = || File::open(self.path(number, "schedstat")).ok();
-            let file = if self.threads.len() < KEPT { kept.remove(&number).flatten().or_else(open) } else { None };
+            let file = match self.threads.len() < KEPT {
+                true => kept.remove(&number).flatten().or_else(|| self.open(number)),
+                false => None,
+            };
             self.threads.insert(number, file);
         }
         Some(())
+    }
+
+    fn open(&self, thread: u32) -> Option<File> {
+        File::open(self.path(thread, "schedstat")).ok()
     }
 
     fn path(&self, thread: u32, name: &str) -> String {
@@ -121,13 +124,13 @@ mod tests {
         let mut own = own();
         let now = Instant::now();
         own.time(now).expect("the kernel counts it");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let other = thread::spawn(move || {
-            tell.send(nix::unistd::gettid().as_raw().cast_unsigned()).expect("the test listens");
+            sender.send(nix::unistd::gettid().as_raw().cast_unsigned()).expect("the test listens");
             let _ = ended.recv();
         });
-        let id = told.recv().expect("the thread tells its number");
+        let id = receiver.recv().expect("the thread tells its number");
         own.time(now + LISTED / 2).expect("the kernel counts it");
         assert!(!own.threads.contains_key(&id), "it is not yet time to list them");
         own.time(now + LISTED).expect("the kernel counts it");

@@ -55,7 +55,7 @@ fn a_start_that_takes_long_is_told_with_what_it_waits_for() {
     assert_eq!(waiting(&mut scene), Some(Waiting::Worker(1, pid(1))));
 }
 
-/// A mold that hangs in a hook, or is stopped, forks no worker, and nobody else says so.
+/// A mold that hangs in a hook, or is stopped, forks no worker, and no other line of the log says so.
 #[test]
 fn later_a_worker_that_is_not_ready_for_long_is_told_with_what_it_waits_for() {
     let told = |scene: &mut Scene| {

@@ -45,9 +45,9 @@ pub fn command(program: &Path, user: Option<&User>) -> Command {
     command
 }
 
-/// Sets a variable for a program in a command that [`command`] has made for this user. A helper has the rights of root
-/// when it begins, and the dynamic linker obeys variables (ld.so(8)): it gets this one under another name, or whoever
-/// may write to the file that has the variable could become root.
+/// Sets a variable for the program of a command that [`command`] has made for this user. A helper begins with the
+/// rights of root, and the dynamic linker obeys variables such as LD_PRELOAD (ld.so(8)). So a helper gets the variable
+/// under another name: otherwise, whoever may write to the file that sets it could become root.
 pub(crate) fn set_variable(command: &mut Command, user: Option<&User>, name: &str, value: &str) {
     let is_held = user.is_some_and(|user| user.helper.is_some());
     command.env(if is_held { format!("{HELD}{name}") } else { name.to_owned() }, value);

@@ -13,6 +13,11 @@ use crate::settings::Growth;
 /// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
 
+/// That explanation, if it is so.
+fn stopped(pid: Option<u32>) -> &'static str {
+    if pid.is_some_and(is_stopped) { STOPPED } else { "" }
+}
+
 impl EventLoop {
     /// Writes a log entry of the fleet.
     pub(super) fn log(&self, line: LogLine) {
@@ -92,15 +97,16 @@ impl EventLoop {
                 (self.fleet.forking_mold(), "waiting for the mold to fork, which may run a hook".to_owned())
             }
         };
-        let stopped = if pid.is_some_and(is_stopped) { STOPPED } else { "" };
-        pid.map_or_else(|| what.clone(), |pid| format!("{what} (pid {pid}){stopped}"))
+        match pid {
+            Some(pid) => format!("{what} (pid {pid}){}", stopped(Some(pid))),
+            None => what,
+        }
     }
 
     /// Writes a log entry about one worker.
     fn log_worker(&self, worker: u32, pid: Option<u32>, line: WorkerLine) {
         let app = self.app();
         let who = named(worker, pid);
-        let stopped = || if pid.is_some_and(is_stopped) { STOPPED } else { "" };
         match line {
             WorkerLine::Ready { took, is_recovery } => {
                 let ms = took.as_secs_f64() * 1e3;
@@ -139,12 +145,12 @@ impl EventLoop {
             WorkerLine::Hung => {
                 let reason = ExitReason::Hung.name();
                 let words = ExitReason::Hung.words();
-                let why = stopped();
+                let why = stopped(pid);
                 tracing::error!(target: "engine", worker, pid, reason, app, "{who} killed: {words}{why}");
             }
             WorkerLine::Silent { silent, limit } => {
                 let time = brief(silent);
-                let why = stopped();
+                let why = stopped(pid);
                 let what = match limit.is_zero() {
                     true => "it is left alone (--worker-timeout 0)".to_owned(),
                     false => format!("it is killed after {} (--worker-timeout)", brief(limit)),

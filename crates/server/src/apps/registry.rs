@@ -91,9 +91,9 @@ impl Apps {
     /// Sets the bounds of an application's workers, also those within which signals move the number, if
     /// `--total-workers` allows it.
     pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
-        let told = self.resize(app, min, max)?;
+        let answer = self.resize(app, min, max)?;
         app.set_bounds(min, max);
-        Ok(told)
+        Ok(answer)
     }
 
     /// Sets the least and greatest number of an application's workers by a signal, if `--total-workers` allows it.

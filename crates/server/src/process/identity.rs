@@ -30,7 +30,7 @@ impl Identity {
             (Ok(account), Ok(given)) => (account, given),
             (account, given) => return Err([account.err(), given.err()]),
         };
-        let told = |why: String| if user.is_some() { [Some(why), None] } else { [None, Some(why)] };
+        let of_given = |why: String| if user.is_some() { [Some(why), None] } else { [None, Some(why)] };
         let (uid, own, name) = match account {
             Some(account) => {
                 let own = usual_group(&account, (getuid(), getgid()));
@@ -39,11 +39,12 @@ impl Identity {
             None if given.is_none() => return Ok(None),
             None => (getuid(), None, None),
         };
-        let gid = given.or(own).ok_or_else(|| told("is a number that has no account: say --group too".to_owned()))?;
+        let gid =
+            given.or(own).ok_or_else(|| of_given("is a number that has no account: say --group too".to_owned()))?;
         let identity = Identity { uid, gid, name };
         if !getuid().is_root() && !identity.is_current() {
             let who = show_user(getuid());
-            return Err(told(format!(
+            return Err(of_given(format!(
                 "only root can become {identity}, and this process runs as {who}: start it as root, or leave it out"
             )));
         }

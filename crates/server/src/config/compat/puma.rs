@@ -276,10 +276,14 @@ fn shutdown_time(to: &mut Translation) {
 /// single worker does by default. Our limit holds for both.
 fn boot_time(to: &mut Translation) {
     let Some(call) = to.call("worker_boot_timeout").cloned() else { return };
-    match (to.value("preload"), to.value("workers")) {
-        (_, Some("0")) | (Some("yes"), _) => to.remark(&call, What::Needless, PRELOADED),
-        (Some("no"), _) | (_, Some("1")) => to.seconds(&call, "boot-time"),
-        _ => to.remark(&call, What::Needless, PRELOADED),
+    let loads_in_workers = match (to.value("preload"), to.value("workers")) {
+        (_, Some("0")) | (Some("yes"), _) => false,
+        (preload, workers) => preload == Some("no") || workers == Some("1"),
+    };
+    if loads_in_workers {
+        to.seconds(&call, "boot-time");
+    } else {
+        to.remark(&call, What::Needless, PRELOADED);
     }
 }
 
