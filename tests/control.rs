@@ -396,6 +396,28 @@ fn a_server_that_starts_says_so() {
 }
 
 #[test]
+fn a_server_without_workers_is_not_ready() {
+    let ru = app("sleep 0.05 while File.exist?(\"hold\")", "\"gold\"");
+    let server = ruby::serve(&ru, &["-w", "1", "--preload=no", "--control", "c.sock"]);
+    let socket = server.folder.join("c.sock");
+    let answer = |path: &str| {
+        let reply = Client::unix(&socket).get(path);
+        (reply.status, reply.text())
+    };
+    let is = |status: u16, body: &str| within(PATIENCE, || answer("/readyz") == (status, body.to_owned()));
+    assert!(is(200, "ready\n"), "{}", server.log());
+    fs::write(server.folder.join("hold"), "").unwrap();
+    ruby::workers(&server).into_iter().for_each(|pid| signal(pid, Signal::KILL));
+    assert!(is(503, "no worker is ready\n"), "{}", server.log());
+    assert!(answer("/metrics").1.contains("\nfoolsgold_ready 0.0\n"), "{}", answer("/metrics").1);
+    let view = get(&socket, "/v1/status").1;
+    assert_eq!((&view["server"]["state"], &view["server"]["ready"]), (&"serving".into(), &false.into()));
+    assert_eq!(answer("/healthz").0, 200, "the server itself is alive");
+    fs::remove_file(server.folder.join("hold")).unwrap();
+    assert!(is(200, "ready\n"), "{}", server.log());
+}
+
+#[test]
 fn watching_goes_on_until_the_server_ends() {
     let mut server = Server::start(&app("", "\"gold\""), &[]);
     let mut command = server::command();

@@ -455,12 +455,26 @@ fn serve_program(name: &str, text: &str) -> Server {
 fn applications_are_told_of_processes_as_their_server_does() {
     for (name, file, told) in [
         ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 0\n", "false puma"),
-        ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\n", "true puma"),
-        ("unicorn.rb", "listen '127.0.0.1:0'\nnote $0\n", "true unicorn"),
+        ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\n", "true puma: cluster worker 0: PARENT"),
+        ("unicorn.rb", "listen '127.0.0.1:0'\nnote $0\n", "true unicorn worker[0]"),
+        ("pitchfork.rb", "listen '127.0.0.1:0'\n", "true pitchfork worker[0]"),
     ] {
         let server = serve_program(name, file);
-        assert_eq!(server.text("/"), told);
+        assert_eq!(server.text("/"), told.replace("PARENT", &ruby::mold(&server).to_string()));
     }
+}
+
+/// A worker's index is that of the one that it replaces: metrics by worker would otherwise be new ones each time.
+#[test]
+fn the_index_of_a_worker_in_its_program_name_is_that_of_the_one_before() {
+    let server = serve_program("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\npreload_app!\n");
+    let name = server.text("/");
+    assert!(name.contains("puma: cluster worker 0: "), "{name}");
+    let before = ruby::workers(&server);
+    before.iter().for_each(|pid| signal(*pid, Signal::KILL));
+    let is_new = || ruby::workers(&server).iter().any(|pid| !before.contains(pid));
+    assert!(within(PATIENCE, is_new), "{}", server.log());
+    assert_eq!(server.text("/"), name);
 }
 
 /// A request that takes more than a second is shown in the title, unless that is somebody else's.

@@ -147,6 +147,20 @@ fn events_arrive_as_they_are_made() {
 }
 
 #[test]
+fn a_body_that_is_an_io_is_sent_as_its_bytes_come() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    let mut client = ask(&server, "GET", "/raw/pipe");
+    assert_eq!(client.head().unwrap().status, 200);
+    assert_eq!(client.chunk().unwrap().unwrap(), b"half", "the line is not complete yet");
+    ruby::let_go(&server, "go1");
+    let rest: Vec<u8> = std::iter::from_fn(|| client.chunk().unwrap()).flatten().collect();
+    assert_eq!(String::from_utf8_lossy(&rest), " a line\nand the rest");
+    assert_eq!(server.text("/raw/string-io"), "two\nthree", "from its position on");
+    assert_eq!(server.text("/raw/own-each"), "its own");
+    ruby::assert_clean(&server);
+}
+
+#[test]
 fn callbacks_run_after_the_answer() {
     let server = serve(&["-w", "1", "-t", "1"]);
     // The answers are here although the callbacks wait for the file that is made below.

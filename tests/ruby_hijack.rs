@@ -91,6 +91,21 @@ fn a_full_hijack_is_the_applications_own() {
     ruby::assert_clean(&server);
 }
 
+/// The server may have noticed it before the application takes the connection: no deadline ends such a request.
+#[test]
+fn an_application_that_takes_the_connection_of_a_client_that_has_gone_reads_its_end() {
+    let app = "note = ->(text) { File.write('notes', \"#{text}\\n\", mode: 'a') }\n\
+               run ->(env) {\n  note.call('began')\n  sleep 0.005 until File.exist?('go1')\n  \
+               io = env['rack.hijack'].call\n  note.call(\"read #{io.read.inspect}\")\n  io.close\n  [200, {}, []] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let client = get(&server, "/", "");
+    ruby::wait_for_note(&server, "began");
+    drop(client);
+    assert!(server.logs("client_gone"), "{}", server.log());
+    ruby::let_go(&server, "go1");
+    ruby::wait_for_note(&server, "read \"\"");
+}
+
 /// The client may have had an answer by hand, which nobody can take back.
 #[test]
 fn a_request_whose_connection_was_taken_is_not_run_again_after_the_death_of_its_worker() {

@@ -8,6 +8,9 @@ module FoolsGold
     # The largest body, by its announced length in bytes, that is collected and sent in one piece.
     GATHERED = 65_536
 
+    # The most bytes that are read at once of a body that is an IO.
+    READ = 65_536
+
     # The inaccuracy of file times in seconds: some file systems keep them to two seconds.
     CLOCK_SECONDS = 2
 
@@ -132,20 +135,41 @@ module FoolsGold
       elsif FoolsGold.hooks.any?(:error_response)
         first_before_head(status, headers, body)
       else
-        more(status, headers) { |out| body.each { |part| out.write(string(part)) } }
+        more(status, headers) { |out| each_part(body) { |part| out.write(part) } }
       end
     end
 
     # Sends the head with the first part, as in Puma: if that raises, lowlevel_error_handler gives the answer.
     def first_before_head(status, headers, body)
       finish_more do |out|
-        body.each do |part|
-          part = string(part)
+        each_part(body) do |part|
           begin_more(status, headers) unless begun?
           out.write(part)
         end
         begin_more(status, headers) unless begun?
       end
+    end
+
+    # Yields the parts of a body. An IO is read as its bytes come: `each` would wait for the end of each line, and each
+    # line would be a write of its own.
+    def each_part(body)
+      return body.each { |part| yield string(part) } unless bytes?(body)
+
+      while (part = read_some(body))
+        yield part
+      end
+    end
+
+    # Whether the lines of a body are together its bytes: it is an IO with Ruby's own `each`, which converts nothing.
+    def bytes?(body)
+      plain = [IO, *(StringIO if defined?(StringIO))].find { |kind| kind === body } or return false
+      body.method(:each).owner == plain && body.internal_encoding.nil?
+    end
+
+    def read_some(io)
+      io.readpartial(READ)
+    rescue EOFError
+      nil
     end
 
     # Collects the body. Of what exceeds the announced length only the beginning is kept, so that the front notices.

@@ -16,9 +16,11 @@ module FoolsGold
 
     class << self
       # Sets `$0` to the name of the program: that of the server whose configuration this is, since files and
-      # applications read it there. A title that the application has set before is dropped.
-      def begin(server)
-        @program = server[/\A\w+/] || "foolsgold"
+      # applications read it there. A worker's has its index in the form of that server: libraries for metrics tell
+      # workers apart by it. A title that the application has set before is dropped.
+      def begin(server, index = nil)
+        name = server[/\A\w+/] || "foolsgold"
+        @program = index ? with_index(name, server, index) : name
         $PROGRAM_NAME = @program
         @is_left = false
         Process.singleton_class.prepend(Noticed)
@@ -37,6 +39,16 @@ module FoolsGold
         SET.call(parts.compact.join(" "))
       rescue NotImplementedError
         nil
+      end
+
+      private
+
+      def with_index(name, server, index)
+        case server
+        when "puma" then "puma: cluster worker #{index}: #{Process.ppid}"
+        when "unicorn", "pitchfork" then "#{name} worker[#{index}]"
+        else name # Which has no such form, or no workers, as Puma's single mode.
+        end
       end
     end
   end

@@ -44,7 +44,7 @@ module FoolsGold
       Signals.quieten(["TERM"]) # Often sent to all processes of a service; the front decides.
       trap("CHLD", "DEFAULT")
       @application.loaded? ? LastResort.worker : LastResort.loading
-      Title.begin(@setup["hooks_kind"])
+      Title.begin(@setup["hooks_kind"], FoolsGold.indexes[@number])
       title
       connect
       boot or exit!(1)

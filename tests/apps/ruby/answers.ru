@@ -36,6 +36,23 @@ def paced(name)
   end
 end
 
+# An IO whose first line is not complete before the client has had its beginning.
+def halting
+  reader, writer = IO.pipe
+  Thread.new do
+    writer.write("half")
+    wait_for("go1")
+    writer.write(" a line\nand the rest")
+    writer.close
+  end
+  reader
+end
+
+# An IO with an `each` of its own.
+def own_each
+  StringIO.new("not this").tap { |io| io.define_singleton_method(:each) { |&block| block.call("its own") } }
+end
+
 def endless(name)
   Body.new(name) { |out| loop { out.call("x" * 10_000) } }
 end
@@ -68,6 +85,9 @@ CASES = {
     text("hinted")
   end,
   "/events" => ->(_) { [200, { "content-type" => "text/event-stream" }, paced("events")] },
+  "/pipe" => ->(_) { [200, plain, halting] },
+  "/string-io" => ->(_) { [200, plain, StringIO.new("one\ntwo\nthree").tap(&:gets)] },
+  "/own-each" => ->(_) { [200, plain, own_each] },
   "/endless" => ->(_) { [200, plain, endless("endless")] },
   "/slow" => ->(_) { [200, plain, Body.new("slow") { |out| loop { out.call("x"); sleep 0.01 } }] },
   "/after" => lambda do |env|

@@ -5,8 +5,8 @@ use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
+use crate::dispatch::activity::Activity;
 use crate::dispatch::job::Death;
-use crate::dispatch::worker::Activity;
 use crate::dispatch::worker_thread::Unfinished;
 use crate::wire::control::Control;
 
@@ -73,6 +73,25 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
     // None is idle any more: a second thread of one that waits for something, while requests may be long.
     scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
     assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+/// The lock is free while the kernel is asked: a worker may end meanwhile.
+#[tokio::test]
+async fn only_workers_that_have_requests_and_could_take_more_are_looked_at() {
+    let looked_at = |looks: &[Look]| looks.iter().map(|look| look.worker).collect::<Vec<_>>();
+    let mut scene = Scene::new(3, 2);
+    assert_eq!((scene.get(1), scene.get(2)), (Ok((1, 0)), Ok((2, 0))));
+    let looks = scene.dispatch.begin_looks(Instant::now());
+    assert_eq!(looked_at(&looks), [1, 2]);
+    scene.dispatch.workers.remove(1);
+    scene.dispatch.end_looks(looks);
+    assert_eq!(looked_at(&scene.dispatch.begin_looks(Instant::now())), [2]);
+
+    let mut scene = Scene::new(1, 1);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert!(scene.dispatch.begin_looks(Instant::now()).is_empty(), "it has no other thread");
+    scene.dispatch.growth = Growth::Computing;
+    assert_eq!(looked_at(&scene.dispatch.begin_looks(Instant::now())), [0], "another worker could be of use");
 }
 
 /// On a busy machine any time may pass between two steps of the same thread.
@@ -404,6 +423,39 @@ async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
     scene.replies.pop();
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+/// What it runs may be a stream without an end.
+#[tokio::test]
+async fn a_worker_that_does_not_become_empty_for_a_last_try_takes_requests_again() {
+    let mut scene = Scene::new(1, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    suspect(&mut scene);
+    let now = Instant::now();
+    assert!(scene.dispatch.pump(now).is_empty());
+    assert_eq!(scene.get(0), Err("queued"));
+    assert!(scene.dispatch.end_isolation(now + RESERVED / 2).is_empty());
+    scene.dispatch.queue.pause(now);
+    assert!(scene.dispatch.end_isolation(now + RESERVED).is_empty(), "in a pause nothing begins");
+    assert!(scene.dispatch.queue.resume(now));
+    let given_up = scene.dispatch.end_isolation(now + RESERVED);
+    assert!(given_up.len() == 1 && given_up[0].is_last_try());
+    assert_eq!(pump(&mut scene), [(0, 1)]);
+    assert_eq!(scene.dispatch.waiting(), 0);
+}
+
+/// It may be a stream without an end.
+#[tokio::test]
+async fn a_last_try_that_goes_on_does_not_keep_its_worker_to_itself_for_ever() {
+    let mut scene = Scene::new(1, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    suspect(&mut scene);
+    let now = Instant::now();
+    assert_eq!(scene.dispatch.pump(now).len(), 1);
+    assert_eq!(scene.get(0), Err("queued"));
+    assert!(scene.dispatch.end_isolation(now + RESERVED).is_empty(), "it runs on");
+    assert_eq!(pump(&mut scene), [(0, 1)]);
 }
 
 #[tokio::test]

@@ -165,6 +165,11 @@ impl Job {
     }
 }
 
+/// Names a request for the log, without its query, which may contain secrets.
+pub fn in_words(id: &str, method: &str, path: &str) -> String {
+    format!("request {id}, {method} {path}")
+}
+
 fn to_file(bytes: &[u8]) -> io::Result<Input> {
     Ok(Input::File(Arc::new(TempFile::of(bytes)?), bytes.len() as u64))
 }

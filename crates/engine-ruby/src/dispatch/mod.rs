@@ -5,10 +5,11 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `run_queue` and
-//! `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay`
-//! and `upgraded` (upgraded connections), `board`.
+//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `run_queue`,
+//! `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request), `watch`
+//! (deadlines), `relay` and `upgraded` (upgraded connections), `board`.
 
+mod activity;
 pub mod board;
 pub mod buffered_response;
 pub mod in_flight;
@@ -34,7 +35,7 @@ use engine::queue::{Backlog, Job as _, Refused};
 use job::Job;
 use service_time::ServiceTime;
 use utilization::Utilization;
-use worker::{Isolation, Worker};
+use worker::{Isolation, Look, Worker};
 use worker_thread::WorkerThread;
 
 use crate::settings::Growth;
@@ -63,6 +64,10 @@ const LONGER_THAN_MEAN: u32 = 4;
 /// workers are being killed one after the other from outside, that is over before the request runs again; if the
 /// request itself is the cause, it takes no other request along.
 const REST: Duration = Duration::from_millis(100);
+
+/// The longest time for which a worker takes nothing new for the sake of such a last try: to become empty for it, and
+/// then while it runs. What it waits for may never end, such as a stream of events.
+const RESERVED: Duration = Duration::from_secs(3);
 
 /// Properties of a request that decide which worker thread it is placed on.
 struct Placement {
@@ -240,7 +245,7 @@ impl Dispatch {
             return completion;
         }
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
-            completion.next.extend(self.next_suspect(at, thread.number));
+            completion.next.extend(self.next_suspect(at, thread.number, Instant::now()));
         }
         if self.workers[at].isolation == Isolation::None {
             completion.next = self.next_of(at, thread);
@@ -261,10 +266,10 @@ impl Dispatch {
 
     /// Takes the next request on its last try for this worker, which has no other request; without one, and in a pause,
     /// ends the isolation of the worker.
-    fn next_suspect(&mut self, at: usize, thread: u32) -> Option<Box<Job>> {
+    fn next_suspect(&mut self, at: usize, thread: u32, now: Instant) -> Option<Box<Job>> {
         let job = if self.queue.is_paused() { None } else { self.suspects.pop_front() };
         let worker = &mut self.workers[at];
-        worker.isolation = if job.is_some() { Isolation::Running } else { Isolation::None };
+        worker.isolation = if job.is_some() { Isolation::Running(now) } else { Isolation::None };
         if job.is_some() {
             worker.take(thread);
         }
@@ -273,12 +278,12 @@ impl Dispatch {
 
     /// Assigns a request on its last try to an idle worker. If none is idle, the least busy one gets nothing new until
     /// it is. One worker at a time: the others serve the other requests.
-    fn place_suspect(&mut self) -> Option<(Arc<WorkerThread>, Box<Job>)> {
+    fn place_suspect(&mut self, now: Instant) -> Option<(Arc<WorkerThread>, Box<Job>)> {
         self.suspects.retain(|job| !job.is_abandoned());
         let is_kept = |worker: &Worker| worker.isolation != Isolation::None && !worker.is_leaving;
         let kept = self.workers.iter().position(is_kept);
         if self.suspects.is_empty() {
-            let empties = kept.filter(|at| self.workers[*at].isolation == Isolation::Emptying);
+            let empties = kept.filter(|at| matches!(self.workers[*at].isolation, Isolation::Emptying(_)));
             empties.into_iter().for_each(|at| self.workers[at].isolation = Isolation::None);
             return None;
         }
@@ -290,12 +295,12 @@ impl Dispatch {
         let worker = &mut self.workers[at];
         if worker.busy > 0 {
             if worker.isolation == Isolation::None {
-                worker.isolation = Isolation::Emptying;
+                worker.isolation = Isolation::Emptying(now);
             }
             return None;
         }
         let thread = worker.threads().next()?.clone();
-        Some((thread, self.next_suspect(at, 0)?))
+        Some((thread, self.next_suspect(at, 0, now)?))
     }
 
     /// Takes requests from the queue for a worker thread that has become free.
@@ -326,6 +331,23 @@ impl Dispatch {
             next.push(job);
         }
         next
+    }
+
+    /// Begins a look at what each worker does with the processor, where that matters and it is time for one.
+    pub fn begin_looks(&mut self, now: Instant) -> Vec<Look> {
+        let grows = self.growth == Growth::Computing;
+        // A request never enters a worker of one thread that is busy.
+        let looked_at = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1);
+        looked_at.filter_map(|worker| worker.begin_look(now)).collect()
+    }
+
+    /// Ends looks. A worker may be gone by now.
+    pub fn end_looks(&mut self, looks: Vec<Look>) {
+        for look in looks {
+            if let Some(worker) = self.worker(look.worker) {
+                worker.end_look(look);
+            }
+        }
     }
 
     /// Returns the number of workers that have a request.
@@ -380,7 +402,7 @@ impl Dispatch {
 
     /// Assigns waiting requests to all worker threads that can take one now.
     pub fn pump(&mut self, now: Instant) -> Orders {
-        let mut orders: Orders = self.place_suspect().into_iter().collect();
+        let mut orders: Orders = self.place_suspect(now).into_iter().collect();
         while let Some(job) = self.queue.peek() {
             let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
             let Some(thread) = self.pick(&placement) else { break };
@@ -421,6 +443,20 @@ impl Dispatch {
             late.extend(over);
         }
         late
+    }
+
+    /// Lets a worker that has been reserved for too long take any request again. If it had not become empty by then,
+    /// removes and returns the requests on their last try. In a pause it stays reserved: nothing could begin.
+    pub fn end_isolation(&mut self, now: Instant) -> Vec<Box<Job>> {
+        if self.queue.is_paused() {
+            return Vec::new();
+        }
+        let is_late = |worker: &Worker| !worker.is_leaving && worker.is_reserved_for(RESERVED, now);
+        let Some(worker) = self.workers.iter_mut().find(|worker| is_late(worker)) else { return Vec::new() };
+        match std::mem::replace(&mut worker.isolation, Isolation::None) {
+            Isolation::Emptying(_) => self.suspects.drain(..).collect(),
+            Isolation::Running(_) | Isolation::None => Vec::new(),
+        }
     }
 
     /// Returns the number of requests that no worker has.

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use super::board;
 use super::in_flight::Step;
-use super::job::{Death, Job};
+use super::job::{self, Death, Job};
 use super::worker::Worker;
 use super::worker_thread::{Unfinished, WorkerThread};
 use super::{Admission, Completion, Dispatch, Orders};
@@ -129,10 +129,14 @@ impl Pool {
         (number, &self.io_threads[number])
     }
 
-    /// Adds a worker, and sends it waiting requests.
+    /// Adds a worker, and sends it waiting requests. Where all workers leave already, its upgraded connections are told
+    /// so, too.
     pub fn add(&self, worker: Worker) {
         let orders = {
             let mut dispatch = self.dispatch();
+            if dispatch.is_closed {
+                worker.leaving.say();
+            }
             dispatch.workers.push(worker);
             dispatch.pump(Instant::now())
         };
@@ -390,7 +394,8 @@ impl Pool {
                 job.take_back(sink);
             }
             if has_begun {
-                begun.push(format!("request {}, {} {}", job.request.id, job.request.method, job.request.path));
+                let Request { id, method, path, .. } = &job.request;
+                begun.push(job::in_words(id, method.as_str(), path));
             }
             if !is_ending && job.may_replay(has_begun, death) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
@@ -408,7 +413,7 @@ impl Pool {
             tracing::warn!(target: "engine", worker = id, pid, lost, app, "worker {id} (pid {pid}): {words} cut off");
         } else if replayed + lost > 0 {
             let words = count(replayed, "request");
-            let ran = in_words(&begun);
+            let ran = runs_in_words(&begun);
             tracing::warn!(
                 target: "engine",
                 worker = id, pid, replayed, lost, app,
@@ -569,7 +574,7 @@ impl Engine for Pool {
 }
 
 /// Names requests that a dead worker had begun, for the log.
-fn in_words(begun: &[String]) -> String {
+fn runs_in_words(begun: &[String]) -> String {
     let more = begun.len().saturating_sub(NAMED_MOST);
     let named = begun[..begun.len() - more].join("; ");
     match (begun.len(), more) {

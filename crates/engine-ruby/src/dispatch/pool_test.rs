@@ -382,6 +382,30 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     assert_eq!(pool.dispatch().busy_workers(), 0);
 }
 
+/// A connection without a front.
+struct Connection;
+
+impl engine::request::Takeover for Connection {
+    fn take(self: Box<Self>) -> engine::Duplex {
+        engine::body::duplex(1).1
+    }
+}
+
+/// The hijack and the answer before it come on two connections, of which either may be read first.
+#[tokio::test]
+async fn a_request_that_has_taken_its_connection_is_not_withdrawn() {
+    let (thread, _orders, _theirs) = thread_alone();
+    let [(first, _first), (mut second, _second), (third, _third)] = [(); 3].map(|()| job(Method::GET));
+    second.request.takeover = Some(Box::new(Connection));
+    for one in [first, second, third] {
+        thread.push(one).map_err(|_| ()).unwrap();
+    }
+    assert!(thread.take_over(2).is_some());
+    let back = thread.withdraw();
+    assert!(back.len() == 1 && !back[0].is_taken, "the third alone has not begun");
+    assert_eq!(thread.load(), 2);
+}
+
 /// A 504 blames the application, and a 503 the load.
 #[tokio::test]
 async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
@@ -675,6 +699,25 @@ async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_th
     pool.push(&ends[0].0, get);
     assert_eq!(pool.dispatch().queue.len(), 1);
     assert!(!pool.dispatch().lacks_watch(), "it was woken");
+}
+
+/// Requests that wait at the end of a generation are still answered, if need be by a new worker.
+#[tokio::test]
+async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed() {
+    let (pool, _inbox) = pool();
+    pool.close();
+    let _ends = worker(&pool);
+    let (_upgraded, leaving) = pool.count_upgraded(1);
+    let (ours, _app) = UnixStream::pair().unwrap();
+    let (front, duplex) = engine::body::duplex(1);
+    let relaying = tokio::spawn(crate::dispatch::relay::relay(ours, duplex, leaving, ()));
+    let is_told = async {
+        while !front.incoming.is_leaving() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LAST_ANSWERS, is_told).await.unwrap();
+    relaying.abort();
 }
 
 #[tokio::test]

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::Fault;
 use engine::snapshot::RunView;
 
-use super::job::Job;
+use super::job::{self, Job};
 use super::pool::Pool;
 use super::process_title;
 use super::service_time::LONG;
+use super::worker::Look;
 use super::worker_thread::{RequestState, WorkerThread};
 use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
@@ -36,20 +38,16 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 }
 
 fn look(pool: &Pool, kill_time: Duration) -> bool {
+    let looks = look_at_processors(pool);
     let now = Instant::now();
     let lacks_workers;
-    let (late, is_active): (Vec<Box<Job>>, bool) = {
+    let (late, given_up, is_active): (Vec<Box<Job>>, Vec<Box<Job>>, bool) = {
         let mut dispatch = pool.dispatch();
+        dispatch.end_looks(looks);
         let mut back = Vec::new();
         let mut is_long = false;
-        // Only then a request may enter a worker that is busy, or another worker be of use.
-        let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
         let grows = dispatch.growth == Growth::Computing;
         for worker in &mut dispatch.workers {
-            // A request never enters a worker of one thread that is busy.
-            if grows || worker.thread_count() > 1 {
-                worker.look(now, is_wanted);
-            }
             if worker.busy == 0 {
                 process_title::clear(worker);
                 continue;
@@ -83,14 +81,31 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         dispatch.put_back(back, now);
         dispatch.wake(now);
         lacks_workers = dispatch.lacks_workers(now).is_some();
-        (dispatch.overdue(now), dispatch.is_active())
+        (dispatch.overdue(now), dispatch.end_isolation(now), dispatch.is_active())
     };
     late.into_iter().for_each(|job| job.expire(now));
+    for job in given_up {
+        let why = "others exited while they ran this request, and none has become free to run it alone";
+        job.refuse(Fault::WorkerDied(why.to_owned()));
+    }
     pool.pump();
     if lacks_workers {
         pool.want();
     }
     is_active
+}
+
+/// Asks the kernel which workers compute. It does so without the lock of the dispatch: with many workers it takes
+/// longer than all that the requests of this time need the lock for.
+fn look_at_processors(pool: &Pool) -> Vec<Look> {
+    let (mut looks, is_wanted) = {
+        let mut dispatch = pool.dispatch();
+        // Only then a request may enter a worker that is busy, or another worker be of use.
+        let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
+        (dispatch.begin_looks(Instant::now()), is_wanted)
+    };
+    looks.iter_mut().for_each(|look| look.make(Instant::now(), is_wanted));
+    looks
 }
 
 /// Escalates a deadline that has passed, of an answer or of the work after it. The client has been answered by now;
@@ -105,7 +120,7 @@ fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestSt
     let RunView { id, method, path, .. } = &run;
     let request = match id.is_empty() {
         true => "a request that had been withdrawn".to_owned(),
-        false => format!("request {id}, {method} {path}"),
+        false => job::in_words(id, method, path),
     };
     if let Some(seq) = look.expired {
         let what = match (look.is_finishing, look.is_left) {

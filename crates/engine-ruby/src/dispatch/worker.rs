@@ -3,58 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nix::time::ClockId;
-use nix::unistd::Pid;
-
+use super::activity::{Activity, Found, Probe};
 use super::relay::Leaving;
-use super::run_queue::RunQueue;
 use super::worker_thread::WorkerThread;
 use crate::exit_reason::ExitReason;
 use crate::wire::control::Control;
-
-/// The shortest time over which the processor time of a process is sampled.
-const SAMPLE: Duration = Duration::from_millis(1);
-/// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands
-/// in the run queue, a file is read for each of its threads.
-const LOOK_PART: u32 = 100;
-/// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
-/// it.
-const COMPUTING_SHARE: f64 = 0.85;
-/// The longest time for which a computing worker may stand in the run queue before it counts as waiting: the kernel
-/// counts that time only when the worker has a processor again, which takes a few milliseconds with two of them per
-/// core.
-const QUEUED_MAX: Duration = Duration::from_millis(20);
-
-/// What the threads of a process have done since its start.
-struct Sample {
-    at: Instant,
-    /// Time on a processor.
-    used: Duration,
-    /// Time in which a thread was ready to run while others had the processors, summed over threads. Unknown where
-    /// nobody needed it: it takes the reading of a file for each thread.
-    queued: Option<Duration>,
-}
-
-/// Whether a request that comes to a busy worker finds Ruby's lock free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activity {
-    /// Not known yet: it has been busy for less than two looks.
-    Unknown,
-    /// It waits for something else than a processor for a part of the time.
-    Waiting,
-    /// It has a processor all the time, or would if there were one for it.
-    Computing,
-}
 
 /// Whether a worker is reserved for a single request on its last try, which may be what has ended its workers before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Not reserved: it takes any request.
     None,
-    /// It takes nothing new, and gets the request on its last try when it has answered what it has.
-    Emptying,
-    /// It runs a request on its last try.
-    Running,
+    /// Since this time it takes nothing new; it gets the request on its last try when it has answered what it has.
+    Emptying(Instant),
+    /// Since this time it runs a request on its last try.
+    Running(Instant),
 }
 
 /// A worker that is ready.
@@ -100,10 +63,10 @@ pub struct Worker {
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<ThreadLoad>,
-    sample: Option<Sample>,
-    run_queue: RunQueue,
-    /// Time after a look before the next one.
-    pause: Duration,
+    /// What is known of its processor time; away during a look.
+    probe: Option<Probe>,
+    /// Number of times that it has become idle: what a look saw that began before the last of them is of no use.
+    rests: u64,
 }
 
 struct ThreadLoad {
@@ -137,9 +100,8 @@ impl Worker {
             titled: None,
             is_due: false,
             threads,
-            sample: None,
-            run_queue: RunQueue::of(pid),
-            pause: SAMPLE,
+            probe: Some(Probe::of(pid)),
+            rests: 0,
         }
     }
 
@@ -165,6 +127,14 @@ impl Worker {
     /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
         !self.is_leaving && self.out_of_band.is_none() && self.isolation == Isolation::None
+    }
+
+    /// Returns whether it has been for at least this long in its current stage of isolation.
+    pub fn is_reserved_for(&self, time: Duration, now: Instant) -> bool {
+        match self.isolation {
+            Isolation::None => false,
+            Isolation::Emptying(since) | Isolation::Running(since) => now.saturating_duration_since(since) >= time,
+        }
     }
 
     /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.
@@ -226,8 +196,9 @@ impl Worker {
         }
         if self.busy == 0 {
             // What comes next is another request, of which nothing is known.
-            (self.activity, self.sample) = (Activity::Unknown, None);
-            self.computing = Duration::ZERO;
+            (self.activity, self.computing) = (Activity::Unknown, Duration::ZERO);
+            self.rests += 1;
+            self.probe.iter_mut().for_each(Probe::forget);
         }
     }
 
@@ -246,103 +217,103 @@ impl Worker {
         self.threads.iter().map(|entry| &entry.thread)
     }
 
-    /// Looks whether it computes all the time. Only the kernel can tell: a request that waits for a database and one
-    /// that computes look the same from outside. Time in which it was ready to run counts as computing: with more
-    /// processes that compute than processors, each has one for a part of the time only. That part is read when
-    /// `is_wanted`: while requests wait.
-    pub fn look(&mut self, now: Instant, is_wanted: bool) {
-        if self.busy == 0 {
-            return;
-        }
-        if self.sample.as_ref().is_some_and(|last| now.saturating_duration_since(last.at) < self.pause) {
-            return;
-        }
-        let begun = Instant::now();
-        self.compare(now, is_wanted);
-        self.pause = (begun.elapsed() * LOOK_PART).clamp(SAMPLE, QUEUED_MAX / 2);
+    /// Begins a look at what it does with the processor, if it has a request and it is time for one.
+    pub fn begin_look(&mut self, now: Instant) -> Option<Look> {
+        let probe = self.probe.take_if(|probe| self.busy > 0 && probe.is_due(now))?;
+        Some(Look { worker: self.id, rests: self.rests, was: self.activity, probe, found: Found::Nothing })
     }
 
-    /// Compares what it has done with the last look, and remembers it for the next one.
-    fn compare(&mut self, now: Instant, is_wanted: bool) {
-        let Some(used) = processor_time(self.pid) else {
-            // Where nothing is known of it for good, its threads are there to be used.
-            (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
-            return;
-        };
-        let queued = if is_wanted { self.run_queue.time(now) } else { None };
-        if let Some(last) = &self.sample {
-            let waited = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
-            let wanted = used.saturating_sub(last.used) + waited;
-            let passed = now - last.at;
-            let is_computing = wanted.as_secs_f64() / passed.as_secs_f64() > COMPUTING_SHARE;
-            let may_be_queued = is_wanted && self.activity == Activity::Computing && passed < QUEUED_MAX;
-            if !is_computing && may_be_queued && self.run_queue.is_runnable() {
-                // The sample stays: it is compared again when the time in the run queue has been counted.
-                return;
-            }
-            self.activity = if is_computing { Activity::Computing } else { Activity::Waiting };
-            self.computing = if is_computing { self.computing + passed } else { Duration::ZERO };
+    /// Ends a look. It counts if the worker has had a request all the time.
+    pub fn end_look(&mut self, mut look: Look) {
+        if look.rests != self.rests {
+            look.probe.forget();
+            look.found = Found::Nothing;
         }
-        self.sample = Some(Sample { at: now, used, queued });
+        self.probe = Some(look.probe);
+        match look.found {
+            Found::Nothing => {}
+            Found::Waiting => (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO),
+            Found::Computing(time) => {
+                self.activity = Activity::Computing;
+                self.computing += time;
+            }
+        }
     }
 }
 
-fn processor_time(pid: i32) -> Option<Duration> {
-    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid)).ok()?;
-    clock.now().ok().map(Duration::from)
+/// A look at what a worker does with the processor. It is made without the lock of the dispatch.
+#[derive(Debug)]
+pub struct Look {
+    /// The number of the worker.
+    pub worker: u32,
+    rests: u64,
+    was: Activity,
+    probe: Probe,
+    found: Found,
+}
+
+impl Look {
+    /// Asks the kernel. `is_wanted` while requests wait: see [`Probe::look`].
+    pub fn make(&mut self, now: Instant, is_wanted: bool) {
+        self.found = self.probe.look(now, is_wanted, self.was);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MINUTE: Duration = Duration::from_secs(60);
+
     /// A worker without threads whose process is this one.
     fn this_process() -> Worker {
         Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new())
     }
 
-    /// While requests wait, a look reads a file for each thread: with many threads that is too much for each
-    /// millisecond.
     #[test]
-    fn a_look_that_takes_long_is_followed_by_a_long_pause() {
+    fn a_look_counts_while_the_worker_has_a_request() {
         let mut worker = this_process();
-        worker.busy = 1;
         let now = Instant::now();
-        worker.look(now, true);
-        assert!(worker.pause >= SAMPLE && worker.pause <= QUEUED_MAX / 2, "{:?}", worker.pause);
-        worker.pause = QUEUED_MAX / 2;
-        let used = worker.sample.as_ref().map(|sample| sample.at);
-        worker.look(now + 2 * SAMPLE, true);
-        assert_eq!(worker.sample.as_ref().map(|sample| sample.at), used, "it is too soon");
-        worker.look(now + QUEUED_MAX, true);
-        assert!(worker.sample.as_ref().is_some_and(|sample| sample.at > now));
+        assert!(worker.begin_look(now).is_none(), "it has nothing to do");
+        worker.busy = 1;
+        let mut look = worker.begin_look(now).expect("it is time for one");
+        assert!(worker.begin_look(now).is_none(), "one at a time");
+        look.found = Found::Computing(MINUTE);
+        worker.end_look(look);
+        assert_eq!((worker.activity, worker.computing), (Activity::Computing, MINUTE));
+        let mut look = worker.begin_look(now).expect("the next one");
+        look.found = Found::Computing(MINUTE);
+        worker.end_look(look);
+        assert_eq!(worker.computing, 2 * MINUTE);
+        let mut look = worker.begin_look(now).expect("the next one");
+        look.found = Found::Waiting;
+        worker.end_look(look);
+        assert_eq!((worker.activity, worker.computing), (Activity::Waiting, Duration::ZERO));
     }
 
     #[test]
-    fn a_computing_worker_in_the_run_queue_goes_on_computing() {
+    fn a_look_does_not_count_for_the_request_after_it() {
         let mut worker = this_process();
         let now = Instant::now();
-        let looked = |worker: &mut Worker, after: Duration, is_wanted| {
-            // Used no processor since then, as the kernel tells it.
-            let used = Duration::MAX;
-            worker.sample = Some(Sample { at: now, used, queued: None });
-            (worker.busy, worker.activity, worker.computing) = (1, Activity::Computing, SAMPLE);
-            worker.pause = SAMPLE;
-            worker.look(now + after, is_wanted);
-            (worker.activity, worker.computing)
-        };
-        assert_eq!(looked(&mut worker, 2 * SAMPLE, true), (Activity::Computing, SAMPLE), "this thread runs");
-        assert_eq!(looked(&mut worker, QUEUED_MAX, true), (Activity::Waiting, Duration::ZERO), "not for ever");
-        assert_eq!(looked(&mut worker, 2 * SAMPLE, false), (Activity::Waiting, Duration::ZERO));
+        worker.busy = 1;
+        let mut look = worker.begin_look(now).expect("it is time for one");
+        worker.busy = 0;
+        worker.release(0, 1);
+        worker.busy = 1;
+        look.make(now, true);
+        look.found = Found::Computing(MINUTE);
+        worker.end_look(look);
+        assert_eq!((worker.activity, worker.computing), (Activity::Unknown, Duration::ZERO));
+        assert!(worker.begin_look(now).is_some(), "what was read for the former request is forgotten");
     }
 
     #[test]
     fn computing_is_of_one_request() {
         let mut worker = this_process();
-        worker.computing = QUEUED_MAX;
-        assert!(worker.computes_for(QUEUED_MAX));
+        worker.computing = MINUTE;
+        assert!(worker.computes_for(MINUTE));
         worker.count();
-        assert!(!worker.computes_for(SAMPLE));
+        assert!(!worker.computes_for(Duration::from_nanos(1)));
     }
 
     #[test]

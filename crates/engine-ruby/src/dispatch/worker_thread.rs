@@ -447,12 +447,13 @@ impl WorkerThread {
     }
 
     /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the
-    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker answers it.
+    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker answers it. One
+    /// that has taken its client's connection has begun: the answer before it is still to be read.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
         let pipelined = state.in_flight.sent.iter_mut().skip(1);
         let withdrawn = pipelined.filter_map(|sent| {
-            let mut job = sent.job.take_if(|job| job.is_safe)?;
+            let mut job = sent.job.take_if(|job| job.is_safe && !job.is_taken)?;
             job.ran_on = None;
             self.control.cancel(self.number, sent.seq);
             Some(job)

@@ -272,8 +272,10 @@ impl Link {
     }
 
     /// Lets go of what is kept for a response or a hand-over, as the connection ends: both hold the link in turn. The
-    /// client did not get all of a response that is not written to its end.
+    /// client did not get all of a response that is not written to its end. An engine's thread that takes the
+    /// connection over from now on, or has just done so, finds it closed.
     pub(crate) fn end(&self) {
+        self.end_epoch();
         let (answered, handover) = {
             let mut out_of_band = self.out_of_band.lock();
             (out_of_band.answered.take(), out_of_band.handover.take())

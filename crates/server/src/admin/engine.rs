@@ -91,14 +91,14 @@ fn answer(state: &AdminState, access: Access, guard: &Guard, request: &Request) 
 
 /// `/readyz`, for load balancers: 200 if the server takes requests, else 503.
 fn ready(state: &AdminState, access: Access, place: &Place) -> Response {
-    let (is_ready, state) = match state.running() {
+    let unready = match state.running() {
         // The end of this process is not that of the server: another one has the same address, and takes requests.
-        Some(running) if access == Access::Admin && place.is_anothers(&running.server) => (true, "serving"),
-        Some(running) => (running.server.is_ready(), running.state()),
-        None => (false, "starting"),
+        Some(running) if access == Access::Admin && place.is_anothers(&running.server) => None,
+        Some(running) => running.server.unready(),
+        None => Some("starting"),
     };
-    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    respond(status, TEXT, if is_ready { "ready\n".to_owned() } else { format!("{state}\n") })
+    let status = if unready.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    respond(status, TEXT, format!("{}\n", unready.unwrap_or("ready")))
 }
 
 fn refused(is_token: bool, why: &str) -> Response {

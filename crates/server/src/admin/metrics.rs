@@ -73,7 +73,7 @@ pub fn families(state: &AdminState) -> Vec<Family> {
     families.push(one("process_start_time_seconds", "When the process of the server started", Value::Gauge(since)));
     families.extend(of_memory(state.memory.look()));
     families.extend(of_log(&state.logs.view()));
-    let ready = state.running().is_some_and(|running| running.server.is_ready());
+    let ready = state.running().is_some_and(|running| running.server.unready().is_none());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
     let Some(running) = state.running() else { return families };
     families.extend(of_server(running));

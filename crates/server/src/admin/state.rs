@@ -163,7 +163,7 @@ impl RunningServer {
     pub fn state(&self) -> &'static str {
         if self.server.is_draining() {
             "draining"
-        } else if self.server.is_ready() {
+        } else if self.server.is_open() {
             "serving"
         } else {
             "starting"

@@ -141,7 +141,7 @@ impl ServerView {
             version: server.version().to_owned(),
             pid: std::process::id(),
             state: running.state().to_owned(),
-            ready: server.is_ready(),
+            ready: server.unready().is_none(),
             since_ms: since_ms(state),
             uptime_s: uptime_s(state),
             draining_s: server.draining_for().map(|time| rounded(time.as_secs_f64())),

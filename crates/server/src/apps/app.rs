@@ -136,6 +136,14 @@ impl App {
         self.active.load().generation.clone()
     }
 
+    /// Whether a worker can take requests, also one of old code that still gets some. An application that may be
+    /// without workers while nothing is to do (`--min-workers 0`) starts one for its next request.
+    pub fn has_workers(&self) -> bool {
+        let active = self.active.load_full();
+        let mut serving = active.previous.iter().chain([&active.generation]).map(|generation| generation.engine());
+        serving.any(|engine| engine.status().capacity > 0 || engine.snapshot().pool.min == 0)
+    }
+
     /// Number of the current generation; 1 is the one that the server started with.
     pub fn generation(&self) -> u64 {
         self.active.load().generation.number

@@ -48,8 +48,15 @@ impl Call {
             match arg {
                 Arg::Short('h') | Arg::Long("help") => return Ok(None),
                 Arg::Long("control") => call.which.control = Some(control(&value(&mut parser, "--control PATH")?)),
-                Arg::Long("state") => call.which.state = Some(value(&mut parser, "--state FILE")?.into()),
-                Arg::Long("dir") => call.which.dir = Some(value(&mut parser, "--dir DIR")?.into()),
+                Arg::Short('S') | Arg::Long("state") => {
+                    call.which.state = Some(value(&mut parser, "--state FILE")?.into());
+                }
+                Arg::Short('c') | Arg::Long("dir" | "chdir") => {
+                    call.which.dir = Some(value(&mut parser, "--dir DIR")?.into());
+                }
+                Arg::Short('P') | Arg::Long("pid" | "pidfile" | "pid-file") => {
+                    return Err(Failure::usage("a pid file names no server here: say --dir DIR, its folder"));
+                }
                 Arg::Short('C') | Arg::Long("config") => {
                     call.which.config = Some(value(&mut parser, "-C FILE")?.into());
                 }
@@ -141,6 +148,10 @@ mod tests {
         assert_eq!(call.value.as_deref(), Some("2:4"));
         assert_eq!(call.query(), "?app=my%20shop");
         assert_eq!(call.which.control, Some(PathBuf::from("/x")));
+        let as_puma = read(&["stop", "-S", "tmp/puma.state"], &[]).unwrap().unwrap();
+        assert_eq!(as_puma.which.state, Some(PathBuf::from("tmp/puma.state")));
+        let as_thin = read(&["stop", "-c", "/srv/shop"], &[]).unwrap().unwrap();
+        assert_eq!(as_thin.which.dir, Some(PathBuf::from("/srv/shop")));
         assert!(read(&["stop", "--now"], &[]).unwrap().unwrap().has(Flag::Now));
         assert!(read(&["status", "-h"], &[]).unwrap().is_none());
         let from_environment = read(&["status"], &[("FOOLS_GOLD_CONTROL", "/run/x")]).unwrap().unwrap();
@@ -158,6 +169,7 @@ mod tests {
             (&["stop", "--app", "x"], "--app: there is no such option"),
             (&["status", "--app"], "needs a value: --app NAME"),
             (&["status", "-x"], "-x: there is no such option"),
+            (&["stop", "-P", "tmp/thin.pid"], "a pid file names no server here: say --dir DIR, its folder"),
         ] {
             let why = read(words, &[]).unwrap_err();
             assert!(why.contains(right), "{words:?}: {why}");

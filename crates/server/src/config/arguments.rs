@@ -362,11 +362,15 @@ impl Arguments {
 
     fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
         let value = if row.takes_value() {
+            // A number never looks like a flag; -w and -t of other programs have no value.
+            if row.kind.is_number() && is_flag_next(parser) {
+                return self.refuse(needs_value(row, &spelt));
+            }
             match parser.value() {
                 // An empty word may come from a shell variable that is not set: falling back to the default would be a
                 // surprise.
                 Ok(value) if !value.is_empty() => Some(value),
-                _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
+                _ => return self.refuse(needs_value(row, &spelt)),
             }
         } else {
             optional_value(row, parser)
@@ -428,12 +432,27 @@ impl Arguments {
 /// The value of an option whose value may be left out: after an equals sign, or the next argument if it is one of the
 /// option's words, as in Puma's `--bind-to-activated-sockets only`.
 fn optional_value(row: &Row, parser: &mut lexopt::Parser) -> Option<OsString> {
-    if let Some(value) = parser.optional_value() {
-        return Some(value);
+    let words: &[&str] = if let Kind::Choice(words) = row.kind { words } else { &[] };
+    value_if(parser, |next| next.to_str().is_some_and(|next| words.contains(&next)))
+}
+
+/// The value of a flag whose value may be left out: after an equals sign, or the next argument if it can be one.
+pub fn value_if(parser: &mut lexopt::Parser, can_be: impl FnOnce(&OsStr) -> bool) -> Option<OsString> {
+    match parser.optional_value() {
+        Some(value) => Some(value),
+        None => parser.try_raw_args()?.next_if(can_be),
     }
-    let Kind::Choice(words) = row.kind else { return None };
-    let is_one = |next: &OsStr| next.to_str().is_some_and(|next| words.contains(&next));
-    parser.try_raw_args()?.next_if(is_one)
+}
+
+/// Whether the next argument is another flag, and no value.
+fn is_flag_next(parser: &mut lexopt::Parser) -> bool {
+    let is_flag = |next: &OsStr| matches!(next.as_encoded_bytes(), [b'-', next, ..] if !next.is_ascii_digit());
+    parser.try_raw_args().is_some_and(|rest| rest.peek().is_some_and(is_flag))
+}
+
+fn needs_value(row: &Row, spelt: &str) -> String {
+    let hint = if spelt == "-w" { "; for the warnings of Ruby say RUBYOPT=-w in the environment" } else { "" };
+    format!("{spelt}: needs a value: {spelt} {}{hint}", row.value)
 }
 
 fn unknown_flag(spelt: &str) -> String {
@@ -504,11 +523,16 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 11] = [
+        let cases: [(&[&str], &str); 13] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
             (&["-t"], "-t: needs a value: -t N"),
+            (&["--connections", "-d"], "--connections: needs a value: --connections N"),
+            (
+                &["-w", "-C", "config/unicorn.rb"],
+                "-w: needs a value: -w N; for the warnings of Ruby say RUBYOPT=-w in the environment",
+            ),
             (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
             (&["-p", ""], "-p: needs a value: -p PORT"),
             (&["--log="], "--log: needs a value: --log FILTER"),
@@ -524,7 +548,7 @@ mod tests {
         for (arguments, message) in cases {
             assert_eq!(problems(arguments), [message], "{arguments:?}");
         }
-        assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 2);
+        assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 3);
         assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
     }
 

@@ -218,7 +218,7 @@ pub fn help(command: &ClientCommand) -> String {
     line("");
     let servers = [
         ("--control PATH", "the control socket of the server (FOOLS_GOLD_CONTROL)"),
-        ("--state FILE", "the state file of the server"),
+        ("-S, --state FILE", "the state file of the server"),
         ("--dir DIR", "the server that serves this folder (default: the current one)"),
         ("-C, --config FILE", "the server with this settings file"),
         ("-h, --help", "this text"),

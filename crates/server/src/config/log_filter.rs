@@ -53,7 +53,9 @@ fn level(word: &str) -> Result<LevelFilter, String> {
     if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(format!("\"{word}\" is not a level: must be one of {LEVELS}"));
     }
-    word.parse().map_err(|_| format!("\"{word}\" is not a level: must be one of {LEVELS}, or TARGET=LEVEL"))
+    // In Thin `--log` names a file.
+    let hint = if word.contains(['/', '.']) { "; a file for the log is --log-file" } else { "" };
+    word.parse().map_err(|_| format!("\"{word}\" is not a level: must be one of {LEVELS}, or TARGET=LEVEL{hint}"))
 }
 
 fn name(target: &str) -> Result<&str, String> {
@@ -88,6 +90,7 @@ mod tests {
         let refusal = |text: &str| text.parse::<LogFilter>().unwrap_err();
         let right = "off, error, warn, info, debug, trace";
         assert_eq!(refusal("inof"), format!("\"inof\" is not a level: must be one of {right}, or TARGET=LEVEL"));
+        assert!(refusal("log/thin.log").ends_with(", or TARGET=LEVEL; a file for the log is --log-file"));
         assert_eq!(refusal("front="), format!("\"\" is not a level: must be one of {right}"));
         assert_eq!(refusal("3"), format!("\"3\" is not a level: must be one of {right}"));
         let right = "must be one of server, front, engine, access, app";

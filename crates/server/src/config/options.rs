@@ -200,6 +200,14 @@ pub struct Row {
     pub help: &'static str,
 }
 
+impl Kind {
+    /// Whether its values begin with a digit or are a word such as `auto`.
+    pub fn is_number(self) -> bool {
+        use Kind::{Count, CountOrAuto, Size, SizeOrNone, Time, TimeOrNone};
+        matches!(self, Count(..) | CountOrAuto(..) | Size(..) | SizeOrNone(..) | Time(..) | TimeOrNone(..))
+    }
+}
+
 impl Section {
     /// All sections, in the order in which they are shown.
     pub const ALL: [Section; 11] = [

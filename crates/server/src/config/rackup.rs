@@ -13,13 +13,19 @@ use crate::process::folder;
 const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
 
 /// Commands of other programs, and their counterparts here.
-const CALLED: [(&str, &str); 8] = [
+const CALLED: [(&str, &str); 14] = [
     ("halt", "stop"),
     ("help", "--help"),
     ("hot-restart", "restart"),
+    ("info", "status"),
     ("phased-restart", "reload"),
     ("quit", "stop"),
+    ("refork", "recycle"),
+    ("reload-worker-directory", "reload"),
+    ("restart-app", "reload"),
     ("shutdown", "stop"),
+    ("stats", "status"),
+    ("thread-backtraces", "recorder --backtraces"),
     ("upgrade", "restart"),
     ("version", "--version"),
 ];
@@ -112,6 +118,8 @@ mod tests {
         );
         let slip = find(Some(Path::new("natve"))).unwrap_err();
         assert_eq!(slip, "natve: there is no such file; `foolsgold native` is the nearest command");
+        let of_pumactl = find(Some(Path::new("thread-backtraces"))).unwrap_err();
+        assert!(of_pumactl.ends_with("; that is `foolsgold recorder --backtraces` here"), "{of_pumactl}");
         assert!(refusal(at("")).contains("there is no config.ru in this folder"));
         fs::create_dir(at("sub")).unwrap();
         fs::create_dir(at("sub/config.ru")).unwrap();

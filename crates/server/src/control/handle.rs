@@ -71,9 +71,23 @@ impl ServerHandle {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// Whether load balancers should send requests: the server listens and is not shutting down.
-    pub fn is_ready(&self) -> bool {
-        self.0.is_open.load(Ordering::SeqCst) && !self.is_draining()
+    /// Why load balancers should send no requests; `None` if they should: the server listens, is not shutting down, and
+    /// has workers.
+    pub fn unready(&self) -> Option<&'static str> {
+        if self.is_draining() {
+            Some("draining")
+        } else if !self.is_open() {
+            Some("starting")
+        } else if !self.0.apps.all().iter().any(|app| app.has_workers()) {
+            Some("no worker is ready")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the listeners accept connections, or have done so.
+    pub fn is_open(&self) -> bool {
+        self.0.is_open.load(Ordering::SeqCst)
     }
 
     /// Whether the server is shutting down.

@@ -455,15 +455,17 @@ pub fn follow(
         }
         // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
+        let mut ordered = Vec::new();
         while let Ok((word, _)) = channel.receive() {
             if word == "free" {
                 run_files.follow();
                 is_free = true;
             } else if word == "yours" {
                 break;
-            } else if let Some(ordered) = Ordered::read(&word) {
+            } else if let Some(changed) = Ordered::read(&word).filter(|changed| !ordered.contains(&changed.app)) {
                 // An operator gave it while this process was loading.
-                upgrade.apps.follow(&[ordered]);
+                ordered.push(changed.app.clone());
+                upgrade.apps.follow(&[changed]);
             }
         }
         if !is_free {

@@ -6,6 +6,10 @@
 //! of an upgrade `ordered` for each application whose orders have changed meanwhile, `free` (the pid file is free) and
 //! `yours` (the files of Unix sockets belong to the child). Up, the report: `serving` with the addresses that were
 //! taken, or `refused` with the unusable settings, one in a line, or `failed` with the reason.
+//!
+//! Parent and child may be different versions of the program. Orders come in two messages, the first with all of them,
+//! the second for older versions; of an application the first that can be read counts. Later fields are added at the
+//! end, where this version ignores them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -114,20 +118,26 @@ pub struct Ordered {
 }
 
 impl Ordered {
-    /// The message that carries it.
-    fn message(&self) -> String {
+    /// The messages that carry it: with all fields, and with those that older versions know. These ignore a message
+    /// with another number of fields.
+    fn messages(&self) -> [String; 2] {
         let [(min, max), (fewest, most)] = [self.scale, self.bounds].map(Option::unwrap_or_default);
         let held = if self.is_paused { "paused" } else { "" };
-        format!("ordered\n{}\n{min}\n{max}\n{fewest}\n{most}\n{held}", self.app)
+        let begin = format!("ordered\n{}\n{min}\n{max}", self.app);
+        [format!("{begin}\n{fewest}\n{most}\n{held}"), format!("{begin}\n{held}")]
     }
 
     /// Reads the message; `None` if it is another one.
     pub fn read(text: &str) -> Option<Ordered> {
         let parts: Vec<&str> = text.split('\n').collect();
-        let ["ordered", app, min, max, fewest, most, held] = parts[..] else { return None };
-        let pair = |least: &str, greatest: &str| Some((least.parse().ok()?, greatest.parse().ok()?));
+        let (app, scale, bounds, held) = match parts[..] {
+            ["ordered", app, min, max, held] => (app, [min, max], ["0", "0"], held),
+            ["ordered", app, min, max, fewest, most, held, ..] => (app, [min, max], [fewest, most], held),
+            _ => return None,
+        };
+        let pair = |[least, greatest]: [&str; 2]| Some((least.parse().ok()?, greatest.parse().ok()?));
         let set = |pair: (usize, usize)| (pair.1 > 0).then_some(pair);
-        let (scale, bounds) = (set(pair(min, max)?), set(pair(fewest, most)?));
+        let (scale, bounds) = (set(pair(scale)?), set(pair(bounds)?));
         Some(Ordered { app: app.to_owned(), scale, bounds, is_paused: held == "paused" })
     }
 }
@@ -171,11 +181,13 @@ impl Parent {
             other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
         };
         let mut sockets = Vec::new();
-        let mut ordered = Vec::new();
+        let mut ordered: Vec<Ordered> = Vec::new();
         loop {
             let (text, socket) = channel.receive()?;
             if text.starts_with("ordered\n") {
-                ordered.extend(Ordered::read(&text));
+                let is_new = |one: &Ordered| ordered.iter().all(|other| other.app != one.app);
+                let one = Ordered::read(&text).filter(is_new);
+                ordered.extend(one);
                 continue;
             }
             let mut words = text.split('\n');
@@ -223,7 +235,7 @@ impl Channel {
 
     /// Hands over manual orders.
     pub fn order(&self, ordered: &Ordered) -> io::Result<()> {
-        self.say(&ordered.message())
+        ordered.messages().iter().try_for_each(|message| self.say(message))
     }
 
     /// Reports the outcome of this process's start.
@@ -304,7 +316,21 @@ mod tests {
         let none = Ordered { app: "shop".to_owned(), scale: None, bounds: None, is_paused: true };
         let scaled = Ordered { scale: Some((2, 8)), bounds: Some((1, 8)), is_paused: false, ..none.clone() };
         for ordered in [none, scaled] {
-            assert_eq!(Ordered::read(&ordered.message()), Some(ordered));
+            let [all, older] = ordered.messages();
+            assert_eq!(Ordered::read(&all), Some(ordered.clone()));
+            assert_eq!(Ordered::read(&older), Some(Ordered { bounds: None, ..ordered }));
+        }
+    }
+
+    #[test]
+    fn orders_of_older_and_newer_versions_are_read_as_far_as_they_are_known() {
+        let scaled = Ordered { app: "shop".to_owned(), scale: Some((2, 8)), bounds: None, is_paused: true };
+        assert_eq!(Ordered::read("ordered\nshop\n2\n8\npaused"), Some(scaled.clone()));
+        let newer = Ordered::read("ordered\nshop\n2\n8\n1\n9\npaused\nlater\n7");
+        assert_eq!(newer, Some(Ordered { bounds: Some((1, 9)), ..scaled.clone() }));
+        assert_eq!(scaled.messages()[1], "ordered\nshop\n2\n8\npaused");
+        for other in ["free", "ordered\nshop", "ordered\nshop\n2\n8\n1\n9", "ordered\nshop\nx\n8\n"] {
+            assert_eq!(Ordered::read(other), None, "{other:?}");
         }
     }
 }

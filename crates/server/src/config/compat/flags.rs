@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::arguments::{Arguments, Origin};
+use crate::config::arguments::{Arguments, Origin, value_if};
 use crate::config::compat;
 use crate::config::options::{Kind, Row};
 
@@ -12,6 +12,8 @@ use crate::config::options::{Kind, Row};
 pub enum Means {
     /// This option.
     Is(&'static str),
+    /// This option; 0 means no limit, and is this value.
+    IsOrNone(&'static str, &'static str),
     /// This option with this value; the flag takes none.
     Says(&'static str, &'static str),
     /// This option, with values by those of the flag.
@@ -22,14 +24,22 @@ pub enum Means {
     ListenOrLog,
     /// A folder as in Thin, or else a configuration file as in Unicorn.
     FolderOrConfig,
-    /// The application's file.
-    Rackup,
+    /// The application's file as in Thin and Passenger, or the command of a restart as in Puma.
+    RackupOrCommand,
+    /// A number of servers as in Thin, or alone no access log as in Puma; refused with the name of a server.
+    ServersOrSilent,
+    /// No effect alone, since it is always so, as in Thin; refused with an option of a server as in rackup.
+    AlwaysOrOption(&'static str),
     /// Requests are logged, as in Puma; alone an error, since in other servers it asks for the version.
     LogOrVersion,
     /// No effect, since it is always so; with an explanation.
     Always(&'static str),
+    /// The same; a number may follow.
+    AlwaysNumbered(&'static str),
     /// An error with this explanation.
     Refused(&'static str),
+    /// An error: this variable of the environment has the same effect, with the flag's value behind this text.
+    Variable(&'static str, &'static str),
 }
 
 /// A flag with all its spellings.
@@ -52,6 +62,13 @@ const REFORK: &str = "workers are forked from a process that never serves";
 const CONTROL: &str = "there is no control app: foolsgold status, reload, stop and others ask the control socket";
 const VERSION: &str = "say --version for the version; requests are logged anyway";
 const NGINX: &str = "there is no nginx in it; leave it out";
+const KEEPS_SERVING: &str = "a reload always keeps serving";
+const RESTART: &str = "a restart runs the same command again";
+const ONE_SERVER: &str = "the server is foolsgold; leave it out";
+const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
+
+/// Servers that rackup's -s names.
+const SERVERS: [&str; 7] = ["falcon", "foolsgold", "passenger", "puma", "thin", "unicorn", "webrick"];
 
 /// All flags of other servers.
 pub const ALL: &[OtherFlag] = &[
@@ -68,8 +85,9 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["-u"], "Thin", "USER", Means::Is("user")),
     flag(&["-g"], "Thin", "GROUP", Means::Is("group")),
     flag(&["--servers"], "Thin", "N", Means::Is("workers")),
-    flag(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
-    flag(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Rackup),
+    flag(&["-s"], "Thin, Puma, rackup", "", Means::ServersOrSilent),
+    flag(&["--server"], "rackup, Unicorn", "NAME", Means::Refused(ONE_SERVER)),
+    flag(&["-R", "--rackup"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
     flag(&["--max-conns"], "Thin", "N", Means::Is("connections")),
     flag(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
     flag(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
@@ -80,7 +98,9 @@ pub const ALL: &[OtherFlag] = &[
         Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
     ),
     flag(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
-    flag(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
+    flag(&["-O"], "Thin, rackup", "", Means::AlwaysOrOption(KEEPS_SERVING)),
+    flag(&["--onebyone"], "Thin", "", Means::Always(KEEPS_SERVING)),
+    flag(&["--option"], "rackup", "X", Means::Refused(RACKUP_OPTION)),
     flag(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
     flag(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
     flag(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
@@ -91,19 +111,21 @@ pub const ALL: &[OtherFlag] = &[
         Means::Refused(TLS),
     ),
     flag(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
-    flag(&["-I", "--include"], "all", "PATH", Means::Refused("say RUBYLIB=PATH in the environment")),
-    flag(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
+    flag(&["-I", "--include"], "all", "PATH", Means::Variable("RUBYLIB", "")),
+    flag(&["-r", "--require"], "all", "NAME", Means::Variable("RUBYOPT", "-r")),
+    flag(&["-W"], "Ruby", "", Means::Variable("RUBYOPT", "-W")),
+    flag(&["--warn"], "Unicorn, rackup", "", Means::Variable("RUBYOPT", "-w")),
     flag(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
     flag(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
     flag(&["-v"], "Puma", "", Means::LogOrVersion),
     flag(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
-    flag(&["-f", "--fork-worker"], "Puma", "", Means::Always(REFORK)),
+    flag(&["-f", "--fork-worker"], "Puma", "", Means::AlwaysNumbered(REFORK)),
     flag(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
     flag(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
     flag(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
     flag(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
     flag(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
-    flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
+    flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always(RESTART)),
     flag(&["--control-url", "--control-token"], "Puma", "X", Means::Always(CONTROL)),
     flag(
         &["--plugin"],
@@ -115,15 +137,15 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
     flag(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
     flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
-    flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::Is("idle-time")),
+    flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::IsOrNone("idle-time", "24h")),
     flag(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
-    flag(&["--max-request-queue-size"], "Passenger", "N", Means::Is("queue")),
-    flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::Is("queue-wait")),
+    flag(&["--max-request-queue-size"], "Passenger", "N", Means::IsOrNone("queue", "1000000")),
+    flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::IsOrNone("queue-wait", "none")),
     flag(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
     flag(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
     flag(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
     flag(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
-    flag(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
+    flag(&["--rolling-restarts"], "Passenger", "", Means::Always(KEEPS_SERVING)),
     flag(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
     flag(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
     flag(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
@@ -142,6 +164,7 @@ impl OtherFlag {
             |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
         match self.means {
             Means::Is(name) => of_option(name),
+            Means::IsOrNone(name, none) => format!("`--{name}`; 0, which is no limit, as `{none}`"),
             Means::Says(name, "yes") => of_option(name),
             Means::Says(name, value) => format!("`--{name} {value}`"),
             Means::Word(name, words) => {
@@ -154,10 +177,19 @@ impl OtherFlag {
                 "`--listen` of an address, `--log-file` of a name that ends in .log; refused for others".to_owned()
             }
             Means::FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
-            Means::Rackup => "the application's file, as without this".to_owned(),
+            Means::RackupOrCommand => {
+                format!("the application's file, as without this; a command as of Puma's `-R` is taken: {RESTART}")
+            }
+            Means::ServersOrSilent => {
+                format!("`--workers` of a number, alone `--access-log off`; with a server's name refused: {ONE_SERVER}")
+            }
+            Means::AlwaysOrOption(why) => format!("taken: {why}; with NAME=VALUE refused: {RACKUP_OPTION}"),
             Means::LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
-            Means::Always(why) => format!("taken: {why}"),
+            Means::Always(why) | Means::AlwaysNumbered(why) => format!("taken: {why}"),
             Means::Refused(why) => format!("refused: {why}"),
+            Means::Variable(variable, before) => {
+                format!("refused: say {variable}={before}{} in the environment", self.value)
+            }
         }
     }
 }
@@ -170,6 +202,19 @@ fn is_address(text: &str) -> bool {
     is_port || is_socket || text.starts_with("unix:")
 }
 
+/// Whether a text is a number of digits only.
+fn is_number(text: &OsStr) -> bool {
+    !text.is_empty() && text.as_encoded_bytes().iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a value of `-R` is a command for a restart, as in Puma, and not the application's file.
+fn is_command(value: &OsStr) -> bool {
+    let path = Path::new(value);
+    let is_puma = path.file_name().is_some_and(|name| name == "puma") && !path.is_dir();
+    let has_words = value.to_string_lossy().split_whitespace().count() > 1;
+    is_puma || (has_words && !path.exists())
+}
+
 /// Whether no argument is left.
 fn is_last(parser: &mut lexopt::Parser) -> bool {
     parser.try_raw_args().is_some_and(|rest| rest.peek().is_none())
@@ -180,9 +225,14 @@ impl Arguments {
     pub fn take_other_flag(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
         let Some(flag) = OtherFlag::called(spelt) else { return false };
         let value = match (flag.value, flag.means) {
+            (_, Means::AlwaysNumbered(_)) => value_if(parser, is_number),
+            (_, Means::ServersOrSilent) => {
+                value_if(parser, |next| is_number(next) || SERVERS.iter().any(|server| next == *server))
+            }
+            (_, Means::AlwaysOrOption(_)) => value_if(parser, |next| next.to_string_lossy().contains('=')),
             ("", _) => parser.optional_value(),
             // A refused flag need not have its value.
-            (_, Means::Refused(_)) => parser.value().ok(),
+            (_, Means::Refused(_) | Means::Variable(..)) => parser.value().ok(),
             (name, _) => match parser.value() {
                 Ok(value) if !value.is_empty() => Some(value),
                 _ => {
@@ -193,7 +243,8 @@ impl Arguments {
         };
         let value = value.unwrap_or_default();
         match flag.means {
-            Means::Is(name) => self.take_as(name, &value, spelt),
+            Means::IsOrNone(name, none) if value == "0" => self.take_as(name, OsStr::new(none), spelt),
+            Means::Is(name) | Means::IsOrNone(name, _) => self.take_as(name, &value, spelt),
             Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
             Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
                 Some((_, value)) => self.take_as(name, OsStr::new(value), spelt),
@@ -211,13 +262,27 @@ impl Arguments {
             )),
             Means::FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
             Means::FolderOrConfig => self.take_as("config", &value, spelt),
-            Means::Rackup => self.take_rackup(value),
+            Means::RackupOrCommand if is_command(&value) => self.always(spelt, RESTART),
+            Means::RackupOrCommand => self.take_rackup(value),
+            Means::ServersOrSilent if value.is_empty() => self.take_as("access-log", OsStr::new("off"), spelt),
+            Means::ServersOrSilent if is_number(&value) => self.take_as("workers", &value, spelt),
+            Means::ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
+            Means::AlwaysOrOption(why) if value.is_empty() => self.always(spelt, why),
+            Means::AlwaysOrOption(_) => self.refuse(format!("{spelt} {}: {RACKUP_OPTION}", value.to_string_lossy())),
             Means::LogOrVersion if self.has_nothing() && is_last(parser) => self.refuse(format!("{spelt}: {VERSION}")),
             Means::LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
-            Means::Always(why) => self.notices.push(format!("{spelt}: {why}, with or without this")),
+            Means::Always(why) | Means::AlwaysNumbered(why) => self.always(spelt, why),
             Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
+            Means::Variable(variable, before) => {
+                let value = if value.is_empty() { flag.value.into() } else { value.to_string_lossy() };
+                self.refuse(format!("{spelt}: say {variable}={before}{value} in the environment"));
+            }
         }
         true
+    }
+
+    fn always(&mut self, spelt: &str, why: &str) {
+        self.notices.push(format!("{spelt}: {why}, with or without this"));
     }
 
     fn has_nothing(&self) -> bool {
@@ -300,6 +365,63 @@ mod tests {
             "--pid: needs a value: --pid FILE",
         ];
         assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn a_value_that_may_follow_a_flag_of_another_server_is_no_application() {
+        for arguments in [
+            &["--fork-worker", "100", "app.ru"][..],
+            &["-f", "100", "app.ru"],
+            &["--fork-worker=100", "app.ru"],
+            &["-f", "app.ru"],
+            &["-s", "3", "app.ru"],
+            &["-s", "app.ru"],
+            &["-O", "app.ru"],
+            &["-R", "bundle exec puma -C config/puma.rb config.ru", "app.ru"],
+            &["-R", "bin/puma", "app.ru"],
+            &["-w", "auto", "-R", "app.ru"],
+        ] {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            assert_eq!(asked.rackup.as_deref(), Some(Path::new("app.ru")), "{arguments:?}");
+        }
+        let said = |arguments: &[&str], name: Name| ask(arguments).values(name).last().map(|given| given.as_written());
+        assert_eq!(said(&["-s", "3"], Name::Workers).as_deref(), Some("-s 3"));
+        assert_eq!(said(&["-s"], Name::AccessLog).as_deref(), Some("-s off"));
+        assert_eq!(ask(&["-R", "puma"]).notices, ["-R: a restart runs the same command again, with or without this"]);
+    }
+
+    #[test]
+    fn a_limit_of_0_is_none_for_the_flags_of_passenger() {
+        let flags = ["--pool-idle-time", "--max-request-queue-size", "--max-request-queue-time"];
+        for (flag, name, none) in
+            [(flags[0], Name::IdleTime, "24h"), (flags[1], Name::Queue, "1000000"), (flags[2], Name::QueueWait, "none")]
+        {
+            let value = |text: &str| ask(&[flag, text]).values(name)[0].value.clone();
+            assert_eq!((value("0").as_str(), value("7").as_str()), (none, "7"), "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_refused_flag_is_told_with_its_value_and_all_that_is_right() {
+        let cases: [(&[&str], &str); 9] = [
+            (&["-I", "lib", "app.ru"], "-I: say RUBYLIB=lib in the environment"),
+            (&["-Ilib"], "-I: say RUBYLIB=lib in the environment"),
+            (&["-I"], "-I: say RUBYLIB=PATH in the environment"),
+            (&["--require", "set", "app.ru"], "--require: say RUBYOPT=-rset in the environment"),
+            (&["-W0"], "-W: say RUBYOPT=-W0 in the environment"),
+            (&["--warn", "app.ru"], "--warn: say RUBYOPT=-w in the environment"),
+            (&["-s", "puma", "app.ru"], "-s puma: the server is foolsgold; leave it out"),
+            (&["--server", "puma", "app.ru"], "--server: the server is foolsgold; leave it out"),
+            (
+                &["-O", "Threads=0:16", "app.ru"],
+                "-O Threads=0:16: options of rackup's server are flags of their own; see foolsgold --help",
+            ),
+        ];
+        for (arguments, message) in cases {
+            let problems: Vec<String> = ask(arguments).problems.iter().map(Problem::to_string).collect();
+            assert_eq!(problems, [message], "{arguments:?}");
+        }
     }
 
     #[test]

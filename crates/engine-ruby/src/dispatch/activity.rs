@@ -1,0 +1,170 @@
+//! Whether a worker that has requests computes or waits, as the kernel tells it. The readings take up to a few
+//! microseconds for each thread of the worker, so none is made under the lock of the dispatch: a worker gives its
+//! [`Probe`] away for the time of a look.
+
+use std::time::{Duration, Instant};
+
+use nix::time::ClockId;
+use nix::unistd::Pid;
+
+use super::run_queue::RunQueue;
+
+/// The shortest time over which the processor time of a process is sampled.
+pub const SAMPLE: Duration = Duration::from_millis(1);
+/// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands
+/// in the run queue, a file is read for each of its threads.
+const LOOK_PART: u32 = 100;
+/// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
+/// it.
+const COMPUTING_SHARE: f64 = 0.85;
+/// The longest time for which a computing worker may stand in the run queue before it counts as waiting: the kernel
+/// counts that time only when the worker has a processor again, which takes a few milliseconds with two of them per
+/// core.
+const QUEUED_MAX: Duration = Duration::from_millis(20);
+
+/// Whether a request that comes to a busy worker finds Ruby's lock free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// Not known yet: it has been busy for less than two looks.
+    Unknown,
+    /// It waits for something else than a processor for a part of the time.
+    Waiting,
+    /// It has a processor all the time, or would if there were one for it.
+    Computing,
+}
+
+/// What a look has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing new: it was the first look, or the kernel has not yet counted what the worker did.
+    Nothing,
+    /// It waited.
+    Waiting,
+    /// It has been computing since the last look, for this long.
+    Computing(Duration),
+}
+
+/// What the threads of a process have done since its start.
+#[derive(Debug)]
+struct Sample {
+    at: Instant,
+    /// Time on a processor.
+    used: Duration,
+    /// Time in which a thread was ready to run while others had the processors, summed over threads. Unknown where
+    /// nobody needed it: it takes the reading of a file for each thread.
+    queued: Option<Duration>,
+}
+
+/// What is known of the processor time of a process, from one look to the next.
+#[derive(Debug)]
+pub struct Probe {
+    pid: i32,
+    sample: Option<Sample>,
+    run_queue: RunQueue,
+    /// Time after a look before the next one.
+    pause: Duration,
+}
+
+impl Probe {
+    /// Of a process that has not been looked at.
+    pub fn of(pid: i32) -> Probe {
+        Probe { pid, sample: None, run_queue: RunQueue::of(pid), pause: SAMPLE }
+    }
+
+    /// Whether it is time for the next look.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.sample.as_ref().is_none_or(|last| now.saturating_duration_since(last.at) >= self.pause)
+    }
+
+    /// Forgets what was seen: what the process does next is another request.
+    pub fn forget(&mut self) {
+        self.sample = None;
+    }
+
+    /// Looks whether the process computes all the time. Only the kernel can tell: a request that waits for a database
+    /// and one that computes look the same from outside. Time in which it was ready to run counts as computing: with
+    /// more processes that compute than processors, each has one for a part of the time only. That part is read when
+    /// `is_wanted`: while requests wait. `was` is what it did before.
+    pub fn look(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
+        let begun = Instant::now();
+        let found = self.compare(now, is_wanted, was);
+        self.pause = (begun.elapsed() * LOOK_PART).clamp(SAMPLE, QUEUED_MAX / 2);
+        found
+    }
+
+    /// Compares what it has done with the last look, and remembers it for the next one.
+    fn compare(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
+        // Where nothing is known of it for good, its threads are there to be used.
+        let Some(used) = processor_time(self.pid) else { return Found::Waiting };
+        let queued = if is_wanted { self.run_queue.time(now) } else { None };
+        let mut found = Found::Nothing;
+        if let Some(last) = &self.sample {
+            let waited = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
+            let wanted = used.saturating_sub(last.used) + waited;
+            let passed = now.saturating_duration_since(last.at);
+            let is_computing = wanted.as_secs_f64() / passed.as_secs_f64() > COMPUTING_SHARE;
+            let may_be_queued = is_wanted && was == Activity::Computing && passed < QUEUED_MAX;
+            if !is_computing && may_be_queued && self.run_queue.is_runnable() {
+                // The sample stays: it is compared again when the time in the run queue has been counted.
+                return Found::Nothing;
+            }
+            found = if is_computing { Found::Computing(passed) } else { Found::Waiting };
+        }
+        self.sample = Some(Sample { at: now, used, queued });
+        found
+    }
+}
+
+fn processor_time(pid: i32) -> Option<Duration> {
+    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid)).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn this_process() -> Probe {
+        Probe::of(std::process::id().cast_signed())
+    }
+
+    /// While requests wait, a look reads a file for each thread: with many threads that is too much for each
+    /// millisecond.
+    #[test]
+    fn a_look_that_takes_long_is_followed_by_a_long_pause() {
+        let mut probe = this_process();
+        let now = Instant::now();
+        assert!(probe.is_due(now), "nobody has looked yet");
+        assert_eq!(probe.look(now, true, Activity::Unknown), Found::Nothing, "there is nothing to compare with");
+        assert!(probe.pause >= SAMPLE && probe.pause <= QUEUED_MAX / 2, "{:?}", probe.pause);
+        probe.pause = QUEUED_MAX / 2;
+        assert!(!probe.is_due(now + 2 * SAMPLE), "it is too soon");
+        assert!(probe.is_due(now + QUEUED_MAX));
+    }
+
+    #[test]
+    fn a_computing_process_in_the_run_queue_goes_on_computing() {
+        let mut probe = this_process();
+        let now = Instant::now();
+        let mut looked = |after: Duration, is_wanted| {
+            // Used no processor since then, as the kernel tells it.
+            probe.sample = Some(Sample { at: now, used: Duration::MAX, queued: None });
+            probe.look(now + after, is_wanted, Activity::Computing)
+        };
+        assert_eq!(looked(2 * SAMPLE, true), Found::Nothing, "this thread runs");
+        assert_eq!(looked(QUEUED_MAX, true), Found::Waiting, "not for ever");
+        assert_eq!(looked(2 * SAMPLE, false), Found::Waiting);
+    }
+
+    #[test]
+    fn a_process_that_used_all_the_time_computes() {
+        let mut probe = this_process();
+        let now = Instant::now();
+        probe.sample = Some(Sample { at: now, used: Duration::ZERO, queued: None });
+        let used = processor_time(probe.pid).expect("this process is there");
+        assert_eq!(probe.look(now + used, false, Activity::Unknown), Found::Computing(used));
+        // The kernel gives no number as high as that.
+        let mut nobody = Probe::of(1 << 22);
+        assert_eq!(nobody.look(now, true, Activity::Computing), Found::Waiting, "nothing is known of it");
+    }
+}
