@@ -167,6 +167,15 @@ mod tests {
         assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on + 8000 * MS));
     }
 
+    /// Found by bin/mutants: nothing else notices when the end of the wait is not recorded.
+    #[test]
+    fn a_queue_that_has_become_empty_says_nothing() {
+        let (mut forecast, now) = watched(6000 * MS, 120);
+        assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, now));
+        forecast.empties();
+        assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, now));
+    }
+
     #[test]
     fn the_first_must_have_waited() {
         let (mut forecast, now) = watched(6000 * MS, 120);

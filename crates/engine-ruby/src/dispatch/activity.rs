@@ -50,8 +50,8 @@ struct Sample {
     at: Instant,
     /// Time on a processor.
     used: Duration,
-    /// Time in which a thread was ready to run while others had the processors, summed over threads. Unknown where
-    /// nobody needed it: it takes the reading of a file for each thread.
+    /// Time in which a thread was ready to run while others had the processors, summed over threads. `None` if it was
+    /// not read: no request waited, and it takes one file for each thread.
     queued: Option<Duration>,
 }
 
@@ -134,7 +134,7 @@ mod tests {
     fn a_look_that_takes_long_is_followed_by_a_long_pause() {
         let mut probe = this_process();
         let now = Instant::now();
-        assert!(probe.is_due(now), "nobody has looked yet");
+        assert!(probe.is_due(now), "there was no look yet");
         assert_eq!(probe.look(now, true, Activity::Unknown), Found::Nothing, "there is nothing to compare with");
         assert!(probe.pause >= SAMPLE && probe.pause <= QUEUED_MAX / 2, "{:?}", probe.pause);
         probe.pause = QUEUED_MAX / 2;
@@ -163,8 +163,8 @@ mod tests {
         probe.sample = Some(Sample { at: now, used: Duration::ZERO, queued: None });
         let used = processor_time(probe.pid).expect("this process is there");
         assert_eq!(probe.look(now + used, false, Activity::Unknown), Found::Computing(used));
-        // The kernel gives no number as high as that.
-        let mut nobody = Probe::of(1 << 22);
-        assert_eq!(nobody.look(now, true, Activity::Computing), Found::Waiting, "nothing is known of it");
+        // The kernel's greatest process id is one less.
+        let mut missing = Probe::of(1 << 22);
+        assert_eq!(missing.look(now, true, Activity::Computing), Found::Waiting, "there is no such process");
     }
 }

@@ -341,7 +341,7 @@ impl Dispatch {
         looked_at.filter_map(|worker| worker.begin_look(now)).collect()
     }
 
-    /// Ends looks. A worker may be gone by now.
+    /// Takes what looks have found. A worker may have been removed meanwhile: its look is dropped.
     pub fn end_looks(&mut self, looks: Vec<Look>) {
         for look in looks {
             if let Some(worker) = self.worker(look.worker) {

@@ -129,8 +129,8 @@ impl Pool {
         (number, &self.io_threads[number])
     }
 
-    /// Adds a worker, and sends it waiting requests. Where all workers leave already, its upgraded connections are told
-    /// so, too.
+    /// Adds a worker, and sends it waiting requests. If the pool is closed, its upgraded connections are told at once
+    /// that the worker leaves.
     pub fn add(&self, worker: Worker) {
         let orders = {
             let mut dispatch = self.dispatch();

@@ -63,9 +63,9 @@ pub struct Worker {
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<ThreadLoad>,
-    /// What is known of its processor time; away during a look.
+    /// What is known of its processor time. `None` during a look, which has it.
     probe: Option<Probe>,
-    /// Number of times that it has become idle: what a look saw that began before the last of them is of no use.
+    /// Number of times that it has become idle. A look that began before the last of them does not count.
     rests: u64,
 }
 

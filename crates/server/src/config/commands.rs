@@ -219,7 +219,7 @@ pub fn help(command: &ClientCommand) -> String {
     let servers = [
         ("--control PATH", "the control socket of the server (FOOLS_GOLD_CONTROL)"),
         ("-S, --state FILE", "the state file of the server"),
-        ("--dir DIR", "the server that serves this folder (default: the current one)"),
+        ("-c, --dir DIR", "the server that serves this folder (default: the current one)"),
         ("-C, --config FILE", "the server with this settings file"),
         ("-h, --help", "this text"),
     ];

@@ -5,6 +5,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::Child;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -462,10 +463,9 @@ pub fn follow(
                 is_free = true;
             } else if word == "yours" {
                 break;
-            } else if let Some(changed) = Ordered::read(&word).filter(|changed| !ordered.contains(&changed.app)) {
+            } else if let Some(changed) = Ordered::take(&word, &mut ordered) {
                 // An operator gave it while this process was loading.
-                ordered.push(changed.app.clone());
-                upgrade.apps.follow(&[changed]);
+                upgrade.apps.follow(slice::from_ref(changed));
             }
         }
         if !is_free {

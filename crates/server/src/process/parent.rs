@@ -127,8 +127,16 @@ impl Ordered {
         [format!("{begin}\n{fewest}\n{most}\n{held}"), format!("{begin}\n{held}")]
     }
 
+    /// Reads a message and adds its orders to `all`. Returns them; `None` if it is another message, or if `all` has
+    /// orders of this application already: then it is the message for older versions.
+    pub fn take<'a>(text: &str, all: &'a mut Vec<Ordered>) -> Option<&'a Ordered> {
+        let one = Ordered::read(text).filter(|one| all.iter().all(|other| other.app != one.app))?;
+        all.push(one);
+        all.last()
+    }
+
     /// Reads the message; `None` if it is another one.
-    pub fn read(text: &str) -> Option<Ordered> {
+    fn read(text: &str) -> Option<Ordered> {
         let parts: Vec<&str> = text.split('\n').collect();
         let (app, scale, bounds, held) = match parts[..] {
             ["ordered", app, min, max, held] => (app, [min, max], ["0", "0"], held),
@@ -181,13 +189,11 @@ impl Parent {
             other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
         };
         let mut sockets = Vec::new();
-        let mut ordered: Vec<Ordered> = Vec::new();
+        let mut ordered = Vec::new();
         loop {
             let (text, socket) = channel.receive()?;
             if text.starts_with("ordered\n") {
-                let is_new = |one: &Ordered| ordered.iter().all(|other| other.app != one.app);
-                let one = Ordered::read(&text).filter(is_new);
-                ordered.extend(one);
+                Ordered::take(&text, &mut ordered);
                 continue;
             }
             let mut words = text.split('\n');
