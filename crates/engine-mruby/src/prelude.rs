@@ -13,6 +13,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/core/enumerable.rb", include_str!("../ruby/core/enumerable.rb")),
     (c"foolsgold/core/sizes.rb", include_str!("../ruby/core/sizes.rb")),
     (c"foolsgold/core/enumerator.rb", include_str!("../ruby/core/enumerator.rb")),
+    (c"foolsgold/core/fiber.rb", include_str!("../ruby/core/fiber.rb")),
     (c"foolsgold/core/convert.rb", include_str!("../ruby/core/convert.rb")),
     (c"foolsgold/core/numeric.rb", include_str!("../ruby/core/numeric.rb")),
     (c"foolsgold/core/range.rb", include_str!("../ruby/core/range.rb")),

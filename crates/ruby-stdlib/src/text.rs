@@ -9,9 +9,10 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove
 /// Characters that are escaped in a form: the URL Standard, "application/x-www-form-urlencoded percent-encode set".
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
-/// CGI.escapeHTML: & < > " '
+/// CGI.escapeHTML: & < > " '; a String of bytes stays one.
 pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let bytes = arg(args, 0).bytes()?;
+    let text = arg(args, 0);
+    let bytes = text.bytes()?;
     let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
     for byte in bytes {
         match byte {
@@ -23,23 +24,25 @@ pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             other => out.push(*other),
         }
     }
-    Ok(Value::Str(out))
+    Ok(like(text, out))
 }
 
-/// CGI.unescapeHTML: the five characters that CGI.escapeHTML escapes, and characters by number.
+/// CGI.unescapeHTML: the five characters that CGI.escapeHTML escapes, and characters by number. A String of bytes stays
+/// one, and gets none that is not ASCII.
 pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let bytes = arg(args, 0).bytes()?;
+    let text = arg(args, 0);
+    let bytes = text.bytes()?;
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == b'&') {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
         let length = match reference(rest) {
-            Some((char, length)) => {
+            Some((char, length)) if char.is_ascii() || !matches!(text, Arg::Bytes(_)) => {
                 out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
                 length
             }
-            None => {
+            _ => {
                 out.push(b'&');
                 1
             }
@@ -47,7 +50,12 @@ pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         rest = &rest[length..];
     }
     out.extend_from_slice(rest);
-    Ok(Value::Str(out))
+    Ok(like(text, out))
+}
+
+/// A String that is one of bytes where the argument is.
+fn like(text: Arg<'_>, bytes: Vec<u8>) -> Value {
+    if matches!(text, Arg::Bytes(_)) { Value::Bytes(bytes) } else { Value::Str(bytes) }
 }
 
 /// The character of the HTML reference at the beginning of a text, and the length of the reference in bytes.

@@ -122,13 +122,13 @@ class Array
   def flatten(depth = nil) = FoolsGold.flatten(self, depth.nil? ? -1 : FoolsGold.integer(depth), [], [])
 
   def flatten!(depth = nil)
-    raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
+    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
     return if depth == 0 || none? { |one| Array === one || (Kernel === one && one.respond_to?(:to_ary)) }
     replace(flatten(depth))
   end
 
   def fill(*args, &block)
-    raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
+    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
     range = block ? 0..2 : 1..3
     unless range.include?(args.size)
       raise ArgumentError, "wrong number of arguments (given #{args.size}, expected #{range.begin}..#{range.end})"
@@ -150,8 +150,13 @@ class Array
       # Before the loop, which would otherwise fill the memory up to its limit first.
       raise ArgumentError, "argument too big" if stop > 2**60
     end
+    return self unless start < stop
+    self[stop - 1] = nil if stop > size
     while start < stop
-      self[start] = block ? block.call(start) : value
+      made = block ? block.call(start) : value
+      # The block may have taken away what was to be filled.
+      break if start >= size
+      self[start] = made
       start += 1
     end
     self

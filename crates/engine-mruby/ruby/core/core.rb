@@ -61,23 +61,26 @@ class Hash
   end
 
   def rassoc(value)
-    each { |key, mine| return [key, mine] if mine == value }
+    each { |key, mine| return [key, mine] if mine == value || mine.equal?(value) }
     nil
   end
 end
 
 module Comparable
-  alias __clamp clamp
-
-  # A Range may have no begin or no end.
+  # Between two bounds, either of which may be nil, or in a Range, which may have no begin or no end.
   def clamp(low, *high)
-    return __clamp(low, *high) unless high.empty?
-    raise TypeError, "wrong argument type #{low.class} (expected Range)" unless low.is_a?(Range)
-    from, to = low.begin, low.end
-    raise ArgumentError, "cannot clamp with an exclusive range" if to && low.exclude_end?
-    return __clamp(from, to) if from && to
-    return from if from && (self <=> from) < 0
-    to && (self <=> to) > 0 ? to : self
+    raise ArgumentError, "wrong number of arguments (given #{high.size + 1}, expected 1..2)" if high.size > 1
+    from, to = low, high[0]
+    if high.empty?
+      raise TypeError, "wrong argument type #{low.class} (expected Range)" unless low.is_a?(Range)
+      from, to = low.begin, low.end
+      raise ArgumentError, "cannot clamp with an exclusive range" if to && low.exclude_end?
+    end
+    if from && to && FoolsGold.compare(from, to) > 0
+      raise ArgumentError, "min argument must be less than or equal to max argument"
+    end
+    return from if from && FoolsGold.compare(self, from) < 0
+    to && FoolsGold.compare(self, to) > 0 ? to : self
   end
 end
 

@@ -148,6 +148,34 @@ module Enumerable
   end
   alias reduce inject
 
+  # An item is found where it is, even a NaN, which does not equal itself.
+  def include?(item)
+    each { |*one| return true if (one = one.__svalue) == item || one.equal?(item) }
+    false
+  end
+  alias member? include?
+
+  alias __find_index find_index
+
+  def find_index(*item, &block)
+    return __find_index(*item, &block) if item.size != 1 || NONE.equal?(item[0])
+    at = -1
+    each do |*one|
+      at += 1
+      return at if (one = one.__svalue) == item[0] || one.equal?(item[0])
+    end
+    nil
+  end
+
+  alias __count count
+
+  def count(*item, &block)
+    return __count(*item, &block) unless item.size == 1
+    found = 0
+    each { |*one| found += 1 if (one = one.__svalue) == item[0] || one.equal?(item[0]) }
+    found
+  end
+
   def compact = reject { |one| one.nil? }
 
   def sort(&block) = to_a.sort(&block)

@@ -97,6 +97,7 @@ end
 class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
+  alias === ==
   def fdiv(other) = self / other
   alias quo fdiv
   def magnitude = abs

@@ -17,7 +17,7 @@ class NameError
 end
 
 class NoMethodError
-  def initialize(message = nil, name = nil, args = [], _private = false, **given)
+  def initialize(message = nil, name = nil, args = nil, _private = false, **given)
     super(message, name, **given)
     @args = args
   end
@@ -38,6 +38,15 @@ class KeyError
   def key
     raise ArgumentError, "no key is available" unless defined?(@key)
     @key
+  end
+end
+
+class UncaughtThrowError
+  # In the message `%p` stands for the tag.
+  def initialize(tag, value, message = "uncaught throw %p")
+    @tag = tag
+    @value = value
+    super(format(message, tag))
   end
 end
 
@@ -72,8 +81,10 @@ class Hash
 
   def transform_keys!(*names, &block)
     return to_enum(:transform_keys!) unless block || !names.empty?
-    raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
-    replace(transform_keys(*names, &block))
+    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    made = transform_keys(*names, &block)
+    # Not `replace`, which would take the default of the other Hash.
+    clear.merge!(made)
   end
 
   def fetch(key, *otherwise)

@@ -15,11 +15,21 @@ end
 # In CRuby, Array and Hash have their own versions of these methods, which do not call the `each` of a subclass.
 class Array
   %i[
-    all? any? none? one? map count cycle drop drop_while find_index include? max min minmax reject select take
-    take_while zip
+    all? any? none? one? map count drop drop_while max min minmax reject select take take_while zip
   ].each { |name| define_method(name, Enumerable.instance_method(name)) }
   alias collect map
   alias filter select
+  alias find_index index
+
+  def include?(item) = !__ary_index(item).nil?
+
+  # Ends when the block has emptied the Array.
+  def cycle(times = nil, &block)
+    return to_enum(:cycle, *times) unless block
+    times = FoolsGold.integer(times) unless times.nil?
+    each(&block) until empty? || (times && (times -= 1) < 0)
+    nil
+  end
 end
 
 class Hash
@@ -32,6 +42,16 @@ class Hash
     super() { |pair| block.call(*pair) }
   end
   alias collect map
+end
+
+class String
+  alias __unpack unpack
+
+  # With a block, which gets the values, returns nil.
+  def unpack(form, **options, &block)
+    found = options.empty? ? __unpack(form) : __unpack(form, **options)
+    block ? found.each(&block) && nil : found
+  end
 end
 
 class Array
@@ -49,10 +69,13 @@ class Array
   alias __rindex rindex
   alias __sort! sort!
 
+  # A copy is sorted: the Array stays as it is where the block leaves by an exception or `break`.
+  def sort(&block) = [*self].__sort!(&block)
+
   # Also where no item would move.
   def sort!(&block)
-    raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
-    __sort!(&block)
+    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    replace(sort(&block))
   end
 
   def intersect?(other) = !(self & other).empty?
@@ -81,7 +104,11 @@ class Array
   def rindex(*item, &block)
     return __rindex(*item) unless item.empty?
     return to_enum(:rindex) unless block
-    (size - 1).downto(0) { |at| return at if yield(self[at]) }
+    at = size
+    while (at -= 1) >= 0
+      return at if yield(self[at])
+      at = size if at > size
+    end
     nil
   end
 end

@@ -85,6 +85,8 @@ module OpenSSL
   end
 
   class Digest < ::Digest::Class
+    include FoolsGold::Hashing
+
     class DigestError < OpenSSLError; end
 
     NAMES = %w[MD5 SHA1 SHA224 SHA256 SHA384 SHA512].freeze
