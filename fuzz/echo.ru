@@ -38,7 +38,8 @@ end
 
 def text_there_and_back(text)
   url = URI.decode_www_form_component(URI.encode_www_form_component(text))
-  raise "URL escaping changed the text" unless url == text
+  # Decoded it is UTF-8, and a body is binary: the same bytes are not the same text then.
+  raise "URL escaping changed the text" unless url.b == text.b
   html = CGI.unescapeHTML(CGI.escapeHTML(text))
   raise "HTML escaping changed the text" unless html == text
   pairs = URI.decode_www_form(text)

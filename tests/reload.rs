@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
+use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_light_load, under_load};
 use crate::support::{Client, PATIENCE, Server, app, ruby, server, successor, within};
 use rustix::process::Signal;
 
@@ -36,7 +36,7 @@ fn under_load_every_reload_brings_new_code_and_no_request_fails() {
 fn what_does_not_load_or_fails_its_probe_changes_nothing() {
     for engine in ENGINES {
         let server = serve(engine, &["--probe", "/up"]);
-        let seen = under_load(&server, CLIENTS, |_| {
+        let seen = under_light_load(&server, CLIENTS, |_| {
             fails(&server, 2, "raise \"no such luck\"", "no such luck");
             fails(&server, 3, "def (", "yntax");
             fails(&server, 4, "exit", "xit");
@@ -225,7 +225,7 @@ fn code_that_never_answers_is_refused_where_the_old_code_does() {
 fn what_hangs_changes_nothing() {
     for engine in ENGINES {
         let server = serve(engine, &["--probe", "/hold", "--boot-time", "5s"]);
-        let seen = under_load(&server, CLIENTS, |_| {
+        let seen = under_light_load(&server, CLIENTS, |_| {
             fails(&server, 2, "loop {}", "--boot-time");
             // The embedded engine refuses to sleep while it loads.
             fails(&server, 3, "sleep", if engine == "ruby" { "--boot-time" } else { "sleep" });

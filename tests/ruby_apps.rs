@@ -98,7 +98,7 @@ fn arena() {
 fn rails_small() {
     require("rails");
     let env = [("RAILS_LOG_TO_STDOUT", "1"), ("RAILS_LOG_LEVEL", "warn")];
-    check("rails-small", &serve("rails-small", &env), &["--clients", "32", "--rounds", "3"]);
+    check("rails-small", &serve("rails-small", &env), &["--clients", "32"]);
 }
 
 const TAGGED: &str = r#"
@@ -153,7 +153,7 @@ fn rails_with_posts_in_a_real_database_under_32_clients() {
     let prepare = Command::new(ruby::program()).arg(script).envs(env).env("RAILS_ENV", "production").output().unwrap();
     assert!(prepare.status.success(), "{}", String::from_utf8_lossy(&prepare.stderr));
     let server = serve("rails-posts", &env);
-    let report = check("rails-posts", &server, &["--clients", "32", "--rounds", "3"]);
+    let report = check("rails-posts", &server, &["--clients", "32"]);
     assert!(report.contains("by 32 client(s)"), "{report}");
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -11,6 +12,9 @@ use super::{PATIENCE, Server, paths, ruby, server, within};
 
 /// The engines, as the tests name them.
 pub const ENGINES: [&str; 2] = ["mruby", "ruby"];
+
+/// Rest of a client after an answer, under a light load: eight of them ask some hundred times a second.
+const REST: Duration = Duration::from_millis(20);
 
 /// A rackup file of this version of the code: `/` tells it, `/stream` tells it again and again until there is a file
 /// `end`, `/hold` answers when there is a file `go`. `before` is Ruby that runs while it is loaded.
@@ -77,11 +81,21 @@ pub struct Seen {
 /// Clients that ask, each on its own connection, until the work is done. Each answer must be of a version that is at
 /// least the one that was known to serve when it was asked for.
 pub fn under_load(server: &Server, clients: usize, work: impl FnOnce(&AtomicU32)) -> Seen {
+    asked_by(server, clients, Duration::ZERO, work)
+}
+
+/// The same from clients who rest after each answer: for work that takes seconds, in which clients without a rest
+/// would only take the processors from all else.
+pub fn under_light_load(server: &Server, clients: usize, work: impl FnOnce(&AtomicU32)) -> Seen {
+    asked_by(server, clients, REST, work)
+}
+
+fn asked_by(server: &Server, clients: usize, rest: Duration, work: impl FnOnce(&AtomicU32)) -> Seen {
     let (is_over, known) = (AtomicBool::new(false), AtomicU32::new(1));
     let mut seen = Seen::default();
     thread::scope(|scope| {
         let (is_over, known) = (&is_over, &known);
-        let clients: Vec<_> = (0..clients).map(|n| scope.spawn(move || ask(server, n, is_over, known))).collect();
+        let clients: Vec<_> = (0..clients).map(|n| scope.spawn(move || ask(server, n, rest, is_over, known))).collect();
         // Clients end, too, when the work fails.
         let end = Over(is_over);
         work(known);
@@ -104,7 +118,7 @@ impl Drop for Over<'_> {
 }
 
 /// One client: by turns the quick and the slow answer, and a POST, which nobody may run twice.
-fn ask(server: &Server, number: usize, is_over: &AtomicBool, known: &AtomicU32) -> Seen {
+fn ask(server: &Server, number: usize, rest: Duration, is_over: &AtomicBool, known: &AtomicU32) -> Seen {
     let (mut client, mut seen) = (server.client(), Seen::default());
     while !is_over.load(Ordering::SeqCst) {
         let least = known.load(Ordering::SeqCst);
@@ -119,6 +133,9 @@ fn ask(server: &Server, number: usize, is_over: &AtomicBool, known: &AtomicU32) 
             seen.wrong.push(format!("{} {text:?} when {least} served", reply.status));
         }
         seen.answers += 1;
+        if !rest.is_zero() {
+            thread::park_timeout(rest);
+        }
     }
     seen
 }

@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::peer::{Peer, answer, asked};
+use crate::support::table::{ANSWER, agrees, value};
+use crate::support::{App, get, wait};
 use engine::{Engine, Fault};
-use support::peer::{Peer, answer, asked};
-use support::table::{ANSWER, agrees, value};
-use support::{App, get, wait};
 
 fn web() -> Peer {
     Peer::start(|stream| {

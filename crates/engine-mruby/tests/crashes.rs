@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
-use support::{app, get};
+use crate::support::{app, get};
 
 /// An `inspect` during which the inspected object gets more variables than its table has room for.
 const INSPECTION: &str = "

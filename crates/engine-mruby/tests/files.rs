@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use crate::support;
+use crate::support::table::{ANSWER, agrees, value};
+use crate::support::{App, settings};
 use engine_mruby::{MrubyEngine, Settings};
-use support::table::{ANSWER, agrees, value};
-use support::{App, settings};
 
 /// An application with these files in its folder. It answers each request with the value of the Ruby expression in the
 /// query.

@@ -1,5 +1,5 @@
 //! Unchanged gems on the embedded interpreter: Rack, and Roda where the machine's Ruby has it. GEM_PATH adds folders to
-//! search: `GEM_PATH=folder cargo test -p engine-mruby --test frameworks`.
+//! search: `GEM_PATH=folder cargo test -p engine-mruby --test inside frameworks::`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,12 +9,10 @@
     reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
 )]
 
-mod support;
-
 use std::process::Command;
 
+use crate::support::{get, read, settings, wait};
 use engine_mruby::{MrubyEngine, Settings};
-use support::{get, read, settings, wait};
 
 /// The `lib` folders of gems, if the machine's Ruby finds all of them.
 fn gems(names: &[&str]) -> Option<Vec<String>> {

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{get, read, settings, wait};
 use engine_mruby::{MrubyEngine, Settings, StartError};
-use support::{get, read, settings, wait};
 
 /// Starts an application of several files. Returns its response to `/`, or the error with which it did not load.
 fn answer(files: &[(&str, &str)]) -> Result<String, String> {

@@ -3,11 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use rustix::time::{ClockId, clock_gettime};
 
-use support::{app, get};
+use crate::support;
+use crate::support::{app, get};
 
 /// Runs Ruby code in a request and returns its value, inspected.
 fn eval(code: &str) -> String {

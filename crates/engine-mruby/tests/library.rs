@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{app, get, settings, try_app};
 use engine::Engine;
-use support::{app, get, settings, try_app};
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
 const HOSTILE: [(&str, &str); 36] = [

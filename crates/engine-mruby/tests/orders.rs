@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{App, app, get, settings, try_app, wait};
 use engine::{Engine, Fault, Order, Snapshot};
 use engine_mruby::Settings;
-use support::{App, app, get, settings, try_app, wait};
 
 const APP: &str = "
 COUNT = [0]

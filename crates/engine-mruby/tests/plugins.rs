@@ -9,14 +9,12 @@
     reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
 )]
 
-mod support;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{App, get, single};
 use engine_mruby::MrubyEngine;
-use support::{App, get, single};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

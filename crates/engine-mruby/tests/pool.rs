@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{app, get, settings, try_app, wait};
 use engine::{Engine, Fault};
 use engine_mruby::Settings;
-use support::{app, get, settings, try_app, wait};
 
 const MIXED: &str = "
 COUNT = [0]
@@ -63,7 +61,7 @@ fn every_request_of_many_threads_gets_its_own_answer() {
     let deadline = Instant::now() + Duration::from_secs(10);
     while app.engine.status().idle < 4 {
         assert!(Instant::now() < deadline, "{:?}", app.engine.status());
-        thread::yield_now();
+        thread::park_timeout(Duration::from_millis(1));
     }
     assert_eq!(app.engine.status().queued, 0);
 }
@@ -97,7 +95,7 @@ fn a_request_whose_client_left_the_queue_is_never_run() {
     // The answer is sent shortly before the call is counted.
     let deadline = Instant::now() + Duration::from_secs(10);
     while app.engine.status().idle < 1 && Instant::now() < deadline {
-        thread::yield_now();
+        thread::park_timeout(Duration::from_millis(1));
     }
     assert_eq!(app.engine.status().served, 2, "the stuck one and the last one");
 }

@@ -3,12 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use support::get;
+use crate::support;
+use crate::support::get;
 
 /// A program with its title and its trace on CRuby.
 struct Program {

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
+use crate::support::{app, app_with, get, settings, try_app};
 use engine::{Fault, Input};
 use http::{HeaderName, HeaderValue};
-use support::{app, app_with, get, settings, try_app};
 
 #[test]
 fn a_lambda_answers() {

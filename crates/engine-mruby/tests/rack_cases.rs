@@ -9,18 +9,16 @@
     reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
 )]
 
-mod support;
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::support::{settings, wait};
 use engine::{Body, Engine, Fault, Input, Response};
 use engine_mruby::{MrubyEngine, Settings};
 use http::{HeaderName, HeaderValue, Method};
-use support::{settings, wait};
 
 /// Modification time of all files of an application, so that `last-modified` is the same everywhere.
 const CHANGED: u64 = 1_704_164_645;

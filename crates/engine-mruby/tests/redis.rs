@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::peer::Peer;
+use crate::support::table::{ANSWER, agrees, value};
+use crate::support::{App, get, wait};
 use engine::{Engine, Fault};
-use support::peer::Peer;
-use support::table::{ANSWER, agrees, value};
-use support::{App, get, wait};
 
 /// A real Redis server with a folder of its own.
 struct Server {

@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{app, get, wait};
 use engine::{Engine, Fault, Request};
-use support::{app, get, wait};
 
 /// Runs Ruby code in a request and returns its value, inspected.
 fn eval(code: &str) -> String {

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{App, app, app_with, get, settings, wait};
 use engine::{Engine, Fault, Request};
 use engine_mruby::Settings;
-use support::{App, app, app_with, get, settings, wait};
 
 fn hasty(path: &str) -> Request {
     let mut request = get(path);
@@ -21,7 +20,7 @@ fn replaced(app: &App, count: u64) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while app.engine.status().restarts < count {
         assert!(Instant::now() < deadline, "{:?}", app.engine.status());
-        std::thread::yield_now();
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 

@@ -4,13 +4,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{Got, get};
+use crate::support;
+use crate::support::{Got, get};
 
 /// The page that shows the figures.
 const PAGE: &str = "../../docs/ruby-agreement.md";

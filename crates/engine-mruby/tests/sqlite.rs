@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::fs;
 use std::time::{Duration, Instant};
 
+use crate::support::table::{ANSWER, agrees, value};
+use crate::support::{App, get, settings, wait};
 use engine::{Engine, Fault, Request};
 use engine_mruby::{MrubyEngine, Settings};
-use support::table::{ANSWER, agrees, value};
-use support::{App, get, settings, wait};
 
 fn app(config: &str, settings: Settings) -> App {
     let folder = tempfile::tempdir().unwrap();

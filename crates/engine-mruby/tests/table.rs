@@ -9,9 +9,7 @@
     reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
 )]
 
-mod support;
-
-use support::{app, get};
+use crate::support::{app, get};
 
 const RUN: &str = r##"
 ANSWERS = lambda do |table|

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{app, get};
 use engine::{Engine, Fault};
-use support::{app, get};
 
 const APP: &str = r##"
 require "timeout"

@@ -86,8 +86,9 @@ const CASES: &[Case] = &[
     ("GET / HTTP/1.1\r\nHost: a\r\nx\u{0}: b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx\u{e9}: b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx(y): b\r\n\r\n", &[400], &[]),
-    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n", &[200], &["GET /"]),
-    ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue, x\r\nContent-Length: 1\r\n\r\na", &[200], &["POST /"]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\nConnection: close\r\n\r\n", &[200], &["GET /"]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue, x\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
+        &[200], &["POST /"]),
     // Framing: what follows a body must never be taken for another request, nor the other way round.
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", &[400], &[]),

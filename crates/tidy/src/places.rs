@@ -48,7 +48,7 @@ const PLACES: [Place; 3] = [
             "crates/arena/src/command/",
             "crates/engine-mruby/src/native/log.rs",
             "bench/",
-            "fuzz/fuzz_targets/",
+            "fuzz/checks/",
             "tests/",
         ],
         instead: "only programs read arguments and the environment: take the value as a setting",

@@ -296,7 +296,7 @@ pub fn eventually(what: &str, check: impl Fn() -> bool) {
     let ends = Instant::now() + SOON;
     while !check() {
         assert!(Instant::now() < ends, "never: {what}");
-        std::thread::yield_now();
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 

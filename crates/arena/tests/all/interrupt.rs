@@ -1,8 +1,6 @@
 //! Interruption or killing of the program during a run: its servers exit with it, even if they ignore signals, its
 //! folders are removed, and it prints the command that resumes the run.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;

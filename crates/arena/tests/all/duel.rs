@@ -1,6 +1,5 @@
 //! A whole duel, with turns of less than a second, on an application with constant, varying, redirecting and missing
 //! pages; further an application that fails, and missing servers.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,8 +18,8 @@ const PLAN: DuelPlan = DuelPlan {
     first_heat_s: 0.3,
     second_heat_s: 0.3,
     warm_s: 0.3,
-    capacity_s: 0.6,
-    open_s: 0.6,
+    capacity_s: 0.4,
+    open_s: 0.4,
     loads: 3,
     rounds: 2,
     answer_s: 10.0,

@@ -12,7 +12,7 @@ impl Home {
     fn with_k6(&self, words: &[&str]) -> Command {
         let folder = self.path("programs");
         fs::create_dir_all(&folder).unwrap();
-        let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/k6.rb");
+        let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/k6.rb");
         let program = folder.join("k6");
         fs::write(&program, format!("#!/bin/sh\nexec ruby '{}' \"$@\"\n", fake.display())).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -184,7 +184,8 @@ fn what_k6_counted_on_other_machines_is_a_run_like_any_other() {
 
 #[test]
 fn a_duel_at_a_rate_has_k6_make_those_loads_as_well() {
-    let home = Home::with(&["good"]);
+    // One that waits between its answers: a quick duel has 20 s of full load, which need not take the processors.
+    let home = Home::with(&["slow"]);
     let rackup = home.path("apps/tiny/config.ru").display().to_string();
     let words = ["duel", &rackup, "--rate", "20", "--quick", "--budget", "1", "--load", "k6"];
     let output = home.run_with_k6(&words);

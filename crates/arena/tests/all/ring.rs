@@ -1,7 +1,5 @@
 //! A ring is only built in a new or empty folder: an existing folder is never changed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

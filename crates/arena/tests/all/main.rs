@@ -1,13 +1,21 @@
-//! Whole runs of the built program, on servers made for it: a good one, and some that must be detected.
+//! The arena's tests on servers, good ones and some that must be detected: one file a subject, all in one test program,
+//! since each that is linked costs time. `bin/suite` runs the files side by side; `cargo test -p arena --test all
+//! judged::` runs those with that in their names.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 mod by_k6;
 mod challenged;
+mod contenders;
 mod divided;
+mod duel;
+mod duel_bad;
+mod interrupt;
 mod judged;
 mod measured;
 mod refused;
+mod report;
+mod ring;
 
 use std::collections::BTreeMap;
 use std::fs;

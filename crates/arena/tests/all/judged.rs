@@ -46,7 +46,7 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
     let home = Home::with(&["good", "liar"]);
     let tools = ["wrk", "ab", "siege", "closed"];
     // Without a warm-up, so that the load after a tool's own has to find the lie.
-    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    let full = "full = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "liar"], &tools, full)).unwrap();
     let output = home.run(&["run", "tiny"]);
     // A server that lies from the start is not loaded at all: then the run fails, and has found it, too.

@@ -1,0 +1,26 @@
+//! The tests of the engine without HTTP: one file a subject, all in one test program, since twenty that are linked
+//! alone cost half a minute. `bin/suite` runs the files side by side; `cargo test -p engine-mruby --test inside
+//! language::` runs those with that in their names.
+
+mod support;
+
+mod client;
+mod crashes;
+mod files;
+mod frameworks;
+mod gems;
+mod language;
+mod library;
+mod orders;
+mod plugins;
+mod pool;
+mod programs;
+mod rack;
+mod rack_cases;
+mod redis;
+mod regexp;
+mod runaway;
+mod spec;
+mod sqlite;
+mod table;
+mod timeout;
