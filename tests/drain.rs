@@ -23,13 +23,7 @@ fn serve(options: &[&str]) -> Server {
 }
 
 fn begin(server: &Server, path: &str, count: usize) -> Vec<Client> {
-    (0..count)
-        .map(|_| {
-            let mut client = server.client();
-            client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-            client
-        })
-        .collect()
+    (0..count).map(|_| server.send_get(path)).collect()
 }
 
 #[test]

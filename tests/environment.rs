@@ -1,8 +1,9 @@
 //! The environment of requests, the same on both engines, and as Puma 8 has it but where a row says otherwise
 //! (`bin/rack-env` compares them). Underscores, proxies and their headers are in proxy.rs.
 
+use crate::rack::LINT;
 use crate::support;
-use crate::support::{Reply, Server, ruby};
+use crate::support::{Server, ruby};
 
 /// Answers its environment, a line for each string in it, and its body.
 const ECHO: &str = r##"
@@ -68,24 +69,66 @@ const ROWS: &[(&str, Pairs)] = &[
     ),
 ];
 
-fn ask(server: &Server, request: &str) -> Reply {
-    let mut client = server.client();
-    client.send(request.replace('\n', "\r\n")).unwrap();
-    client.reply().unwrap()
+/// Requests whose environment Lint has nothing against.
+const LINTED_ROWS: &[(&str, Pairs)] = &[
+    (
+        "GET /x HTTP/1.1\nHost: a\n\n",
+        &[("REQUEST_METHOD", "GET"), ("SCRIPT_NAME", ""), ("QUERY_STRING", ""), ("SERVER_PROTOCOL", "HTTP/1.1")],
+    ),
+    (
+        "GET /x HTTP/1.1\nHost: a\n\n",
+        &[("rack.url_scheme", "http"), ("REMOTE_ADDR", "127.0.0.1"), ("CONTENT_LENGTH", "-"), ("HTTP_NONE", "-")],
+    ),
+    ("BREW /x HTTP/1.1\nHost: a\n\n", &[("REQUEST_METHOD", "BREW")]),
+    ("OPTIONS * HTTP/1.1\nHost: a\n\n", &[("PATH_INFO", "*")]),
+    ("GET /a%20b%2Fc HTTP/1.1\nHost: a\n\n", &[("PATH_INFO", "/a%20b%2Fc")]),
+    ("GET http://a.example/p?q=1 HTTP/1.1\nHost: a.example\n\n", &[("PATH_INFO", "/p")]),
+    ("GET http://a.example HTTP/1.1\nHost: a.example\n\n", &[("PATH_INFO", "/")]),
+    ("GET /x?a=%26&b HTTP/1.1\nHost: a\n\n", &[("QUERY_STRING", "a=%26&b")]),
+    ("GET /x?a?b HTTP/1.1\nHost: a\n\n", &[("QUERY_STRING", "a?b")]),
+    (
+        "GET /x HTTP/1.1\nHost: gold.example:81\n\n",
+        &[("SERVER_NAME", "gold.example"), ("SERVER_PORT", "81"), ("HTTP_HOST", "gold.example:81")],
+    ),
+    ("GET /x HTTP/1.1\nHost: gold.example\n\n", &[("SERVER_PORT", "80")]),
+    ("GET /x HTTP/1.1\nHost: [::1]:81\n\n", &[("SERVER_NAME", "[::1]")]),
+    ("GET /x HTTP/1.1\nHost: a\nX-Gold-Of-Fools: 1\n\n", &[("HTTP_X_GOLD_OF_FOOLS", "1")]),
+    ("GET /x HTTP/1.1\nHost: a\nAccept: a\nAccept: b\n\n", &[("HTTP_ACCEPT", "a, b")]),
+    // An underscore cannot pose as a dash.
+    ("GET /x HTTP/1.1\nHost: a\nX_Real_Ip: 1\n\n", &[("HTTP_X_REAL_IP", "-")]),
+    ("GET /x HTTP/1.1\nHost: a\nX-G: gr\u{fc}n\n\n", &[("HTTP_X_G", "gr\u{fc}n")]),
+    ("POST /x HTTP/1.1\nHost: a\nContent-Type: a/b\nContent-Length: 0\n\n", &[("CONTENT_TYPE", "a/b")]),
+    ("POST /x HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", &[("CONTENT_LENGTH", "2"), ("HTTP_CONTENT_LENGTH", "-")]),
+];
+
+#[track_caller]
+fn assert_found(server: &Server, rows: &[(&str, Pairs)]) {
+    for (request, pairs) in rows {
+        let text = server.client().ask(request).text();
+        for (key, expected) in *pairs {
+            let start = format!("{key}=");
+            let found = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or("-");
+            assert_eq!(found, *expected, "{key} of {request:?}\n{text}\n{}", server.log());
+        }
+    }
 }
 
 #[test]
 fn both_engines_give_the_same_environment_as_puma_does() {
     for server in [Server::start(ECHO, &["-t", "1"]), ruby::serve(ECHO, &["-w", "1", "-t", "1"])] {
-        for (request, pairs) in ROWS {
-            let text = ask(&server, request).text();
-            for (key, expected) in *pairs {
-                let start = format!("{key}=");
-                let found = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or("-");
-                assert_eq!(found, *expected, "{key} of {request:?}\n{text}\n{}", server.log());
-            }
-        }
+        assert_found(&server, ROWS);
     }
+}
+
+/// Lint answers 500 to an environment that breaks the SPEC, which has no such line.
+#[test]
+fn the_environment_is_what_the_spec_wants() {
+    let linted = format!("require_relative \"lint\"\nuse Lint\n{ECHO}");
+    assert_found(&Server::files(&[("lint.rb", LINT), ("config.ru", &linted)], &["-t", "1"]), LINTED_ROWS);
+    let linted = format!("require_relative \"common\"\nuse Linted\n{ECHO}");
+    let server = ruby::serve(&linted, &["-w", "1", "-t", "1"]);
+    assert_found(&server, LINTED_ROWS);
+    ruby::assert_clean(&server);
 }
 
 /// What an application may ask its input for, and what comes of it without a body and with `abc`; a class stands for an
@@ -154,7 +197,7 @@ fn a_long_body_in_chunks_has_a_length_too() {
         format!("{:x}\n{}\n", 10_000, "x".repeat(10_000)).repeat(30)
     );
     for server in [Server::start(ECHO, &["-t", "1"]), ruby::serve(ECHO, &["-w", "1", "-t", "1"])] {
-        let text = ask(&server, &request).text();
+        let text = server.client().ask(&request).text();
         assert!(text.contains("\nCONTENT_LENGTH=300000\n"), "{}", server.log());
         assert!(text.contains(&format!("(body)={}\n", "x".repeat(300_000))), "{}", server.log());
     }

@@ -113,8 +113,7 @@ fn a_body_that_raises_half_way_does_not_look_whole() {
     ];
     let server = Server::start(&paths(&cases), &["-t", "1"]);
     for path in ["/half", "/stream", "/long"] {
-        let mut client = server.client();
-        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        let mut client = server.send_get(path);
         // Either nothing had gone out yet and it is a 500, or the answer breaks off; never a whole 200.
         if let Ok(reply) = client.reply() {
             assert_eq!(reply.status, 500, "{path}: {}", reply.text());

@@ -159,10 +159,6 @@ fn serve(options: &[&str]) -> Server {
     Server::with(&config, &[("PEER", &peer)], &all)
 }
 
-fn send(client: &mut Client, path: &str) {
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-}
-
 /// A neighbour is answered within this.
 const QUICK: Duration = Duration::from_millis(250);
 
@@ -177,8 +173,8 @@ struct Trial {
 fn trial(port: u16, path: &str) -> Trial {
     let begun = Instant::now();
     let (mut bad, mut worse) = (Client::tcp(port), Client::tcp(port));
-    send(&mut bad, path);
-    send(&mut worse, path);
+    bad.send_get(path);
+    worse.send_get(path);
     let mut slowest = Duration::ZERO;
     let statuses = thread::scope(|scope| {
         let both = scope.spawn(move || [bad.reply().map(|r| r.status), worse.reply().map(|r| r.status)]);

@@ -249,19 +249,13 @@ fn fails(server: &Server, generation: u32, before: &str, words: &str) {
     assert!(said.join("\n").contains(words), "{words:?} is not in {said:#?}");
 }
 
-fn begin(server: &Server, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-    client
-}
-
 #[test]
 fn what_has_begun_ends_with_the_code_it_began_with() {
     for engine in ENGINES {
         let server = serve(engine, &["-t", "2"]);
-        let mut stream = begin(&server, "/stream");
+        let mut stream = server.send_get("/stream");
         assert_eq!(stream.head().unwrap().status, 200);
-        let mut held = begin(&server, "/hold");
+        let mut held = server.send_get("/hold");
         assert!(stream.chunk().unwrap().unwrap().starts_with(b"v1;"));
         for version in 2..4 {
             deploy(&server, version, version);
@@ -282,7 +276,7 @@ fn what_has_begun_ends_with_the_code_it_began_with() {
 fn a_reload_of_what_waits_in_the_line_loses_none_of_it() {
     for (engine, options) in [("mruby", &["-t", "2"][..]), ("ruby", &["-w", "1", "-t", "2"])] {
         let server = serve(engine, options);
-        let mut held: Vec<Client> = (0..20).map(|_| begin(&server, "/hold")).collect();
+        let mut held: Vec<Client> = (0..20).map(|_| server.send_get("/hold")).collect();
         deploy(&server, 2, 2);
         assert_eq!(server.text("/"), "v2", "new code does not wait behind what waits for the old");
         put(&server.folder, "go", "");
@@ -389,7 +383,7 @@ fn many_reloads_leave_nothing_behind_and_the_store_stays() {
 fn a_request_is_not_cut_short_by_a_reload_with_a_short_drain_time() {
     for engine in ENGINES {
         let server = serve(engine, &["-t", "2", "--drain-time", "100ms"]);
-        let mut held = begin(&server, "/hold");
+        let mut held = server.send_get("/hold");
         thread::park_timeout(Duration::from_millis(200));
         deploy(&server, 2, 2);
         thread::park_timeout(Duration::from_millis(700));

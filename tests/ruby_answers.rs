@@ -82,21 +82,6 @@ fn head_has_the_head_and_no_body() {
 }
 
 #[test]
-fn several_cookies_are_several_headers() {
-    let server = serve(&["-w", "1", "-t", "1"]);
-    assert_eq!(server.get("/cookies").all("set-cookie"), ["a=1", "b=2", "c=3"]);
-    assert_eq!(server.get("/one-cookie").all("set-cookie"), ["a=1"]);
-    ruby::assert_clean(&server);
-}
-
-#[test]
-fn headers_for_the_server_are_not_sent() {
-    let server = serve(&["-w", "1", "-t", "1"]);
-    let reply = server.get("/raw/server");
-    assert_eq!((reply.header("rack.secret"), reply.header("x-a")), (None, Some("2")), "{}", reply.text());
-}
-
-#[test]
 fn files_are_sent_by_their_path() {
     let server = serve(&["-w", "1", "-t", "1"]);
     for path in ["/file", "/raw/file", "/raw/file-bare"] {

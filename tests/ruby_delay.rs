@@ -3,15 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, PATIENCE, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
-
-fn send(server: &Server, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-    client
-}
 
 /// Half a second for a request, with a margin for a busy machine.
 const TIME: &str = "500ms";
@@ -57,11 +51,11 @@ fn a_request_that_cannot_be_interrupted_costs_its_worker() {
 #[test]
 fn the_other_thread_keeps_its_request_when_a_worker_is_interrupted() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--request-time", "1500ms"]);
-    let mut late = send(&server, "/ensure");
+    let mut late = server.send_get("/ensure");
     let pid = server.text("/pid");
     // Begins later, so that its time is not over when the first is interrupted.
     assert!(!within(Duration::from_millis(700), || false));
-    let mut other = send(&server, "/wait?go");
+    let mut other = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     assert_eq!(late.reply().unwrap().status, 504);
     ruby::wait_for_note(&server, "ensured");
@@ -110,7 +104,7 @@ fn a_worker_that_hangs_altogether_is_killed() {
 fn an_answer_that_has_begun_has_no_deadline() {
     let answers = include_str!("apps/ruby/answers.ru");
     let server = ruby::serve(answers, &["-w", "1", "-t", "1", "--request-time", "300ms", "--kill-time", "0s"]);
-    let mut client = send(&server, "/events");
+    let mut client = server.send_get("/events");
     assert_eq!(client.head().unwrap().status, 200);
     assert_eq!(client.chunk().unwrap().unwrap(), b"one");
     assert!(!within(Duration::from_millis(900), || false));
@@ -125,10 +119,10 @@ fn an_answer_that_has_begun_has_no_deadline() {
 #[test]
 fn a_client_that_leaves_while_it_waits_is_never_served() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let mut holder = send(&server, "/wait?go");
+    let mut holder = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
-    let leaving: Vec<Client> = (0..10).map(|_| send(&server, "/noted?left")).collect();
-    let mut staying: Vec<Client> = (0..3).map(|_| send(&server, "/noted?stayed")).collect();
+    let leaving: Vec<Client> = (0..10).map(|_| server.send_get("/noted?left")).collect();
+    let mut staying: Vec<Client> = (0..3).map(|_| server.send_get("/noted?stayed")).collect();
     // The only thread is held, so nobody is answered in this time.
     staying[0].patience(Duration::from_millis(200));
     assert!(staying[0].reply().is_err());
@@ -149,10 +143,10 @@ fn a_client_that_leaves_while_it_waits_is_never_served() {
 fn a_full_queue_and_a_long_wait_are_503() {
     let options = ["-w", "1", "-t", "1", "--queue", "1", "--queue-wait", "400ms"];
     let server = ruby::serve(APP, &options);
-    let mut holder = send(&server, "/wait?go");
+    let mut holder = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     let began = Instant::now();
-    let mut queued = send(&server, "/");
+    let mut queued = server.send_get("/");
     assert!(!within(Duration::from_millis(100), || false));
     let refused = ruby::expect(&server, server.get("/"), 503);
     assert!(refused.header("retry-after").is_some() && began.elapsed() < Duration::from_millis(350));
@@ -168,8 +162,7 @@ fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
     let config = "run lambda { |env| sleep env[\"QUERY_STRING\"].to_f; [200, {}, []] }";
     let server = ruby::serve(config, &["-w", "1", "-t", "1", "--request-time", "1200ms"]);
     let mut clients = ["/?0.8", "/?5"].map(|path| {
-        let mut client = server.client();
-        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        let client = server.send_get(path);
         // So that they come in this order.
         assert!(within(PATIENCE, || {
             let output = support::server::command().current_dir(&server.folder).args(["recorder", "--json"]).output();

@@ -7,16 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
-
-fn send(server: &Server, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-    client
-}
 
 #[track_caller]
 fn assert_gone(pids: &[u32], limit: Duration, log: &str) {
@@ -55,7 +49,7 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
                 }
             });
         }
-        let mut held = send(&server, "/wait?go");
+        let mut held = server.send_get("/wait?go");
         ruby::wait_for_note(&server, "runs go");
         is_ending.store(true, Ordering::SeqCst);
         server.signal(Signal::TERM);
@@ -74,7 +68,7 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
 fn a_request_that_outlives_the_drain_is_cut_and_its_worker_ended() {
     let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--drain-time", "300ms"]);
     let pids = ruby::processes(server.id());
-    let mut held = send(&server, "/stubborn");
+    let mut held = server.send_get("/stubborn");
     ruby::wait_for_note(&server, "stubborn");
     server.signal(Signal::TERM);
     server.signal(Signal::INT);
@@ -86,7 +80,7 @@ fn a_request_that_outlives_the_drain_is_cut_and_its_worker_ended() {
 #[test]
 fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed() {
     let mut server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let mut held = send(&server, "/wait?go");
+    let mut held = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     let begun = Instant::now();
     server.signal(Signal::QUIT);
@@ -103,7 +97,7 @@ fn no_ruby_process_outlives_a_front_that_was_killed() {
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
     let pids = ruby::processes(server.id());
     // One worker is idle, one is busy and will not be interrupted.
-    let _held = send(&server, "/stubborn");
+    let _held = server.send_get("/stubborn");
     ruby::wait_for_note(&server, "stubborn");
     server.signal(Signal::KILL);
     server.ended(PATIENCE).unwrap();

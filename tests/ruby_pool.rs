@@ -198,7 +198,7 @@ fn a_long_request_that_was_sent_ahead_is_answered_and_runs_at_most_twice() {
         // So short that requests are sent ahead.
         (0..500).for_each(|_| assert_eq!(clients[0].get("/").status, 200));
         for (client, path) in clients.iter_mut().zip(["/spin", "/", "/slow"]) {
-            client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+            client.send_get(path);
         }
         for client in &mut clients {
             assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());

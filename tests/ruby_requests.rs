@@ -7,49 +7,22 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::support;
-use crate::support::{Client, Reply, Server, ruby};
+use crate::support::{Server, ruby};
 
 const APP: &str = include_str!("apps/ruby/requests.ru");
 
-fn ask(client: &mut Client, request: &str) -> Reply {
-    client.send(request.replace('\n', "\r\n")).unwrap();
-    client.reply().unwrap()
-}
-
 /// The environment of one request.
 fn env(server: &Server, request: &str) -> HashMap<String, String> {
-    let reply = ruby::expect(server, ask(&mut server.client(), request), 200);
+    let reply = ruby::expect(server, server.client().ask(request), 200);
     let text = reply.text();
     text.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect()
 }
 
-/// A request, a key, and its value; `-` where the key must not be there.
+/// A request, a key that environment.rs does not ask both engines for, and its value; `-` where it must not be there.
 const ENV: &[(&str, &str, &str)] = &[
-    ("GET /env HTTP/1.1\nHost: a\n\n", "REQUEST_METHOD", "GET"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "SCRIPT_NAME", ""),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "PATH_INFO", "/env"),
-    ("GET /env?a=%26&b HTTP/1.1\nHost: a\n\n", "QUERY_STRING", "a=%26&b"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "QUERY_STRING", ""),
     ("GET /env?q HTTP/1.1\nHost: a\n\n", "REQUEST_URI", "/env?q"),
-    ("GET http://a.example/env HTTP/1.1\nHost: a.example\n\n", "PATH_INFO", "/env"),
-    ("GET /env HTTP/1.1\nHost: gold.example:81\n\n", "SERVER_NAME", "gold.example"),
-    ("GET /env HTTP/1.1\nHost: gold.example:81\n\n", "SERVER_PORT", "81"),
-    ("GET /env HTTP/1.1\nHost: gold.example\n\n", "SERVER_PORT", "80"),
-    ("GET /env HTTP/1.1\nHost: [::1]:81\n\n", "SERVER_NAME", "[::1]"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "SERVER_PROTOCOL", "HTTP/1.1"),
     ("GET /env HTTP/1.0\n\n", "SERVER_PROTOCOL", "HTTP/1.0"),
-    ("GET /env HTTP/1.1\nHost: gold.example:81\n\n", "HTTP_HOST", "gold.example:81"),
-    ("GET /env HTTP/1.1\nHost: a\nX-Gold-Of-Fools: 1\n\n", "HTTP_X_GOLD_OF_FOOLS", "1"),
-    ("GET /env HTTP/1.1\nHost: a\nAccept: a\nAccept: b\n\n", "HTTP_ACCEPT", "a, b"),
-    ("GET /env HTTP/1.1\nHost: a\nCookie: a=1\nCookie: b=2\n\n", "HTTP_COOKIE", "a=1; b=2"),
-    ("GET /env HTTP/1.1\nHost: a\nX_Real_Ip: 1\n\n", "HTTP_X_REAL_IP", "-"),
     ("GET /env HTTP/1.1\nHost: a\napi_key: 1\n\n", "HTTP_API_KEY", "1"),
-    ("GET /env HTTP/1.1\nHost: a\nX-G: gr\u{fc}n\n\n", "HTTP_X_G", "gr\u{fc}n"),
-    ("POST /env HTTP/1.1\nHost: a\nContent-Type: a/b\nContent-Length: 0\n\n", "CONTENT_TYPE", "a/b"),
-    ("POST /env HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "CONTENT_LENGTH", "2"),
-    ("POST /env HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "HTTP_CONTENT_LENGTH", "-"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "REMOTE_ADDR", "127.0.0.1"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.url_scheme", "http"),
     ("GET /env HTTP/1.1\nHost: a\nX-Forwarded-Proto: https\n\n", "rack.url_scheme", "https"),
     ("GET /env HTTP/1.1\nHost: a\nX-Forwarded-Proto: https\n\n", "HTTPS", "on"),
     ("GET /env HTTP/1.1\nHost: a\nX-Forwarded-Proto: https\n\n", "SERVER_PORT", "443"),
@@ -79,9 +52,9 @@ fn the_environment_is_complete() {
     }
     let found = env(&server, ENV[0].0);
     assert!(found["SERVER_SOFTWARE"].starts_with("FoolsGold"), "{found:?}");
-    let star = ask(&mut server.client(), "OPTIONS * HTTP/1.1\nHost: a\n\n");
+    let star = server.client().ask("OPTIONS * HTTP/1.1\nHost: a\n\n");
     assert_eq!(ruby::expect(&server, star, 404).text(), "no case for *");
-    let odd = ask(&mut server.client(), "POST /encodings HTTP/1.1\nHost: a\nX-A: 1\nContent-Length: 1\n\na");
+    let odd = server.client().ask("POST /encodings HTTP/1.1\nHost: a\nX-A: 1\nContent-Length: 1\n\na");
     assert_eq!(odd.text(), "[[], true]", "strings of the environment are binary");
     ruby::assert_clean(&server);
 }
@@ -95,7 +68,7 @@ fn headers_of_any_name_arrive_and_do_not_leak_into_the_next_request() {
     let mut client = server.client();
     for number in 0..3 * HEADERS {
         let key = number % HEADERS;
-        let reply = ask(&mut client, &format!("GET /env?{number} HTTP/1.1\nHost: a\nX-Key-{key}: v{number}\n\n"));
+        let reply = client.ask(&format!("GET /env?{number} HTTP/1.1\nHost: a\nX-Key-{key}: v{number}\n\n"));
         let text = ruby::expect(&server, reply, 200).text();
         assert!(text.contains(&format!("HTTP_X_KEY_{key}=v{number}\n")), "{text}");
         assert!(text.contains(&format!("QUERY_STRING={number}\n")), "{text}");
@@ -107,7 +80,7 @@ fn headers_of_any_name_arrive_and_do_not_leak_into_the_next_request() {
     assert_eq!(env.get("HTTP_X!#$%&'*+.^`|~").map(String::as_str), Some("odd"), "{env:#?}");
     assert_eq!(env.get("HTTP_X_EMPTY").map(String::as_str), Some(""), "{env:#?}");
     assert_eq!(env.get("rack.hijack?").map(String::as_str), Some("true"));
-    let odd = ask(&mut client, "POST /encodings HTTP/1.1\nHost: a\nX~: 1\nContent-Length: 1\n\na");
+    let odd = client.ask("POST /encodings HTTP/1.1\nHost: a\nX~: 1\nContent-Length: 1\n\na");
     assert_eq!(odd.text(), "[[], true]");
     assert!(!server.log().contains(" exited"), "no worker died of it\n{}", server.log());
     ruby::assert_clean(&server);
@@ -167,7 +140,7 @@ fn chunked_bodies_and_forms_arrive_whole() {
     assert_eq!(ruby::expect(&server, client.reply().unwrap(), 200).text(), (300 * 4096).to_string());
     let form = "a=1&b=gold";
     let request = "POST /form HTTP/1.1\nHost: a\nContent-Type: application/x-www-form-urlencoded\n";
-    let reply = ask(&mut client, &format!("{request}Content-Length: {}\n\n{form}", form.len()));
+    let reply = client.ask(&format!("{request}Content-Length: {}\n\n{form}", form.len()));
     assert_eq!(reply.text(), form);
     let part = "Content-Disposition: form-data; name=\"up\"; filename=\"f\"\r\nContent-Type: a/b\r\n\r\n";
     let body = format!("--B\r\n{part}{}\r\n--B--\r\n", "x".repeat(900_000));

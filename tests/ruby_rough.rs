@@ -2,17 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{PATIENCE, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/rough.ru");
 /// For what must not wait for anything.
 const SOON: Duration = Duration::from_secs(3);
-
-fn send(server: &Server, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-    client
-}
 
 #[test]
 fn a_slow_block_after_the_answer_delays_nobody() {
@@ -42,7 +36,7 @@ fn blocks_after_the_answer_may_exit_or_end_their_thread() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
     let pid = server.text("/pid");
     // The first thread is held, so the second is the one that has to live on.
-    let mut held = send(&server, "/wait?go");
+    let mut held = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     for _ in 0..3 {
         for path in ["/after-exit", "/after-raise", "/after-thread-exit"] {
@@ -61,14 +55,14 @@ fn blocks_after_the_answer_may_exit_or_end_their_thread() {
 fn an_application_that_ends_its_thread_costs_its_request() {
     let mut server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
     let pid = server.text("/pid");
-    let mut held = send(&server, "/wait?hold");
+    let mut held = server.send_get("/wait?hold");
     ruby::wait_for_note(&server, "runs hold");
     for _ in 0..3 {
         ruby::expect(&server, server.get("/thread-exit"), 500);
         assert_eq!(server.text("/"), "gold", "{}", server.log());
     }
     assert!(server.logs("ended its thread"), "{}", server.log());
-    let mut cut = send(&server, "/thread-exit-late");
+    let mut cut = server.send_get("/thread-exit-late");
     assert_eq!(cut.head().unwrap().status, 200);
     assert_eq!(cut.chunk().unwrap().unwrap(), b"part");
     ruby::let_go(&server, "go");
@@ -105,7 +99,7 @@ fn a_body_that_gives_nothing_does_not_outlive_its_client() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     let pid = server.text("/pid");
     for (path, note) in [("/empty", "empty Errno::EPIPE"), ("/empty-length", "gathered Errno::EPIPE")] {
-        let client = send(&server, path);
+        let client = server.send_get(path);
         // Long enough for it to have begun; nothing outside tells when it has.
         assert!(!within(Duration::from_millis(200), || false));
         let began = Instant::now();
@@ -121,7 +115,7 @@ fn a_body_that_gives_nothing_does_not_outlive_its_client() {
 #[test]
 fn a_body_that_never_gives_anything_is_interrupted_when_its_client_has_gone() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "500ms"]);
-    let mut client = send(&server, "/mum");
+    let mut client = server.send_get("/mum");
     // With a client it has no deadline.
     assert_eq!(client.head().unwrap().status, 200);
     client.patience(Duration::from_millis(1200));
@@ -136,7 +130,7 @@ fn a_body_that_never_gives_anything_is_interrupted_when_its_client_has_gone() {
 #[test]
 fn what_runs_for_a_client_that_has_gone_learns_of_it_at_its_first_write() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let client = send(&server, "/late");
+    let client = server.send_get("/late");
     ruby::wait_for_note(&server, "runs late");
     drop(client);
     // Its going reaches the worker on its own time.

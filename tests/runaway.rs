@@ -58,8 +58,7 @@ fn each_costs_its_own_request_an_answer_and_the_interpreter_works_afterwards() {
     let mut failures = Vec::new();
     for (path, _, expected) in RUNAWAYS {
         let begun = Instant::now();
-        let mut client = server.client();
-        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        let mut client = server.send_get(path);
         let status = client.reply().map(|reply| reply.status);
         let took = begun.elapsed();
         match status {

@@ -2,10 +2,14 @@
 //! the connection. It has a deadline for everything and no cleverness: no redirects, no retries, no pool.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{Shutdown, shutdown};
 
 use super::PATIENCE;
 
@@ -26,41 +30,16 @@ impl Reply {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// All headers of that name.
-    pub fn all(&self, name: &str) -> Vec<&str> {
-        self.headers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
-    }
-
     /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-trait Stream: Read + Write + Send {
-    fn timeout(&self, limit: Duration);
-    fn end_sending(&self);
-}
+/// A TCP or a Unix socket.
+trait Stream: Read + Write + Send + AsFd {}
 
-impl Stream for TcpStream {
-    fn timeout(&self, limit: Duration) {
-        self.set_read_timeout(Some(limit)).unwrap();
-        self.set_write_timeout(Some(limit)).unwrap();
-    }
-    fn end_sending(&self) {
-        let _ = self.shutdown(Shutdown::Write);
-    }
-}
-
-impl Stream for UnixStream {
-    fn timeout(&self, limit: Duration) {
-        self.set_read_timeout(Some(limit)).unwrap();
-        self.set_write_timeout(Some(limit)).unwrap();
-    }
-    fn end_sending(&self) {
-        let _ = self.shutdown(Shutdown::Write);
-    }
-}
+impl<S: Read + Write + Send + AsFd> Stream for S {}
 
 /// One connection.
 pub struct Client(BufReader<Box<dyn Stream>>);
@@ -95,13 +74,16 @@ impl Client {
     }
 
     fn on(stream: Box<dyn Stream>) -> Client {
-        stream.timeout(PATIENCE);
-        Client(BufReader::new(stream))
+        let mut client = Client(BufReader::new(stream));
+        client.patience(PATIENCE);
+        client
     }
 
     /// How long a read or a write may take from now on.
     pub fn patience(&mut self, limit: Duration) {
-        self.0.get_ref().timeout(limit);
+        for direction in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(self.0.get_ref(), direction, Some(limit)).unwrap();
+        }
     }
 
     /// Sends bytes; an error is not a failure, since the server may have closed for a reason under test.
@@ -111,12 +93,23 @@ impl Client {
 
     /// Says that nothing more is sent.
     pub fn end_sending(&self) {
-        self.0.get_ref().end_sending();
+        let _ = shutdown(self.0.get_ref(), Shutdown::Write);
+    }
+
+    /// Sends a request without a body.
+    pub fn send_get(&mut self, path: &str) {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).unwrap();
+    }
+
+    /// Sends a request, whose lines end with LF here, and reads the response.
+    pub fn ask(&mut self, request: &str) -> Reply {
+        self.send(request.replace('\n', "\r\n")).unwrap();
+        self.reply().unwrap()
     }
 
     /// Sends a request without a body and reads the response.
     pub fn get(&mut self, path: &str) -> Reply {
-        self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).unwrap();
+        self.send_get(path);
         self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 

@@ -138,6 +138,13 @@ impl Server {
         Client::tcp(self.port)
     }
 
+    /// A new connection on which a request without a body was sent.
+    pub fn send_get(&self, path: &str) -> Client {
+        let mut client = self.client();
+        client.send_get(path);
+        client
+    }
+
     /// One request on a connection of its own.
     pub fn get(&self, path: &str) -> Reply {
         self.client().get(path)

@@ -223,6 +223,16 @@ impl Server {
         (self.workers == 0 || are_ready) && status.leaving == 0
     }
 
+    /// Ends the load, of which no request may have failed or taken longer than this; then the server, which must be
+    /// whole before.
+    pub fn finish(mut self, load: Load, longest: Duration, mut told: Told) -> Told {
+        told.count("the clients", &load.end(), &[]);
+        told.bound(longest);
+        self.settle(&mut told);
+        self.end(&mut told);
+        told
+    }
+
     /// Stops it with SIGTERM and checks that nothing is left.
     pub fn end(self, told: &mut Told) {
         self.signal(Signal::TERM);

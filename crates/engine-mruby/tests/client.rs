@@ -6,13 +6,12 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support;
-use crate::support::peer::{Peer, answer, asked};
-use crate::support::table::{ANSWER, agrees, value};
-use crate::support::{App, get, wait};
-use engine::{Engine, Fault};
+use crate::support::peer::{Peer, answer, asked, await_port};
+use crate::support::table::{ANSWER, agrees, assert_begins, value};
+use crate::support::{App, assert_holds_nobody_up};
 
 fn web() -> Peer {
     Peer::start(|stream| {
@@ -119,10 +118,7 @@ fn what_fails_raises_the_usual_errors() {
         (within("/stuck", "r.read_body { |piece| piece }").as_str(), "Timeout::Error: execution expired"),
         (within("/trickle", "r.read_body { |piece| piece }").as_str(), "Timeout::Error: execution expired"),
     ] {
-        let begin = Instant::now();
-        let got = value(&app, code);
-        assert!(got.starts_with(expected), "{code}: {got}");
-        assert!(begin.elapsed() < Duration::from_secs(5), "{code}: {:?}", begin.elapsed());
+        assert_begins(&app, code, expected);
     }
     assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/hello'))"), r#""hello""#);
 }
@@ -141,21 +137,7 @@ fn servers_that_never_end_hold_nobody_up() {
            [200, {{}}, ['an end']] }}"
     ));
     for path in ["/silent", "/endless", "/trickle"] {
-        let begin = Instant::now();
-        let mut request = get(path);
-        request.deadline = begin + Duration::from_millis(1000);
-        let stuck = app.engine.call(request);
-        assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
-        while begin.elapsed() < Duration::from_millis(800) {
-            let asked = Instant::now();
-            assert_eq!(app.body("/ok"), "fine");
-            assert!(asked.elapsed() < Duration::from_millis(400), "during {path}: {:?}", asked.elapsed());
-        }
-        match wait(stuck).result {
-            Err(Fault::OutOfTime(_)) => {}
-            other => panic!("{path}: {other:?}"),
-        }
-        assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
+        assert_holds_nobody_up(&app, path);
     }
     assert_eq!(app.body("/ok"), "fine");
 }
@@ -186,11 +168,7 @@ impl Secure {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let begin = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(10), "openssl does not serve");
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
+        await_port(port);
         Secure { server, folder, port }
     }
 }

@@ -86,40 +86,6 @@ fn lines_are_read_in_pieces_of_about_their_own_length() {
 }
 
 #[test]
-fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
-    let app =
-        app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
-    let headers = app.got(get("/")).headers;
-    let expected = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x", "1"), ("x", "2")];
-    assert_eq!(headers, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-}
-
-#[test]
-fn every_kind_of_body_is_read_and_closed() {
-    let app = app("
-class Each
-  def initialize(log) = @log = log
-  def each; yield 'a'; yield 'b'; end
-  def close; FoolsGold.store.increment('closed'); end
-end
-class Ary < Each
-  def to_ary = ['x', 'y']
-end
-run ->(env) {
-  case env['PATH_INFO']
-  when '/each' then [200, {}, Each.new(1)]
-  when '/ary' then [200, {}, Ary.new(1)]
-  when '/call' then [200, {}, ->(s) { s.write('1'); s << '2'; s.close }]
-  when '/enum' then [200, {}, Enumerator.new { |y| y << 'e'; y << 'f' }]
-  when '/closed' then [200, {}, [FoolsGold.store['closed'].to_s]]
-  end
-}");
-    for (path, body) in [("/each", "ab"), ("/ary", "xy"), ("/call", "12"), ("/enum", "ef"), ("/closed", "2")] {
-        assert_eq!(app.body(path), body, "{path}");
-    }
-}
-
-#[test]
 fn headers_and_parts_of_other_classes_are_sent_as_text() {
     let app = app("
 class Own

@@ -6,13 +6,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support;
-use crate::support::peer::Peer;
-use crate::support::table::{ANSWER, agrees, value};
-use crate::support::{App, get, wait};
-use engine::{Engine, Fault};
+use crate::support::peer::{Peer, await_port};
+use crate::support::table::{ANSWER, agrees, assert_begins, value};
+use crate::support::{App, assert_holds_nobody_up};
 
 /// A real Redis server with a folder of its own.
 struct Server {
@@ -39,11 +38,7 @@ impl Server {
         // without a service that would be started.
         let child = spawn("redis-server").or_else(|_| spawn("redis-check-rdb"));
         let child = child.unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs redis-tools"));
-        let begin = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(10), "redis-server does not serve");
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
+        await_port(port);
         Server { child, folder, port }
     }
 }
@@ -156,10 +151,7 @@ fn servers_that_mean_ill_end_in_errors() {
         ("Redis.new(url: 'http://127.0.0.1')", "ArgumentError: "),
         ("R.subscribe('x')", "NotImplementedError: "),
     ] {
-        let begin = Instant::now();
-        let got = value(&app, code);
-        assert!(got.starts_with(expected), "{code}: {got}");
-        assert!(begin.elapsed() < Duration::from_secs(5), "{code}: {:?}", begin.elapsed());
+        assert_begins(&app, code, expected);
     }
 }
 
@@ -175,20 +167,6 @@ fn an_endless_answer_holds_nobody_up() {
            [200, {{}}, [R.call(env['PATH_INFO'][1..-1]).to_s]] }}"
     ));
     for path in ["/silent", "/trickle"] {
-        let begin = Instant::now();
-        let mut request = get(path);
-        request.deadline = begin + Duration::from_millis(1000);
-        let stuck = app.engine.call(request);
-        assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
-        while begin.elapsed() < Duration::from_millis(800) {
-            let asked = Instant::now();
-            assert_eq!(app.body("/ok"), "fine");
-            assert!(asked.elapsed() < Duration::from_millis(400), "during {path}: {:?}", asked.elapsed());
-        }
-        match wait(stuck).result {
-            Err(Fault::OutOfTime(_)) => {}
-            other => panic!("{path}: {other:?}"),
-        }
-        assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
+        assert_holds_nobody_up(&app, path);
     }
 }

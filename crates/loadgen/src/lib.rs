@@ -48,7 +48,7 @@ pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege, siege_here};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch, course_of};
 pub use warm::{Settled, Warmth, warm_up};
-pub use wrk::{WrkPlan, read_wrk, wrk, wrk_here};
+pub use wrk::{WrkPlan, wrk, wrk_here};
 
 use std::future::Future;
 use std::thread;

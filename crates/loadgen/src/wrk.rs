@@ -78,11 +78,6 @@ impl WrkPlan {
     }
 }
 
-/// Parses what wrk printed for another program that ran it, with `--latency`. `None` if the output is not wrk's.
-pub fn read_wrk(text: &str, connections: u32) -> Option<Outcome> {
-    read(&ToolOutput { out: text.to_owned(), ..ToolOutput::default() }, connections)
-}
-
 /// Parses wrk's output. `None` if the output is not wrk's.
 fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let text = output.out.as_str();
@@ -186,7 +181,7 @@ mod tests {
     const HANG: &str = include_str!("recorded/wrk-hang.txt");
 
     fn outcome(text: &str) -> Option<Outcome> {
-        read_wrk(text, 8)
+        read(&ToolOutput { out: text.to_owned(), ..ToolOutput::default() }, 8)
     }
 
     #[test]

@@ -71,9 +71,7 @@ CASES = {
   "/204" => ->(_) { [204, {}, []] },
   "/304" => ->(_) { [304, { "etag" => '"x"' }, []] },
   "/head" => ->(env) { [200, plain("content-length" => "4"), env["REQUEST_METHOD"] == "HEAD" ? [] : ["gold"]] },
-  "/cookies" => ->(_) { [200, plain("set-cookie" => RACK3 ? %w[a=1 b=2 c=3] : "a=1\nb=2\nc=3"), []] },
   "/rack" => ->(_) { text(Rack.release.to_i) },
-  "/one-cookie" => ->(_) { [200, plain("set-cookie" => RACK3 ? ["a=1"] : "a=1"), []] },
   "/called" => ->(_) { [200, plain, lambda { |s| s.write("st"); s << "re" << "am"; s.flush; s.close }] },
   "/called-open" => ->(_) { [200, plain, ->(s) { s.write("open") }] },
   "/called-echo" => ->(_) { [200, plain, lambda { |s| s.write(s.read.upcase); s.close }] },
@@ -118,7 +116,6 @@ CASES = {
   "/nil-body" => ->(_) { [200, plain, nil] },
   "/bad-part" => ->(_) { [200, plain, [Object.new]] },
   "/bad-name" => ->(_) { [200, { 5 => "1" }, []] },
-  "/server" => ->(_) { [200, plain("rack.secret" => "1", "x-a" => "2"), []] },
   "/print" => lambda do |env|
     puts "printed to stdout"
     env["rack.errors"].puts("said to rack.errors")

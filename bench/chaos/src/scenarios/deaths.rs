@@ -36,7 +36,7 @@ pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
 /// Kills all workers but one at once, and a moment later a random one, perhaps a new one.
 fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, setup)?;
+    let server = Server::start(stage, setup)?;
     let load = server.load(workload);
     stage.doing("kills workers");
     let mut rng = SeededRng::from_seed(7);
@@ -53,11 +53,7 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     });
     told.remark(format!("{killed} workers were killed"));
     told.expect(killed > 5, || format!("only {killed} workers could be killed"));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }
 
 /// Cumulative weights, all equal.
@@ -73,7 +69,7 @@ fn kill_one(server: &Server, rng: &mut SeededRng) -> bool {
 /// Kills all workers at once, so that none can answer until new ones are forked.
 pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
+    let server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
     let load = server.load(&app::sinatra()?);
     stage.doing("kills all workers");
     let mut rounds = 0;
@@ -84,17 +80,13 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
         rounds += u32::from(killed > 0);
     });
     told.remark(format!("all workers were killed {rounds} times"));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }
 
 /// Kills the mold, and then a worker, whose replacement needs a new mold.
 pub fn mold(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
+    let server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
     let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(11);
     let mut killed = 0;
@@ -113,11 +105,7 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     });
     told.remark(format!("{killed} molds were killed"));
     told.expect(killed > 1, || format!("only {killed} molds could be killed"));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }
 
 /// Stops workers with SIGSTOP: their requests time out, and they are replaced.

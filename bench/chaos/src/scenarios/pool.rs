@@ -16,7 +16,7 @@ const SCALED: Duration = Duration::from_secs(20);
 /// From one worker to eight and back.
 pub fn scale(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
+    let server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
     let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 1 } else { 8 };
     for _ in 0..rounds {
@@ -31,11 +31,7 @@ pub fn scale(stage: &Stage) -> Result<Told, String> {
         }
     }
     told.remark(format!("{rounds} times from 1 to 8 and back"));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }
 
 /// Each worker is replaced after some hundred requests.
@@ -46,16 +42,11 @@ pub fn max_requests(stage: &Stage) -> Result<Told, String> {
 
 /// The same with interpreters.
 pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
+    let server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
     let load = server.load(&app::mruby()?);
     stage.doing("interpreters are replaced");
     pause(stage.lasts(20.0, 4.0));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, Told::default()))
 }
 
 /// Each request leaks forty kilobytes.
@@ -67,7 +58,7 @@ pub fn memory(stage: &Stage) -> Result<Told, String> {
 /// Checks that workers are replaced one at a time, and never missing.
 fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, setup)?;
+    let server = Server::start(stage, setup)?;
     let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
     let load = server.load(&workload);
     let mut seen: Vec<u32> = server.workers();
@@ -92,9 +83,5 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     told.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
     told.expect(fewest >= first, || format!("{fewest} workers served at times, fewer than {first}"));
     told.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }

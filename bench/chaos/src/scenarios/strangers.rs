@@ -61,7 +61,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
     let asks = app::workload(&asks.iter().map(String::as_str).collect::<Vec<_>>())?;
     let mut setup = Setup::ruby(APP, 3, 2);
     setup.env.push(("UPSTREAM", upstream()?.to_string()));
-    let mut server = Server::start(stage, &setup)?;
+    let server = Server::start(stage, &setup)?;
     told.expect(server.log().contains("so each worker loads it itself"), || {
         "the log does not say that the application holds a connection".to_owned()
     });
@@ -74,11 +74,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
         pause(Duration::from_millis(500));
         server.signal(Signal::USR1);
     });
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    Ok(server.finish(load, LONGEST, told))
 }
 
 /// Requests that end their worker, two at a time, beside others.

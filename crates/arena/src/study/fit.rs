@@ -268,23 +268,10 @@ mod tests {
         let words = "these recipes are others by now: the study s, case c and the study s, contender thin";
         assert_eq!(of(&run, &samples, Some(&partial), &prints), words, "of those without samples nothing is said");
         // Nor of the recipe of a server that took no part, by whatever name.
-        let study: Study = toml::from_str(
-            r#"
-            title = "T"
-            question = "Q?"
-            about = []
-            app = "a"
-            contenders = [
-              { recipe = "thin", workers = 1, threads = 1 },
-              { recipe = "itsi", name = "itsi-stock", workers = 1, threads = 1 },
-            ]
-            full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 1 }
-            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
-            metrics = ["requests_per_s"]
-            case = []
-            "#,
-        )
-        .unwrap();
+        let contender =
+            |words: &str| -> Entry { toml::from_str(&format!("{words}\nworkers = 1\nthreads = 1")).unwrap() };
+        let contenders = ["recipe = \"thin\"", "recipe = \"itsi\"\nname = \"itsi-stock\""].map(contender).to_vec();
+        let study = Study { contenders, ..Study::sample("case = []") };
         let mut more = origin.clone();
         more.recipes.extend(["thin", "itsi"].map(|name| (name.to_owned(), "1".to_owned())));
         let found = shortcomings(&run, &samples, Some(&more), &prints, Some(&study));
@@ -331,22 +318,9 @@ mod tests {
         let tried = vec![case(cases::SETTINGS, &[9.0]), case("capacity", &[9.0, 9.1, 9.2])];
         let duel = Summary { study: DUEL.into(), rounds: 3, cases: tried, ..Summary::default() };
         assert_eq!(of_few_rounds(&duel), None, "trials of settings are no rounds");
-        let study = |case: &str| -> Study {
-            let head = r#"
-                title = "T"
-                question = "Q?"
-                about = []
-                app = "a"
-                contenders = []
-                full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 1 }
-                quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
-                metrics = ["requests_per_s"]
-            "#;
-            let one = "title = \"C\"\npath = \"/\"\nexpect = { exactly = \"x\" }";
-            toml::from_str(&format!("{head}\n[[case]]\n{one}\n{case}")).unwrap()
-        };
         let of = |seconds: f64, case: &str| {
-            let study = study(case);
+            let one = "title = \"C\"\npath = \"/\"\nexpect = { exactly = \"x\" }";
+            let study = Study::sample(&format!("[[case]]\n{one}\n{case}"));
             shorter(&run, &study, &Effort { seconds, ..study.full.clone() })
         };
         let by_clock = "name = \"c\"\ntool = \"wrk\"";
@@ -359,16 +333,8 @@ mod tests {
 
     #[test]
     fn an_older_run_has_the_clients_of_its_study() {
-        let study: Study = toml::from_str(
+        let study = Study::sample(
             r#"
-            title = "T"
-            question = "Q?"
-            about = []
-            app = "a"
-            contenders = []
-            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 16 }
-            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
-            metrics = ["requests_per_s"]
             [[case]]
             name = "posts"
             title = "Posts"
@@ -384,8 +350,7 @@ mod tests {
             expect = { exactly = "x" }
             load_pct = [50]
             "#,
-        )
-        .unwrap();
+        );
         let asked: RunRequest = serde_json::from_value(serde_json::json!({
             "study": "s", "is_quick": false, "only": [], "cases": [], "seed": 1, "command": "",
             "effort": { "rounds": 3, "seconds": 1.0, "warm_up_s": 0.0, "clients": 16 },
@@ -427,23 +392,7 @@ mod tests {
             why: "an old rule".into(),
             ..Verdict::default()
         };
-        let study: Study = toml::from_str(
-            r#"
-            title = "T"
-            question = "Q?"
-            about = []
-            app = "a"
-            contenders = []
-            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 1 }
-            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
-            metrics = ["requests_per_s"]
-            case = []
-            [[verdict]]
-            use_case = "most"
-            cases = ["c"]
-            "#,
-        )
-        .unwrap();
+        let study = Study::sample("case = []\n[[verdict]]\nuse_case = \"most\"\ncases = [\"c\"]");
         let mut run = Summary {
             study: "s".into(),
             cases,

@@ -329,6 +329,24 @@ impl Entry {
 }
 
 #[cfg(test)]
+impl Study {
+    /// A study without contenders, with these cases and further tables in TOML.
+    pub(crate) fn sample(tables: &str) -> Study {
+        let head = r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = []
+            full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 16 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s"]
+        "#;
+        toml::from_str(&format!("{head}\n{tables}")).unwrap()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -291,16 +291,8 @@ mod tests {
 
     #[test]
     fn further_rounds_go_by_what_a_verdict_rests_on_as_well() {
-        let study: Study = toml::from_str(
+        let study = Study::sample(
             r#"
-            title = "T"
-            question = "Q?"
-            about = []
-            app = "a"
-            contenders = []
-            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 1 }
-            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
-            metrics = ["requests_per_s", "p99_ms", "requests"]
             case = []
             [[verdict]]
             use_case = "U"
@@ -311,9 +303,9 @@ mod tests {
             cases = ["other"]
             metric = "failed"
             "#,
-        )
-        .unwrap();
-        let metrics = study.metrics.clone();
+        );
+        let metrics = [RATE, P99, "requests"].map(str::to_owned).to_vec();
+        let study = Study { metrics: metrics.clone(), ..study };
         let case = Case { metrics, ..Case::default() };
         let names = |family: &str| deciding(&study, family, &case).iter().map(|one| one.name).collect::<Vec<_>>();
         assert_eq!((names("c"), names("other")), (vec![RATE, P99], vec![RATE]));

@@ -158,7 +158,7 @@ fn an_allocator_that_is_built_in_stands_after_the_version() {
     let mut recipe = catalogue.get("puma").expect("a recipe").clone();
     let version = |recipe: &Recipe| match detect(recipe, &system()) {
         Presence::Here { version, .. } => version,
-        Presence::Missing { lacks, .. } => panic!("bin/setup --bench brings Puma: {lacks:?}"),
+        Presence::Missing { lacks, .. } => panic!("bin/setup --arena brings Puma: {lacks:?}"),
     };
     let plain = version(&recipe);
     let said = |words: &str, of: &str| Question {
@@ -272,7 +272,7 @@ fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
         assert!(!server.has_ended(), "{name}");
         tried.push(name);
     }
-    assert!(tried.contains(&"puma-phased"), "bin/setup --bench brings Puma; there were {tried:?}");
+    assert!(tried.contains(&"puma-phased"), "bin/setup --arena brings Puma; there were {tried:?}");
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
         server.stop().expect(name);
         tried.push(name.clone());
     }
-    assert!(tried.iter().any(|name| name == "puma"), "bin/setup --bench brings Puma; there were {tried:?}");
+    assert!(tried.iter().any(|name| name == "puma"), "bin/setup --arena brings Puma; there were {tried:?}");
 }
 
 #[test]

@@ -145,6 +145,26 @@ impl App {
     }
 }
 
+/// Calls a path that never ends: it holds up neither its caller nor requests for `/ok`, and ends at its deadline.
+#[track_caller]
+pub fn assert_holds_nobody_up(app: &App, path: &str) {
+    let begin = Instant::now();
+    let mut request = get(path);
+    request.deadline = begin + Duration::from_millis(1000);
+    let stuck = app.engine.call(request);
+    assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
+    while begin.elapsed() < Duration::from_millis(800) {
+        let asked = Instant::now();
+        assert_eq!(app.body("/ok"), "fine");
+        assert!(asked.elapsed() < Duration::from_millis(400), "during {path}: {:?}", asked.elapsed());
+    }
+    match wait(stuck).result {
+        Err(Fault::OutOfTime(_)) => {}
+        other => panic!("{path}: {other:?}"),
+    }
+    assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
+}
+
 /// The whole text of a body.
 pub fn read(body: Body) -> String {
     let bytes = match body {

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A server. Its threads end with their connection, or with the test's process.
 pub struct Peer {
@@ -31,6 +31,15 @@ impl Peer {
             }
         });
         Peer { port, connections }
+    }
+}
+
+/// Waits until a program that was started serves on this port.
+pub fn await_port(port: u16) {
+    let begin = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begin.elapsed() < Duration::from_secs(10), "nobody serves on port {port}");
+        thread::park_timeout(Duration::from_millis(10));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tables of expressions with CRuby's answers; each expression runs in a request of its own.
 
+use std::time::{Duration, Instant};
+
 use super::App;
 
 /// An application that answers with the value of the Ruby expression in the query.
@@ -17,6 +19,15 @@ run ->(env) {
 pub fn value(app: &App, code: &str) -> String {
     let escaped: String = code.bytes().map(|byte| format!("%{byte:02X}")).collect();
     app.body(&format!("/?{escaped}"))
+}
+
+/// Checks how the value of an expression begins, which is there soon.
+#[track_caller]
+pub fn assert_begins(app: &App, code: &str, expected: &str) {
+    let begin = Instant::now();
+    let got = value(app, code);
+    assert!(got.starts_with(expected), "{code}: {got}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{code}: {:?}", begin.elapsed());
 }
 
 /// Whether all expressions of a table have the same answers as on CRuby.

@@ -26,20 +26,10 @@ impl Recommendation {
             There::Same(_) => fails(asked),
             There::Other { .. } | There::NotAsked => false,
         };
-        if report.loaded.is_none() {
-            return if matches!(report.on_ruby, OnRuby::Fails(_)) {
-                Recommendation::Neither
-            } else {
-                Recommendation::There
-            };
-        }
-        if report.asked.iter().any(|asked| fails(asked) && !fails_there(asked)) {
+        if report.loaded.is_none() || report.asked.iter().any(|asked| fails(asked) && !fails_there(asked)) {
             // A Ruby that does not load it is no better.
-            return if matches!(report.on_ruby, OnRuby::Fails(_)) {
-                Recommendation::Neither
-            } else {
-                Recommendation::There
-            };
+            let is_there = !matches!(report.on_ruby, OnRuby::Fails(_));
+            return if is_there { Recommendation::There } else { Recommendation::Neither };
         }
         if report.asked.iter().any(fails) {
             return Recommendation::Neither;
