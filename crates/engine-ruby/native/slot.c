@@ -313,33 +313,71 @@ piece_end(VALUE pointer)
     return Qnil;
 }
 
-/* Sends a CHUNK of bytes of a String, without copying them. */
+/* Sends a CHUNK of these bytes; large ones without copying them, so they must stay as they are until the end. */
+static void
+send_chunk(struct slot *slot, const char *bytes, size_t size)
+{
+    struct piece piece = {.slot = slot, .bytes = bytes, .left = size};
+
+    write_u8(write_u32(piece.head, (uint32_t)size + 1), KIND_CHUNK);
+    if (size >= LARGE) flush(slot);
+    /* While this thread waited in the flush, another one may have begun to send a frame directly: then this one comes
+     * after it, from the buffer. */
+    if (size < LARGE || slot->is_sending) {
+        put_rest(&piece, buffer_size(&slot->out));
+    } else {
+        slot->is_sending = true;
+        rb_ensure(send_piece, (VALUE)&piece, piece_end, (VALUE)&piece);
+    }
+    flush(slot);
+}
+
+/* Sends a CHUNK of bytes of a String of the application. */
 static VALUE
 slot_send_piece(VALUE self, VALUE string, VALUE from, VALUE count)
 {
     struct slot *slot = slot_of(self);
     size_t at = NUM2SIZET(from), size = NUM2SIZET(count);
-    struct piece piece;
 
-    /* Another thread may change the String while this one waits. */
-    string = rb_str_new_frozen(StringValue(string));
+    StringValue(string);
+    /* Another thread may change the String while this one waits. A small piece is copied before that. */
+    if (size >= LARGE) string = rb_str_new_frozen(string);
     if (at > (size_t)RSTRING_LEN(string) || size > (size_t)RSTRING_LEN(string) - at || size > WHOLE) {
         rb_raise(rb_eArgError, "%lu bytes at %lu are no piece", (unsigned long)size, (unsigned long)at);
     }
-    piece.slot = slot;
-    write_u8(write_u32(piece.head, (uint32_t)size + 1), KIND_CHUNK);
-    piece.head_sent = 0;
-    piece.bytes = RSTRING_PTR(string) + at;
-    piece.left = size;
-    if (size < LARGE || slot->is_sending) {
-        put_rest(&piece, buffer_size(&slot->out));
-    } else {
-        flush(slot);
-        slot->is_sending = true;
-        rb_ensure(send_piece, (VALUE)&piece, piece_end, (VALUE)&piece);
-    }
-    flush(slot);
+    send_chunk(slot, RSTRING_PTR(string) + at, size);
     RB_GC_GUARD(string);
+    return Qnil;
+}
+
+/* A String of the caller's own, and the slot that sends it. */
+struct own {
+    struct slot *slot;
+    VALUE string;
+};
+
+static VALUE
+send_own(VALUE pointer)
+{
+    const struct own *own = (const struct own *)pointer;
+
+    send_chunk(own->slot, RSTRING_PTR(own->string), (size_t)RSTRING_LEN(own->string));
+    return Qnil;
+}
+
+/* Sends a CHUNK of a String that only the caller has. It is locked meanwhile: after a frozen copy of it, which shares
+ * its bytes, the caller could not fill it again without leaving these bytes to the garbage collector. */
+static VALUE
+slot_send_own(VALUE self, VALUE string)
+{
+    struct own own = {slot_of(self), string};
+
+    Check_Type(string, T_STRING);
+    if (RSTRING_LEN(string) > WHOLE) {
+        rb_raise(rb_eArgError, "a chunk of %lu bytes is too long", (unsigned long)RSTRING_LEN(string));
+    }
+    rb_str_locktmp(string);
+    rb_ensure(send_own, (VALUE)&own, rb_str_unlocktmp, string);
     return Qnil;
 }
 
@@ -433,6 +471,7 @@ slot_init(VALUE klass)
     rb_define_method(klass, "add", slot_add, 2);
     rb_define_method(klass, "flush", slot_flush, 0);
     rb_define_method(klass, "send_piece", slot_send_piece, 3);
+    rb_define_method(klass, "send_own", slot_send_own, 1);
     rb_define_method(klass, "gone?", slot_is_gone, 0);
     rb_define_method(klass, "cancel", slot_cancel, 1);
     rb_define_method(klass, "seq", slot_seq, 0);

@@ -2,6 +2,7 @@
 
 # A native slot writes the same answers as a plain one.
 
+require "objspace"
 require_relative "support"
 
 # Returns the bytes of both slots for an answer; the Ruby methods help where the native slot declines it as unusual.
@@ -139,6 +140,86 @@ Harness.check("a piece that is broken off, and one that another thread's frame m
   got = frames(pair.front.read)
   writer.join
   Harness.same([[Pair::F::CHUNK, long], [Pair::F::HINTS, "from another thread"], [Pair::F::END_OF_BODY, ""]], got)
+end
+
+Pair.each do |pair|
+  Harness.check("long pieces that wait at the same time are whole, from #{pair.slot.class}") do
+    pair.slot.add(Pair::F::HINTS, uneven(500_000))
+    parts = [uneven(400_000).reverse, "x" * 300_000]
+    writers = parts.map { |part| Thread.new { pair.slot.chunk(part) } }
+    Thread.pass until writers.all? { |writer| writer.status == "sleep" } # Both wait for the frame before theirs.
+    reader = Thread.new { pair.front.read }
+    writers.each(&:join)
+    pair.slot.instance_variable_get(:@io).close
+    hints, *chunks = frames(reader.value)
+    Harness.same([Pair::F::HINTS, uneven(500_000)], hints)
+    Harness.same([Pair::F::CHUNK] * 2, chunks.map(&:first))
+    Harness.same(parts.sort, chunks.map(&:last).sort)
+  end
+end
+
+Pair.each do |pair|
+  Harness.check("a file in chunks, from #{pair.slot.class}") do
+    content = uneven(200_000)
+    reader = Thread.new { pair.front.read }
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "file")
+      File.binwrite(path, content)
+      File.open(path, "rb") { |file| pair.slot.send_file(file) }
+    end
+    pair.slot.instance_variable_get(:@io).close
+    got = frames(reader.value)
+    sizes = [65_536, 65_536, 65_536, 3392]
+    Harness.same(sizes.map { |size| [Pair::F::CHUNK, size] }, got.map { |kind, part| [kind, part.bytesize] })
+    Harness.same(content, got.map(&:last).join)
+  end
+end
+
+Pair.each do |pair|
+  Harness.check("a String of the caller's own is that again when it is broken off, from #{pair.slot.class}") do
+    own = uneven(500_000).b
+    writer = Thread.new do
+      pair.slot.send_own(own)
+    rescue IOError
+      own.replace("changed" * 100_000)
+      pair.slot.flush
+      pair.slot.instance_variable_get(:@io).close
+    end
+    Thread.pass until writer.status == "sleep"
+    writer.raise(IOError, "broken off")
+    got = frames(pair.front.read)
+    writer.join
+    Harness.same([[Pair::F::CHUNK, uneven(500_000)]], got)
+  end
+end
+
+# A String that shares its bytes with another leaves them to the garbage collector when it is filled again.
+Harness.check("a String of the caller's own shares its bytes with no other after it was sent") do
+  pair = Pair.new
+  own = "x" * 65_536
+  reader = Thread.new { pair.front.read(own.bytesize + 5) }
+  pair.slot.send_own(own)
+  Harness.same(own.bytesize + 5, reader.value.bytesize)
+  Harness.same(false, ObjectSpace.dump(own).include?('"shared":true'))
+end
+
+Harness.check("a stream that another thread writes to is closed at its end, whatever is raised meanwhile") do
+  begun = Queue.new
+  gate = Queue.new
+  slot = Object.new
+  slot.define_singleton_method(:chunk) { |_part| begun.push(true) && gate.pop }
+  stream = FoolsGold::Stream.new(slot, nil)
+  writer = Thread.new { stream.write("part") }
+  begun.pop
+  finisher = Thread.new do
+    stream.finish
+  rescue IOError => error
+    error.message
+  end
+  Thread.pass until finisher.status == "sleep"
+  finisher.raise(IOError, "meanwhile")
+  gate.push(true)
+  Harness.same([4, "meanwhile", true], [writer.value, finisher.value, stream.closed?])
 end
 
 Harness.check("a front that is gone") do

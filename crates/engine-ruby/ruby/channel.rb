@@ -11,6 +11,9 @@ module FoolsGold
     # The smallest string in bytes that is lent to the front. Waiting for its release costs more with less.
     LENT = 2 * WHOLE
 
+    # The most bytes of a file that are read and sent at once.
+    PART = 65_536
+
     # The size in bytes below which a chunk of a body is copied to the buffer and written with it.
     LARGE = 16_384
 
@@ -143,6 +146,25 @@ module FoolsGold
         add(Frames::CHUNK, piece) if size < LARGE
         size < LARGE ? write : write([size + 1, Frames::CHUNK].pack("NC"), piece)
       end
+    end
+
+    # Sends the rest of a file in chunks. They are read into one String: each new one would be garbage, and together as
+    # much as the file. IO.copy_stream would make none, but it passes pages of the file itself on (sendfile), and the
+    # front would read there what a later request has written to them.
+    def send_file(file)
+      part = String.new
+      while file.read(PART, part)
+        check_client
+        Thread.handle_interrupt(WAITING) { send_own(part) }
+      end
+    ensure
+      part.clear
+    end
+
+    # Sends one CHUNK of a binary String that only the caller has, so that nothing changes it meanwhile. The caller may
+    # change it afterwards.
+    def send_own(string)
+      @sending.synchronize { write([string.bytesize + 1, Frames::CHUNK].pack("NC"), string) }
     end
 
     # Writes the buffer. Threads of the application (early hints) and Control's do this, too, one at a time.

@@ -105,8 +105,7 @@ module FoolsGold
       headers.content_length = size
       return head(status, headers, Frames::UNASKED) if head?
 
-      part = String.new
-      more(status, headers) { |out| out.write(part) while file.read(Channel::WHOLE, part) }
+      more(status, headers) { @slot.send_file(file) }
     end
 
     # Whether an open file is the one at this path. Not File.identical?, which compares names in JRuby.

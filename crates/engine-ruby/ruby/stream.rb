@@ -72,8 +72,11 @@ module FoolsGold
       @closed
     end
 
-    # Ends the answer: from here on the slot belongs to another request.
-    alias finish close
+    # Ends the answer: from here on the slot belongs to another request. An exception of another thread does not break
+    # off the wait for one that is writing, whose part could be sent among those of the next answer then.
+    def finish
+      Thread.handle_interrupt(Channel::WHOLLY) { close }
+    end
 
     # Calls the application's code with the stream. If that has left the stream to other threads, as it may with the
     # socket that Puma gives it, returns when they have closed it. Threads that it started may also just end.

@@ -61,6 +61,9 @@ run(lambda do |env|
   when "/file-made"
     File.write("#{__dir__}/made", "made")
     [200, { "Content-Length" => "9", "a" => "" }, Filed.new("#{__dir__}/made")]
+  when "/file-long"
+    File.write("#{__dir__}/long", "long " * 200_000)
+    [200, text, Filed.new("#{__dir__}/long")]
   when "/failing" then [200, text, Failing.new]
   when "/failing-early" then [200, { "content-length" => "9" }, Failing.new]
   when "/objects" then [200, text, Closing.new(Object.new)]

@@ -124,6 +124,7 @@ module AnswersTest
       answer = worker.get("/file-made", method: "HEAD")
       H.same([F::UNASKED | F::LATER, ""], [answer.flags, answer.body])
     end
+    H.check("a long file that the request has made") { H.same("long " * 200_000, worker.text("/file-long")) }
     H.check("early hints") do
       H.same([F::HINTS, "\0\x01link\0</a.css>\0".b], worker.get("/hints").to_a.values_at(0, -1))
       H.same("x", worker.answer.body)

@@ -171,7 +171,7 @@ impl Pool {
 
     async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
         while let Some(frame) = frames::take(buffer)? {
-            let (step, withdrawn) = thread.receive(frame)?;
+            let (step, withdrawn) = thread.receive(frames::join_chunks(frame, buffer))?;
             if withdrawn > 0 {
                 let completion = self.dispatch().release(thread, withdrawn);
                 self.complete(thread, completion);

@@ -9,6 +9,11 @@ pub const VERSION: u8 = 1;
 /// The largest length of a frame from Ruby, in bytes.
 pub const LENGTH_MAX: usize = (1 << 20) + (64 << 10);
 
+/// The bytes of a frame before its payload: length and kind.
+const HEAD_BYTES: usize = 5;
+/// The largest payload in bytes that [`join_chunks`] makes.
+const JOINED_BYTES: usize = 16 << 10;
+
 /// Kinds of frames.
 pub mod kind {
     pub const HELLO: u8 = 1;
@@ -89,7 +94,7 @@ pub struct Frame {
 
 /// Removes the first complete frame from the buffer; none if it is not complete yet.
 pub fn take(buffer: &mut BytesMut) -> Result<Option<Frame>, WireError> {
-    let Some(mut head) = buffer.get(..5) else { return Ok(None) };
+    let Some(mut head) = buffer.get(..HEAD_BYTES) else { return Ok(None) };
     let length = head.get_u32() as usize;
     let kind = head.get_u8();
     if length == 0 || length > LENGTH_MAX {
@@ -100,8 +105,43 @@ pub fn take(buffer: &mut BytesMut) -> Result<Option<Frame>, WireError> {
         return Ok(None);
     }
     let mut frame = buffer.split_to(4 + length);
-    frame.advance(5);
+    frame.advance(HEAD_BYTES);
     Ok(Some(Frame { kind, payload: frame.freeze() }))
+}
+
+/// Adds to a CHUNK the payloads of the CHUNK frames that follow it in the buffer, up to [`JOINED_BYTES`] in all, and
+/// removes these frames. A body may be made of many small parts that came in one read, and each that is passed on wakes
+/// two tasks, and is a chunk for the client to read.
+pub fn join_chunks(frame: Frame, buffer: &mut BytesMut) -> Frame {
+    if frame.kind != kind::CHUNK {
+        return frame;
+    }
+    let (mut following, mut length) = (0, frame.payload.len());
+    while let Some(more) = chunk_length(&buffer[following..])
+        && length + more <= JOINED_BYTES
+    {
+        following += HEAD_BYTES + more;
+        length += more;
+    }
+    if following == 0 {
+        return frame;
+    }
+    let mut joined = BytesMut::with_capacity(length);
+    joined.extend_from_slice(&frame.payload);
+    let mut rest = buffer.split_to(following);
+    while let Some(more) = chunk_length(&rest) {
+        joined.extend_from_slice(&rest[HEAD_BYTES..HEAD_BYTES + more]);
+        rest.advance(HEAD_BYTES + more);
+    }
+    Frame { kind: frame.kind, payload: joined.freeze() }
+}
+
+/// Returns the length of the payload if these bytes begin with a whole CHUNK frame.
+fn chunk_length(bytes: &[u8]) -> Option<usize> {
+    let mut head = bytes.get(..HEAD_BYTES)?;
+    let (length, number) = (head.get_u32() as usize, head.get_u8());
+    let is_whole = number == kind::CHUNK && bytes.len() - 4 >= length;
+    length.checked_sub(1).filter(|_| is_whole)
 }
 
 /// Appends a frame whose payload `write` appends.

@@ -151,6 +151,27 @@ fn the_longest_frame_is_taken_and_a_longer_one_is_not() {
 }
 
 #[test]
+fn small_chunks_that_came_together_are_joined_as_far_as_they_are_whole() {
+    let mut buffer = BytesMut::new();
+    let large = vec![b'l'; JOINED_BYTES - 2];
+    for part in [&b"a"[..], b"", b"bc", &large[..], b"d", b"ef"] {
+        put(&mut buffer, kind::CHUNK, |out| out.put_slice(part));
+    }
+    put(&mut buffer, kind::END, |_| ());
+    put(&mut buffer, kind::CHUNK, |out| out.put_slice(b"of the next answer"));
+    buffer.truncate(buffer.len() - 1);
+    let mut found = Vec::new();
+    while let Some(frame) = take(&mut buffer).unwrap() {
+        let joined = join_chunks(frame, &mut buffer);
+        found.push((joined.kind, joined.payload));
+    }
+    let joined = |parts: &[&[u8]]| (kind::CHUNK, Bytes::from(parts.concat()));
+    let expected = [joined(&[b"abc"]), joined(&[&large, b"d"]), joined(&[b"ef"]), (kind::END, Bytes::new())];
+    assert!(found == expected, "{:?}", found.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect::<Vec<_>>());
+    assert_eq!(buffer.len(), HEAD_BYTES + "of the next answer".len() - 1, "it is not whole");
+}
+
+#[test]
 fn a_hello_of_another_kind_version_or_role_is_refused() {
     let hello = |number: u8, version: u8, role: u8| {
         let mut out = BytesMut::new();
