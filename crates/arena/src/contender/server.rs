@@ -166,6 +166,18 @@ impl Server {
         tails.collect::<Vec<_>>().join("\n")
     }
 
+    /// That it has ended while it was loaded, how, where one of the processes that the arena started tells it, and the
+    /// last lines of its logs.
+    pub fn why_it_ended(&mut self) -> String {
+        // After a reload the first process has ended as it should.
+        let is_own = !self.has_new_master;
+        let how = self.processes.iter_mut().filter(|_| is_own).find_map(|one| {
+            let how = one.ended()?;
+            Some(format!(" ({}: {how})", one.name))
+        });
+        format!("the server ended in the middle of it{}\n{}", how.unwrap_or_default(), self.log_tail())
+    }
+
     /// Stops it, gracefully first. An error if it had to be killed, or if it left a process behind.
     pub fn stop(mut self) -> Result<(), String> {
         self.end()

@@ -313,7 +313,7 @@ impl LoadStage<'_> {
         account: &mut Account,
     ) -> Result<(), String> {
         if server.has_ended() {
-            return Err(format!("the server ended in the middle of it\n{}", server.log_tail()));
+            return Err(server.why_it_ended());
         }
         let Some(wrong) = wrong else { return Ok(()) };
         self.check(server, one, account)?;

@@ -14,7 +14,7 @@ use loadgen::metric::{
     ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, OFFERED, OTHERS_RIGHT, P50, P99,
     P99_OVER_P50, RATE, REQUESTS,
 };
-use loadgen::{Closed, Workload};
+use loadgen::{Closed, Workload, process};
 
 /// Most attempts at a load whose tool fails to finish by a fault of its own.
 const ATTEMPTS: usize = 3;
@@ -78,7 +78,7 @@ impl Load<'_> {
         let was_too_much = measured == Ok(true);
         sample.disqualified = measured.err();
         if up.server.has_ended() && !was_too_much {
-            sample.disqualified = Some(format!("the server ended in the middle of it\n{}", up.server.log_tail()));
+            sample.disqualified = Some(up.server.why_it_ended());
         }
         sample.took_s = since.elapsed().as_secs_f64();
         sample
@@ -170,14 +170,33 @@ fn of_outcome(outcome: Outcome) -> Sample {
     Sample { command, numbers, errors, course: in_short(course), told, lacking, ..Sample::default() }
 }
 
-/// The first lines of a reason, without the tail of the server's log, which is in the run's folder.
+/// A reason in a few lines, without the rest of the server's log, which is in the run's folder: its first line, and
+/// the line of the log that says why the server ended, after the log's name; or its first lines, where none says it.
 pub fn shortened(why: &str) -> String {
-    let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
-    let why: String = first.join(" ");
+    let lines: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).collect();
+    let few = with_cause(&lines).unwrap_or_else(|| lines.iter().take(REASON_LINES).copied().collect());
+    let why: String = few.join(" ");
     match why.char_indices().nth(REASON_MOST) {
         Some((end, _)) => format!("{}…", &why[..end]),
         None => why,
     }
+}
+
+/// The first line of a reason, the name of the log below it in which a line says why the server ended, and that line.
+fn with_cause<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let begin = lines.iter().position(|line| names_log(line))?;
+    let log = lines[begin + 1..].join("\n");
+    let why = process::cause(&log)?;
+    let at = begin + 1 + lines[begin + 1..].iter().position(|line| line.trim() == why)?;
+    let name = (begin..at).rev().find(|place| names_log(lines[*place]))?;
+    let mut places = vec![0, name, at];
+    places.dedup();
+    Some(places.into_iter().map(|place| lines[place]).collect())
+}
+
+/// Whether the lines below this one are those of a log.
+fn names_log(line: &str) -> bool {
+    line.ends_with(" says:") || (line.starts_with('[') && line.ends_with(']'))
 }
 
 /// Rounds the points of each course to four digits, and drops courses of a single point.
@@ -206,6 +225,25 @@ mod tests {
         // Connections that did not stay open; the start of a server.
         assert_eq!(of(&[(REQUESTS, 0.0), (FAILED, 9.0)]), (false, false));
         assert_eq!(of(&[(FIRST_ANSWER, 9.0)]), (false, false));
+    }
+
+    #[test]
+    fn a_reason_has_the_line_that_says_why_a_server_ended_and_not_any_line_of_its_log() {
+        let crash = "/app/config.ru:3: [BUG] Segmentation fault at 0x0000000000000018";
+        let map = "7f0d861d4000-7f0d861d6000 rw-p 00000000 00:00 0\n".repeat(12);
+        let ended = "the server ended in the middle of it (agoo: signal: 6 (SIGABRT))";
+        let said = shortened(&format!("{ended}\n[/logs/agoo.log]\n{crash}\n…\n{map}"));
+        assert_eq!(said, format!("{ended} [/logs/agoo.log] {crash}"));
+        // Of two logs it is the one that says it; a log may be named in the first line.
+        let two = "it has no process any more\n[/logs/nginx.log]\nready\n[/logs/thin.log]\nGET /\nno row (KeyError)";
+        assert_eq!(shortened(two), "it has no process any more [/logs/thin.log] no row (KeyError)");
+        let named = "puma ended with exit status: 1; its log (/logs/puma.log) says:\nready\nno row (KeyError)\n";
+        let first = "puma ended with exit status: 1; its log (/logs/puma.log) says:";
+        assert_eq!(shortened(named), format!("{first} no row (KeyError)"));
+        // Without such a line, and in a reason without a log, it is the first lines.
+        assert_eq!(shortened("it ended\n[/a.log]\nready\nGET /\n"), "it ended [/a.log] ready");
+        assert_eq!(shortened("wrong\n\n<h1>Error</h1>\nfrom puma\nKeyError"), "wrong <h1>Error</h1> from puma");
+        assert_eq!(shortened(&"x".repeat(500)).chars().count(), REASON_MOST + 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rounded;
 use super::sitting::{Stray, leave_out};
-use crate::record::summary::{CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, Spread, is_failing};
+use crate::record::summary::{CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, is_failing};
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::rank;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
@@ -156,11 +156,11 @@ fn unsettled(samples: &[&&Sample]) -> Option<String> {
         Some(settled.iter().filter(|settled| is(**settled)).count()).filter(|count| count * 2 > rounds)
     };
     let not = most(|settled| settled <= 0.0)
-        .map(|count| format!("its rate had not settled before the load in {count} of {rounds} rounds"));
+        .map(|count| format!("its rate had not {SETTLED_BEFORE} in {count} of {rounds} rounds"));
     not.or_else(|| {
         let count = most(|settled| settled < 1.0)?;
         Some(format!(
-            "for {count} of {rounds} rounds it is not known whether its rate had settled before the load: it varied \
+            "for {count} of {rounds} rounds it is not known whether its rate had {SETTLED_BEFORE}: it varied \
              too much, or had not settled"
         ))
     })

@@ -245,6 +245,9 @@ pub const FAILED_SHARE_MAX: f64 = 0.01;
 /// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
+/// Words of a remark on a rate that had not settled when the warm-up was over, or is not known to have.
+pub const SETTLED_BEFORE: &str = "settled before the load";
+
 /// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
@@ -284,6 +287,11 @@ impl Measured {
     /// Whether fewer than [`CHECKED_ENOUGH`] answers were checked beside the load of a tool that checks none.
     pub fn is_checked_too_little(&self) -> bool {
         self.numbers.contains_key(CHECKED) && self.sum(CHECKED) < CHECKED_ENOUGH as f64
+    }
+
+    /// Whether its rate had not settled when the warm-up was over, or is not known to have, in most rounds.
+    pub fn is_unsettled(&self) -> bool {
+        self.remarks.iter().any(|remark| remark.contains(SETTLED_BEFORE))
     }
 
     /// Requests without a right answer, over all rounds.

@@ -20,7 +20,7 @@ use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::{number, words, worse};
-use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, Summary, failed_share};
+use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary, failed_share};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
@@ -211,12 +211,13 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
-         {undecided}{failures}{}{}{twins}[Run]({link}){}.{quick}{short}",
+         {undecided}{failures}{}{}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, query),
         loads(&cases),
         checked_too_little(&cases, query),
+        not_settled(&cases, query),
         unseen(&cases, metric, &styles, query),
         further(&cases, query),
     );
@@ -283,15 +284,30 @@ fn loads(cases: &[&Case]) -> String {
 /// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
 /// so few answers were checked after the load of a tool that checks none.
 fn checked_too_little(cases: &[&Case], query: &TableQuery) -> String {
+    match of_entries(cases, query, Measured::is_checked_too_little) {
+        (0, _) => String::new(),
+        (few, all) => format!("{few} of {all} entries had fewer than {CHECKED_ENOUGH} answers checked in a case. "),
+    }
+}
+
+/// Of how many of the shown entries the rate may still have changed when the loads of one of these cases began.
+fn not_settled(cases: &[&Case], query: &TableQuery) -> String {
+    match of_entries(cases, query, Measured::is_unsettled) {
+        (0, _) => String::new(),
+        (some, all) => format!(
+            "For {some} of {all} entries it is not shown that the rate had {SETTLED_BEFORE} in most rounds of a case. "
+        ),
+    }
+}
+
+/// How many of the shown entries this is true of in one of these cases, and how many there are.
+fn of_entries(cases: &[&Case], query: &TableQuery, is_so: fn(&Measured) -> bool) -> (usize, usize) {
     let shown = cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
     let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
         with_answers.iter().filter(|one| is(one)).map(|one| one.contender.as_str()).collect()
     };
-    match (names(Measured::is_checked_too_little).len(), names(|_| true).len()) {
-        (0, _) => String::new(),
-        (few, all) => format!("{few} of {all} entries had fewer than {CHECKED_ENOUGH} answers checked in a case. "),
-    }
+    (names(is_so).len(), names(|_| true).len())
 }
 
 /// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
@@ -652,6 +668,22 @@ mod tests {
         assert!(of(&run).contains(" 1 of 2 entries had fewer than 4603 answers checked in a case. "), "{}", of(&run));
         run.cases[0].results[1].numbers.insert("checked".into(), Spread::of(&[1535.0; 3]).expect("numbers"));
         assert!(!of(&run).contains("checked"), "{}", of(&run));
+    }
+
+    #[test]
+    fn how_many_entries_had_perhaps_not_settled_is_said() {
+        let mut run = summary();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        assert!(!of(&run).contains("settled"), "{}", of(&run));
+        let not = format!("its rate had not {SETTLED_BEFORE} in 2 of 3 rounds");
+        run.cases[0].results[1].remarks.push(not);
+        let words = "For 1 of 2 entries it is not shown that the rate had settled before the load in most rounds";
+        assert!(of(&run).contains(words), "{}", of(&run));
+        // In any of the cases of the table.
+        run.cases.push(run.cases[0].clone());
+        run.cases[0].results[1].remarks.clear();
+        assert!(of(&run).contains(words), "{}", of(&run));
     }
 
     #[test]

@@ -22,6 +22,19 @@ const TRACE_LINES: usize = 2;
 static TRACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*(from \S+:\d+|\S+:\d+:in [`'][^`']*'$|at \S+\(|at .+:\d+\)?$)").ok());
 
+/// Patterns of the line of a log that says why a program ended, the surest first: a crash of Ruby, Java or Rust, or in
+/// C; what the C library finds wrong; an exception; a message of a level above warnings. They are constant, and a test
+/// compiles them.
+const CAUSES: [&str; 4] = [
+    r"\[BUG\]|\[FATAL\]|Segmentation fault|panicked at|fatal error has been detected|\bSIG(SEGV|ABRT|BUS|ILL|FPE)\b",
+    r"^(malloc|realloc|free|munmap_chunk)\(\): |^(double free|corrupted )|stack smashing detected",
+    r"\b([A-Z]\w*)?(Error|Exception)\b",
+    r"\b(ERROR|FATAL|emerg|alert|crit)\b|\berror(: | while )",
+];
+
+static CAUSE: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| CAUSES.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+
 /// Wrapper commands before a server's own command line.
 #[derive(Debug, Default)]
 pub struct Launch<'a> {
@@ -97,9 +110,21 @@ impl Process {
     }
 }
 
-/// The last lines of a text, with long backtraces shortened.
+/// The line of a log that says why its program ended: the last one of the surest kind (a crash, an exception, an
+/// error). None where no line says it.
+pub fn cause(log: &str) -> Option<&str> {
+    let says = |pattern: &Regex| log.lines().rev().find(|line| pattern.is_match(line) && !is_trace(line));
+    CAUSE.iter().find_map(says).map(str::trim)
+}
+
+/// Whether a line is one of a backtrace.
+fn is_trace(line: &str) -> bool {
+    TRACE.as_ref().is_some_and(|rule| rule.is_match(line))
+}
+
+/// The last lines of a text, with long backtraces shortened. Where none of them says why the program ended, an earlier
+/// line that does stands before them: a crash of Ruby is followed by hundreds of lines, such as its map of memory.
 fn tail(text: &str) -> String {
-    let is_trace = |line: &str| TRACE.as_ref().is_some_and(|rule| rule.is_match(line));
     let mut lines: Vec<String> = Vec::new();
     let mut left_out = 0;
     let mut of_trace = 0;
@@ -116,7 +141,11 @@ fn tail(text: &str) -> String {
         }
         lines.extend(line.map(str::to_owned));
     }
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    let shown = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
+    match cause(text).filter(|line| !shown.contains(line)) {
+        Some(line) => format!("{line}\n…\n{shown}"),
+        None => shown,
+    }
 }
 
 impl Drop for Process {
@@ -154,6 +183,30 @@ mod tests {
         assert!(tail(&java).starts_with("Error: no\n\tat org"), "{java}");
         let plain: Vec<String> = (0..40).map(|number| format!("line {number}")).collect();
         assert_eq!(tail(&plain.join("\n")), plain[28..].join("\n"));
+    }
+
+    #[test]
+    fn the_line_that_says_why_a_program_ended_is_shown_however_much_follows_it() {
+        assert_eq!(CAUSE.len(), CAUSES.len(), "a pattern is wrong");
+        let map = "7f0d861d4000-7f0d861d6000 rw-p 00000000 00:00 0\n".repeat(40);
+        let crash = "/app/config.ru:3: [BUG] Segmentation fault at 0x0000000000000018";
+        let ruby = format!("started\nwrong (ArgumentError)\n{crash}\nruby 3.3.8\n\n-- C level backtrace --\n{map}");
+        assert_eq!(cause(&ruby), Some(crash));
+        let shown = tail(&ruby);
+        assert!(shown.starts_with(&format!("{crash}\n…\n7f0d861d4000-")), "{shown}");
+        assert_eq!(shown.lines().count(), TAIL_LINES + 2);
+        for (line, noise) in [
+            ("double free or corruption (!prev)", "E, [2026] ERROR -- : retried"),
+            ("config.ru:1:in 'call': no such row (ActiveRecord::RecordInvalidError)", "[error] late"),
+            ("Caused by: java.lang.NullPointerException", "\tat org.jruby.RaiseException.call(RaiseException.java:7)"),
+            ("thread 'main' panicked at src/main.rs:7:5:", "SomeError: hidden"),
+            ("2026/11/27 [emerg] 7#7: bind() to 127.0.0.1:80 failed", "worker process exited"),
+        ] {
+            assert_eq!(cause(&format!("{line}\n{noise}\n")), Some(line));
+        }
+        assert_eq!(cause("listening\nGET /errors 200\nready\n"), None);
+        // Where it is among the last lines, it is not said twice.
+        assert_eq!(tail("ready\nSIGSEGV (core dumped)"), "ready\nSIGSEGV (core dumped)");
     }
 
     #[test]

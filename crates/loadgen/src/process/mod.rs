@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub use cgroup::MemoryGroup;
 pub use gate::{gate, halt, note};
 pub use guard::{PATIENCE, dismiss, post, stand};
-pub use launch::{Launch, Process};
+pub use launch::{Launch, Process, cause};
 pub use ledger::{LedgerEntry, RUN, sweep};
 pub use output::output_within;
 pub use ports::{Ports, free_ports};
