@@ -64,6 +64,7 @@ mod ruby_end;
 mod ruby_files;
 mod ruby_habits;
 mod ruby_hijack;
+mod ruby_left;
 mod ruby_long;
 mod ruby_mold;
 mod ruby_native;

@@ -7,8 +7,8 @@ require "socket"
 require "stringio"
 require "tmpdir"
 require_relative "../ruby_test/harness"
-%w[errors frames wire log shapes environment input headers hijack hints stream channel slot delivery
-   answer].each { |name| require_relative "../ruby/#{name}" }
+%w[errors frames wire log shapes environment input headers hijack hints stream output rest channel slot
+   delivery answer].each { |name| require_relative "../ruby/#{name}" }
 
 builder = File.expand_path("../native/build.rb", __dir__)
 NATIVE = ENV["TEST_NATIVE"] || Dir.mktmpdir("foolsgold-native").then do |folder|

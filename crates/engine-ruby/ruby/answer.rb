@@ -101,7 +101,8 @@ module FoolsGold
       true
     end
 
-    # Sends a head, then the body in chunks, then its end. What the application writes after that is dropped.
+    # Sends a head, then the body in chunks, then its end, unless the block has left that to other threads. What the
+    # application writes after the end is dropped.
     def more(status, headers, &block)
       begin_more(status, headers)
       finish_more(&block)
@@ -119,10 +120,15 @@ module FoolsGold
       begin
         yield out
       ensure
-        out.finish
+        out.finish unless ended?
       end
+      end_more(Frames::END_OF_BODY) unless ended?
+    end
+
+    # Ends what the slot sends of the answer.
+    def end_more(kind)
       Thread.handle_interrupt(RequestTimeout => :never) do
-        add(Frames::END_OF_BODY, @later ? "\x01" : "", ends: true)
+        add(kind, @later ? "\x01" : "", ends: true)
         @slot.flush
       end
     end

@@ -5,8 +5,7 @@
 module FoolsGold
   # Collects frames in `@out` and writes them together.
   class Channel
-    # The largest body in bytes that is sent in one frame, well below the limit of frames.
-    WHOLE = 524_288
+    include Output
 
     # The smallest string in bytes that is lent to the front. Waiting for its release costs more with less.
     LENT = 2 * WHOLE
@@ -14,14 +13,8 @@ module FoolsGold
     # The most bytes of a file that are read and sent at once.
     PART = 65_536
 
-    # The size in bytes below which a chunk of a body is copied to the buffer and written with it.
-    LARGE = 16_384
-
     NONE = [].freeze
-    # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
-    WHOLLY = { Object => :never }.freeze
-    WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
-    private_constant :NONE, :WAITING
+    private_constant :NONE
 
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
@@ -67,12 +60,6 @@ module FoolsGold
       @taken_seq = seq
     end
 
-    # Adds a frame, which is written with the others.
-    def add(kind, payload)
-      frame = Frames.frame(kind, payload)
-      @out << frame # In one step: another thread may write the buffer, and put an empty one in its place.
-    end
-
     # Adds a frame and writes the buffer: not to be broken off in the middle by a RequestTimeout.
     def send_now(kind, payload)
       Thread.handle_interrupt(RequestTimeout => :never) do
@@ -85,11 +72,7 @@ module FoolsGold
     def chunk(string)
       check_client
       size = string.bytesize
-      at = size >= LENT && lends? ? lend(string.b.freeze, size) : 0
-      while at < size
-        Thread.handle_interrupt(WAITING) { send_piece(string, at, [size - at, WHOLE].min) }
-        at += WHOLE
-      end
+      send_pieces(string, size >= LENT && lends? ? lend(string.b.freeze, size) : 0)
     end
 
     # Whether the front may read strings here. Not in a process that the application has forked in this request: the
@@ -139,15 +122,6 @@ module FoolsGold
       @loans.shift&.taken&.push(taken)
     end
 
-    # Sends one CHUNK of bytes of a string. A large one is not copied to the buffer first.
-    def send_piece(string, at, size)
-      piece = size == string.bytesize ? string.b : string.byteslice(at, size).b
-      @sending.synchronize do
-        add(Frames::CHUNK, piece) if size < LARGE
-        size < LARGE ? write : write([size + 1, Frames::CHUNK].pack("NC"), piece)
-      end
-    end
-
     # Sends the rest of a file in chunks. They are read into one String: each new one would be garbage, and together as
     # much as the file. IO.copy_stream would make none, but it passes pages of the file itself on (sendfile), and the
     # front would read there what a later request has written to them.
@@ -165,48 +139,6 @@ module FoolsGold
     # change it afterwards.
     def send_own(string)
       @sending.synchronize { write([string.bytesize + 1, Frames::CHUNK].pack("NC"), string) }
-    end
-
-    # Writes the buffer. Threads of the application (early hints) and Control's do this, too, one at a time.
-    def flush
-      @sending.synchronize { write } unless @out.empty?
-    end
-
-    # Writes the buffer and these strings; for the owner of `@sending`. If an exception of another thread (Timeout,
-    # Thread#raise) breaks it off while it waits, the rest stays at the front of the buffer, so that a frame is never
-    # cut. What other threads add meanwhile comes after it. Elsewhere nothing may break it off: Ruby raises such an
-    # exception after a system call too, when the bytes are written and not counted yet.
-    def write(*pieces)
-      Thread.handle_interrupt(WHOLLY) do
-        pieces.unshift(@out)
-        @out = String.new
-        write_all(pieces)
-      end
-    end
-
-    def write_all(pieces)
-      until pieces.empty?
-        count = some_written(pieces.first)
-        count == pieces.first.bytesize ? pieces.shift : pieces[0] = pieces.first.byteslice(count..-1)
-      end
-    ensure
-      @out.prepend(pieces.join) unless pieces.empty?
-    end
-
-    if RUBY_ENGINE == "jruby"
-      # JRuby has no sendmsg_nonblock for Unix sockets, and does not say how much was written until it was broken off.
-      def some_written(bytes)
-        Thread.handle_interrupt(Object => :never) { @io.write(bytes) }
-      end
-    else
-      def some_written(bytes)
-        return 0 if bytes.empty?
-
-        while (count = @io.sendmsg_nonblock(bytes, exception: false)) == :wait_writable
-          Thread.handle_interrupt(WAITING) { IO.select(nil, [@io]) }
-        end
-        count
-      end
     end
 
     # Opens a connection for a hijack of this request.

@@ -185,7 +185,16 @@ module FoolsGold
     end
 
     def stream(status, headers, body)
-      more(status, headers) { |out| out.lend { body.call(out) } }
+      more(status, headers) do |out|
+        out.lend { body.call(out) }
+        leave(out) if out.left?
+      end
+    end
+
+    # Leaves a stream to other threads of the application, and so frees the slot; where that cannot be, waits for them.
+    def leave(out)
+      rest = Rest.open(@slot) or return out.wait
+      out.go_on(rest) { end_more(Frames::LEFT) }
     end
 
     # Converts a part to a string. As in Puma, nil is empty. Symbols and numbers have only one spelling.

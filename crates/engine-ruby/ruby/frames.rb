@@ -16,6 +16,7 @@ module FoolsGold
     BODY_ROLE = 3
     FULL_ROLE = 4
     PARTIAL_ROLE = 5
+    REST_ROLE = 6
 
     HELLO = 1
     SETUP = 2
@@ -49,6 +50,7 @@ module FoolsGold
     BAD = 35
     FREE = 36
     MEMORY = 37
+    LEFT = 38
 
     # The exit code in EXITED for a process whose status is not known.
     UNKNOWN_EXIT = -0x8000_0000

@@ -9,27 +9,30 @@ module FoolsGold
     LOOK = 0.1
 
     # The seconds in which a thread to which code has left its stream begins to write. Code that has nothing to write
-    # and does not close its stream would otherwise keep a thread of the worker until its client goes.
+    # and does not close its stream would otherwise keep its client waiting until that goes.
     BEGINNING = 5
 
     def initialize(slot, input)
-      @slot = slot
+      @slot = @out = slot
       @input = input
       @closed = false
       @reading = true
-      @group = @is_begun = @is_shared = nil
+      @group = @returned = @rest = nil
+      @is_begun = @is_shared = @is_gone = false
+      @threads = []
       @lock = Mutex.new
       @changed = ConditionVariable.new
     end
 
     def write(*strings)
       @lock.synchronize do
+        raise Errno::EPIPE, "the client has gone" if @is_gone
         raise IOError, "the stream is closed for writing" if @closed
 
         note_writer if @group
         strings.sum do |string|
           string = string.to_s
-          @slot.chunk(string)
+          @out.chunk(string)
           string.bytesize
         end
       end
@@ -57,10 +60,7 @@ module FoolsGold
     end
 
     def close_write
-      @lock.synchronize do
-        @closed = true
-        @changed.broadcast
-      end
+      @lock.synchronize { end_writing }
       nil
     end
 
@@ -78,8 +78,7 @@ module FoolsGold
       Thread.handle_interrupt(Channel::WHOLLY) { close }
     end
 
-    # Calls the application's code with the stream. If that has left the stream to other threads, as it may with the
-    # socket that Puma gives it, returns when they have closed it. Threads that it started may also just end.
+    # Calls the application's code with the stream.
     def lend
       @group = ThreadGroup.new
       before = Thread.current.group
@@ -89,20 +88,74 @@ module FoolsGold
       ensure
         before.add(Thread.current)
       end
-      wait
+      @is_begun ||= runs?
+      @returned = now
     end
 
-    private
+    # Whether the code, which has returned, has left the stream to other threads, as it may with the socket that Puma
+    # gives it. Threads that it started may also just end. Where the code itself has written and returned, the body is
+    # complete, as in Falcon.
+    def left?
+      !@closed && (shared? || runs?)
+    end
 
+    # Returns when the threads to which the stream was left have closed it or ended.
     def wait
-      @is_begun ||= runs?
-      returned = now
       @lock.synchronize do
-        until @closed || !(runs? || left?(returned))
+        while left?
           @slot.check_client
           @changed.wait(@lock, LOOK)
         end
       end
+    end
+
+    # Sends what follows on a connection of its own, when the block has told the front so; unless the stream has been
+    # closed meanwhile.
+    def go_on(rest)
+      @lock.synchronize do
+        next rest.close if @closed
+
+        Thread.handle_interrupt(Channel::WHOLLY) do
+          @input = @input.dup if File === @input # The slot closes its own.
+          rest.stream = self
+          @out = @rest = rest
+          Rest.watch(rest)
+          yield
+        end
+      end
+    end
+
+    # Looks, now and then, whether the threads to which it was left have ended without closing it. What the end of a
+    # body that has ended could not write is written then.
+    def look
+      return unless @lock.try_lock
+
+      begin
+        if @closed then @rest.write_on
+        elsif !left? then end_writing
+        end
+      ensure
+        @lock.unlock
+      end
+    end
+
+    # The front has closed the connection: it has the whole body, or its client has gone.
+    def drop
+      @lock.synchronize do
+        @is_gone = !@closed
+        @closed = true
+        @reading = false
+        @rest.close
+        @input.close if File === @input
+      end
+    end
+
+    private
+
+    def end_writing
+      @rest.finish if @rest && !@closed
+      @closed = true
+      @changed.broadcast
     end
 
     def now
@@ -111,13 +164,13 @@ module FoolsGold
 
     # Whether threads that the application's code has started still run.
     def runs?
-      !@group.list.empty?
+      @threads = @group.list if @threads.none?(&:alive?)
+      @threads.any?
     end
 
     # Whether another thread, such as one of a pool, uses the stream: it has written to it, or may be about to begin.
-    # Where the code itself has written and returned, the body is complete, as in Falcon.
-    def left?(returned)
-      @is_shared || (!@is_begun && now - returned < BEGINNING)
+    def shared?
+      @is_shared || (!@is_begun && now - @returned < BEGINNING)
     end
 
     def note_writer

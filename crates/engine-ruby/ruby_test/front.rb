@@ -110,13 +110,27 @@ class Front
       control.write(F.frame(kind, [slot, seq].pack("NN")))
     end
 
-    # The body of an answer, of one frame or many.
+    # The body of an answer, of one frame or many, and of one whose stream was left to other threads.
     def text(path, **more)
       answer = get(path, **more)
       text = answer.body.dup
       is_more = (answer.flags & F::MORE) != 0
       text << answer.body while is_more && (answer = self.answer).kind == F::CHUNK
-      text
+      answer.kind == F::LEFT ? text + rest : text
+    end
+
+    # The rest of such a body, whose end the front knows from a frame.
+    def rest
+      io = front.accept(F::REST_ROLE)
+      text = "".b
+      Timeout.timeout(DEADLINE) do
+        while (kind, payload = F.read(io)) && kind == F::CHUNK
+          text << payload
+        end
+        kind == F::END_OF_BODY ? text : raise("the rest of a body ends with #{kind.inspect}")
+      end
+    ensure
+      io&.close
     end
 
     # Another for each request of a slot.

@@ -149,6 +149,19 @@ impl Sink {
         self.0.state.lock().source_gone
     }
 
+    /// Waits until the source is dropped.
+    pub async fn gone(&self) {
+        poll_fn(|context| {
+            let mut state = self.0.state.lock();
+            if state.source_gone {
+                return Poll::Ready(());
+            }
+            state.sink_waker = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// Withdraws the stream unless its source has claimed it. Returns whether the stream is withdrawn.
     pub fn take_back(&self) -> bool {
         let mut state = self.0.state.lock();
@@ -394,5 +407,18 @@ mod tests {
         assert!(second.as_mut().poll(&mut context).is_pending());
         drop(source);
         assert_eq!((second.as_mut().poll(&mut context), count()), (Poll::Ready(Err(SendError::Gone)), 2));
+    }
+
+    #[test]
+    fn whoever_waits_for_the_end_of_the_source_is_woken_by_it() {
+        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let (sink, source) = stream(1);
+        let mut gone = Box::pin(sink.gone());
+        assert!(gone.as_mut().poll(&mut context).is_pending());
+        drop(source);
+        assert_eq!(woken.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+        assert_eq!(gone.as_mut().poll(&mut context), Poll::Ready(()));
     }
 }

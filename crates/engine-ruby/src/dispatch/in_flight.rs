@@ -139,6 +139,13 @@ impl SentRequest {
         Step::Memory(sink, lent)
     }
 
+    /// Takes the sink of the body, whose rest does not come on this connection; none if nobody wants it any more.
+    pub fn take_rest(&mut self) -> Option<Sink> {
+        self.release();
+        self.until = None;
+        self.sink.take()
+    }
+
     /// Handles the end of the body.
     pub fn end(&mut self) {
         if let (Some(buffered), Some(job)) = (self.buffered.take(), &mut self.job) {

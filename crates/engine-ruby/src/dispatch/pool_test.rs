@@ -1,13 +1,14 @@
 //! What happens to requests when their worker ends.
 
 use bytes::{BufMut, Bytes};
-use engine::Body;
+use engine::{Body, Source};
 use http::Method;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::dispatch::relay::{Leaving, relay_rest};
 use crate::dispatch::upgraded::EXIT_TIME;
 use crate::dispatch::worker_memory::Lent;
 use crate::wire::control::Control;
@@ -677,6 +678,70 @@ async fn of_upgraded_connections_that_the_application_never_opens_the_oldest_are
     }
     assert!(thread.awaits_takeover());
     assert!(thread.upgrade(1).is_none() && thread.upgrade(40).is_some());
+}
+
+/// The next part of a body.
+async fn next(source: &mut Source) -> Option<Result<Bytes, Fault>> {
+    std::future::poll_fn(|cx| source.poll_next(cx)).await
+}
+
+#[tokio::test]
+async fn a_body_that_was_left_to_threads_frees_its_own_and_goes_on() {
+    let (thread, _orders, _theirs) = thread_alone();
+    let (get, reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    thread.receive(received(&answer(flag::MORE))).unwrap();
+    let (step, _) = thread.receive(received(&frame(kind::LEFT, |_| ()))).unwrap();
+    assert!(matches!(step, Step::Done(..)) && thread.load() == 0 && thread.awaits_takeover());
+    let Body::Stream(mut source) = reply.await.result.unwrap().body else { panic!("it is whole") };
+    let sink = thread.upgrade(1).unwrap().outgoing;
+    assert!(!thread.awaits_takeover());
+    let (ours, mut app) = UnixStream::pair().unwrap();
+    for part in [frame(kind::CHUNK, |out| out.put_slice(b"more")), frame(kind::END, |_| ())] {
+        app.write_all(&part).await.unwrap();
+    }
+    relay_rest(ours, sink, Arc::default(), Fault::Stopping).await;
+    for part in ["whole", "more"] {
+        assert_eq!(next(&mut source).await, Some(Ok(Bytes::from(part))));
+    }
+    assert_eq!(next(&mut source).await, None);
+}
+
+#[tokio::test]
+async fn a_body_that_was_left_and_that_nobody_wants_ends_at_once() {
+    let (thread, _orders, _theirs) = thread_alone();
+    let (get, reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    drop(reply);
+    thread.receive(received(&answer(flag::MORE))).unwrap();
+    let later = frame(kind::LEFT, |out| out.put_u8(1));
+    assert!(matches!(thread.receive(received(&later)).unwrap(), (Step::Nothing, 0)), "it has work after the answer");
+    assert!(matches!(thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap(), (Step::Done(..), 0)));
+    let sink = thread.upgrade(1).unwrap().outgoing;
+    let (ours, mut app) = UnixStream::pair().unwrap();
+    timeout(LAST_ANSWERS, relay_rest(ours, sink, Arc::default(), Fault::Stopping)).await.unwrap();
+    assert_eq!(app.read(&mut [0]).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn the_rest_of_a_body_without_its_end_breaks_off() {
+    let died = Fault::WorkerDied("killed".to_owned());
+    for (is_leaving, fault) in [(false, died.clone()), (true, Fault::Stopping)] {
+        let (sink, mut source) = engine::body::stream(9);
+        let (ours, app) = UnixStream::pair().unwrap();
+        let leaving = Arc::new(Leaving::default());
+        if is_leaving {
+            leaving.say();
+        }
+        drop(app);
+        relay_rest(ours, sink, leaving, died.clone()).await;
+        assert_eq!(next(&mut source).await, Some(Err(fault)));
+    }
+    let (sink, mut source) = engine::body::stream(9);
+    let (ours, mut app) = UnixStream::pair().unwrap();
+    app.write_all(&frame(kind::FREE, |_| ())).await.unwrap();
+    relay_rest(ours, sink, Arc::default(), died).await;
+    assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! Copies bytes between a client connection that an application has taken over, as the front passes it on, and the Unix
-//! socket through which the application reads and writes it.
+//! socket through which the application reads and writes it; and from such a socket the rest of a streamed body.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use engine::{Duplex, Fault};
+use engine::{Duplex, Fault, Sink};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::WriteHalf;
 use tokio::sync::Notify;
 use tokio::time::timeout;
+
+use crate::wire::frames::{self, kind};
 
 const READ_BYTES: usize = 16 << 10;
 /// The interval of checks whether an application that has closed its writing side still reads.
@@ -113,6 +115,36 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
             to_client.await;
         }
     }
+}
+
+/// Relays the rest of a streamed body, in frames, until its END. Without END it breaks the body off: with `died`,
+/// unless the worker was to leave. When the client has gone, it closes the socket, so that writes of the application
+/// fail.
+pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving>, died: Fault) {
+    let mut buffer = BytesMut::new();
+    let fault = loop {
+        match frames::take(&mut buffer) {
+            Ok(Some(frame)) if frame.kind == kind::CHUNK => {
+                if sink.send(frame.payload).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Ok(Some(frame)) if frame.kind == kind::END => return sink.finish(),
+            Ok(Some(frame)) => break Fault::Broken(format!("a frame of kind {} in the rest of a body", frame.kind)),
+            Err(error) => break Fault::Broken(error.to_string()),
+            Ok(None) => {}
+        }
+        buffer.reserve(READ_BYTES);
+        let read = tokio::select! {
+            read = stream.read_buf(&mut buffer) => read,
+            () = sink.gone() => return,
+        };
+        if !matches!(read, Ok(1..)) {
+            break if leaving.is_said.load(Ordering::SeqCst) { Fault::Stopping } else { died };
+        }
+    };
+    sink.fail(fault);
 }
 
 /// Waits until the next check is due. While the application still writes, its end is read by the other direction, so no

@@ -1,5 +1,5 @@
 //! Counts what keeps a worker, and the whole engine, from ending: requests, and upgraded connections that the
-//! application has taken over.
+//! application has taken over. A streamed body that was left to threads of a worker counts as one of these.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -35,8 +35,8 @@ const KEPT_BYTES: usize = 256 << 10;
 /// The interval of checks whether everything that a dead worker has written is read.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The most upgraded connections that wait for the application to open its end. It does so at once; older ones are
-/// dropped.
+/// The most upgraded connections, and bodies that were left to threads, that wait for the application to open its end.
+/// It does so at once; older ones are dropped.
 const UPGRADES_MAX: usize = 15;
 
 /// The connection to one thread of a worker.
@@ -80,7 +80,8 @@ struct State {
     out: BytesMut,
     in_flight: InFlight,
     seq: u32,
-    /// Upgraded connections that wait for the application to open its end, by the number of the request.
+    /// Upgraded connections, and bodies that were left to threads, that wait for the application to open its end, by
+    /// the number of the request.
     upgrades: VecDeque<(u32, Duplex)>,
     is_open: bool,
     /// The fault with which it was closed.
@@ -265,6 +266,12 @@ impl WorkerThread {
                 // With a byte in it, the thread goes on after the answer and sends FREE when it is done.
                 Ok(state.in_flight.complete(!frame.payload.is_empty()))
             }
+            kind::LEFT => {
+                let sent = state.in_flight.first("LEFT")?;
+                let (seq, sink) = (sent.seq, sent.take_rest());
+                state.await_takeover(seq, sink.map_or_else(answer::orphan, answer::rest));
+                Ok(state.in_flight.complete(!frame.payload.is_empty()))
+            }
             kind::FREE => {
                 state.in_flight.first("FREE")?;
                 Ok(state.in_flight.done())
@@ -296,7 +303,8 @@ impl WorkerThread {
         self.state.lock().in_flight.sent.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
-    /// Returns whether an upgraded connection waits for the application to open its end.
+    /// Returns whether an upgraded connection, or a body that was left to threads, waits for the application to open
+    /// its end.
     pub fn awaits_takeover(&self) -> bool {
         !self.state.lock().upgrades.is_empty()
     }
@@ -528,7 +536,7 @@ impl WorkerThread {
         }
     }
 
-    /// Takes the application's end of an upgraded connection.
+    /// Takes the application's end of an upgraded connection, or of a body that was left to threads.
     pub fn upgrade(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
         let at = state.upgrades.iter().position(|(waiting, _)| *waiting == seq)?;

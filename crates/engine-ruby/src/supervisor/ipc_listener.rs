@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use engine::Duplex;
+use engine::{Duplex, Fault};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::geteuid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use crate::dispatch::pool::Pool;
-use crate::dispatch::relay::relay;
+use crate::dispatch::relay::{relay, relay_rest};
 use crate::dispatch::upgraded::Taken;
 use crate::dispatch::worker_thread::WorkerThread;
 use crate::message::Message;
@@ -122,7 +122,7 @@ async fn handle(
             let file = file.ok_or_else(|| WireError("a body was asked for that is not there".into()))?;
             send_file(&stream, &file).map_err(broken)?;
         }
-        Role::Full | Role::Partial => hijack(stream, &hello, pool).await.map_err(broken)?,
+        Role::Full | Role::Partial | Role::Rest => hijack(stream, &hello, pool).await.map_err(broken)?,
     }
     Ok(())
 }
@@ -151,8 +151,8 @@ fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the application's end of an upgraded connection, which comes with the answer: that is sent, on another
-/// connection, when this one is open.
+/// Waits for the application's end of an upgraded connection, or of a body that was left to threads. It comes with the
+/// answer, or with LEFT, which is sent, on another connection, when this one is open.
 async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
     let until = Instant::now() + HELLO_TIME;
     loop {
@@ -177,13 +177,21 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
     // Before the worker goes on: one that is retired is stopped when it has nothing left.
     let (counted, leaving) = pool.count_upgraded(hello.worker);
-    stream.write_all(&[1]).await?;
+    let is_rest = hello.role == Role::Rest;
+    if !is_rest {
+        stream.write_all(&[1]).await?;
+    }
+    let (worker, pid) = (hello.worker, hello.pid);
+    let died = Fault::WorkerDied(format!("worker {worker} (pid {pid}) exited while it ran this request"));
     let stream = stream.into_std()?;
-    let (_, io_thread) = pool.io_thread(hello.worker);
+    let (_, io_thread) = pool.io_thread(worker);
     let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     drop(io_thread.spawn(async move {
-        relay(stream, duplex, leaving, taken).await;
+        match is_rest {
+            true => relay_rest(stream, duplex.outgoing, leaving, died).await,
+            false => relay(stream, duplex, leaving, taken).await,
+        }
         drop(counted);
     }));
     Ok(())

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use engine::body::duplex;
-use engine::{AppError, Body, Duplex, Fault, ResponseHead};
+use engine::body::{duplex, stream};
+use engine::{AppError, Body, Duplex, Fault, ResponseHead, Sink};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::frames::{Reader, WireError, flag};
@@ -108,6 +108,11 @@ impl Answer {
 /// Returns the application's end of an upgraded connection without a client, for an answer that nobody waits for.
 pub fn orphan() -> Duplex {
     duplex(UPGRADE_BYTES).1
+}
+
+/// Returns the application's end of a streamed body, in which nothing comes in.
+pub fn rest(sink: Sink) -> Duplex {
+    Duplex { incoming: stream(0).1, outgoing: sink }
 }
 
 fn file(path: &[u8]) -> Result<Body, Fault> {

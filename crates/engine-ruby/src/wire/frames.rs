@@ -48,6 +48,7 @@ pub mod kind {
     pub const BAD: u8 = 35;
     pub const FREE: u8 = 36;
     pub const MEMORY: u8 = 37;
+    pub const LEFT: u8 = 38;
 }
 
 /// Flags of an ANSWER.
@@ -69,6 +70,7 @@ pub enum Role {
     Body,
     Full,
     Partial,
+    Rest,
 }
 
 /// An error for a frame that PROTOCOL.md does not allow.
@@ -238,8 +240,8 @@ impl Reader {
 impl Role {
     /// Returns the role with this number.
     pub fn of(number: u8) -> Result<Role, WireError> {
-        use Role::{Body, Control, Full, Mold, Partial, Slot};
-        let role = [Mold, Control, Slot, Body, Full, Partial].get(usize::from(number)).copied();
+        use Role::{Body, Control, Full, Mold, Partial, Rest, Slot};
+        let role = [Mold, Control, Slot, Body, Full, Partial, Rest].get(usize::from(number)).copied();
         role.ok_or_else(|| WireError(format!("HELLO of role {number}, of which there is none")))
     }
 }

@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+# The rest of a streamed body whose code has returned and left its stream to other threads.
+
+module FoolsGold
+  # The connection on which it is sent, so that the slot is free for other requests. One thread of the worker looks
+  # after all of them: it ends bodies whose threads have ended, and closes what the front has closed.
+  class Rest
+    include Output
+
+    # The most at a time, of one worker.
+    MOST = 10_000
+
+    @all = []
+    @lock = Mutex.new
+    @added = ConditionVariable.new
+    @watcher = nil
+
+    class << self
+      # Opens the connection for the body that this slot sends. Returns nil where that cannot be: its stream holds the
+      # slot then.
+      def open(slot)
+        return unless room? && slot.own_process?
+
+        @lock.synchronize { @watcher = start unless @watcher&.alive? }
+        new(slot.open_connection(Frames::REST_ROLE, slot.seq))
+      rescue SystemCallError, IOError, ThreadError
+        nil
+      end
+
+      # Looks after this one from now on.
+      def watch(rest)
+        @lock.synchronize do
+          @all << rest
+          @added.signal
+        end
+      end
+
+      private
+
+      # Whether there may be one more. The application needs files, too. JRuby cannot wait for several Unix sockets.
+      def room?
+        RUBY_ENGINE != "jruby" && @all.size < [MOST, Process.getrlimit(:NOFILE).first / 2].min
+      end
+
+      def start
+        thread = Thread.new { loop { look(await) } }
+        thread.name = "left streams"
+        thread
+      end
+
+      # Returns all that there are, as soon as there are some.
+      def await
+        @lock.synchronize do
+          @added.wait(@lock) while @all.empty?
+          @all.dup
+        end
+      end
+
+      # The front writes nothing here: what can be read is the end.
+      def look(all)
+        closed = IO.select(all, nil, nil, Stream::LOOK)&.first || []
+        closed.each { |rest| rest.stream.drop }
+        @lock.synchronize { @all -= closed } unless closed.empty?
+        (all - closed).each { |rest| rest.stream.look }
+      rescue StandardError => error # Something has closed them all, say.
+        Log.exception(error, "streams that were left to threads are no longer looked after")
+        @lock.synchronize { @all -= all }
+      end
+    end
+
+    # The stream whose chunks it sends.
+    attr_accessor :stream
+
+    def initialize(io)
+      @io = io
+      @out = String.new
+      @sending = Mutex.new
+    end
+
+    def to_io
+      @io
+    end
+
+    # Writes a chunk of the body at once.
+    def chunk(string)
+      send_pieces(string)
+    rescue Errno::EPIPE, Errno::ECONNRESET
+      @out = String.new
+      raise Errno::EPIPE, "the client has gone"
+    end
+
+    # Ends the body. The end waits for nobody: what the connection does not take now is written later.
+    def finish
+      add(Frames::END_OF_BODY, "")
+      write_on
+    end
+
+    # Writes as much of the buffer as the connection takes now.
+    def write_on
+      Thread.handle_interrupt(WHOLLY) do
+        until @out.empty?
+          count = @io.sendmsg_nonblock(@out, exception: false)
+          break if count == :wait_writable
+
+          @out = @out.byteslice(count..-1)
+        end
+      end
+    rescue SystemCallError
+      @out = String.new # The client has gone.
+    end
+
+    def close
+      @io.close
+    end
+  end
+end
