@@ -417,6 +417,22 @@ fn a_server_without_workers_is_not_ready() {
     assert!(is(200, "ready\n"), "{}", server.log());
 }
 
+/// Its thread for orders is gone.
+#[test]
+fn a_worker_that_does_not_answer_keeps_no_other_command_waiting() {
+    let ru = "run ->(env) { Thread.list.find { |thread| thread.name == 'control' }.kill; [200, {}, ['gold']] }";
+    let server = ruby::serve(ru, &["-w", "1"]);
+    assert_eq!(server.text("/"), "gold");
+    let socket = socket(&server);
+    let mut asking = Client::unix(&socket);
+    asking.send("GET /v1/workers/1/backtraces HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    for order in ["pause", "resume"].repeat(3) {
+        assert_eq!(post(&socket, &format!("/v1/{order}"), "{}").0, 200, "{}", server.log());
+    }
+    asking.patience(Duration::from_millis(1));
+    assert!(asking.reply().is_err(), "the others waited for it");
+}
+
 #[test]
 fn watching_goes_on_until_the_server_ends() {
     let mut server = Server::start(&app("", "\"gold\""), &[]);

@@ -221,19 +221,42 @@ fn a_shutdown_that_meets_the_report_of_the_new_program_cuts_nothing_off() {
     }
 }
 
-fn shut_down_at_the_report(signals: &str) {
-    adopt_orphans();
-    let app = "File.write('loads', '') if File.exist?('gate')\nsleep 0.01 while File.exist?('gate')\n\
-               run lambda { |env|\n  File.write('held', '') if File.exist?('hold')\n  \
-               sleep 0.01 while File.exist?('hold')\n  [200, {}, ['gold']]\n}\n";
-    let mut server = ruby::serve(app, &["-w", "1", "-t", "2", "--signals", signals]);
-    let folder = server.folder.clone();
-    fs::write(folder.join("gate"), "").unwrap();
+/// An application that loads as long as there is a file `gate`, and holds requests as long as there is a file `hold`.
+const GATED: &str = "File.write('loads', '') if File.exist?('gate')\nsleep 0.01 while File.exist?('gate')\n\
+                     run lambda { |env|\n  File.write('held', '') if File.exist?('hold')\n  \
+                     sleep 0.01 while File.exist?('hold')\n  [200, {}, ['gold']]\n}\n";
+
+/// Begins an upgrade, and returns the new program, which loads its application.
+fn upgrade_that_loads(server: &Server) -> Process {
+    fs::write(server.folder.join("gate"), "").unwrap();
     server.signal(Signal::USR2);
-    assert!(within(PATIENCE, || folder.join("loads").exists()), "{}", server.log());
+    assert!(within(PATIENCE, || server.folder.join("loads").exists()), "{}", server.log());
     let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
     let same = ruby::processes(server.id()).into_iter().find(|pid| program(*pid) == program(server.id()));
-    let next = Process(same.unwrap());
+    Process(same.unwrap())
+}
+
+/// It has ended before the old process has read the report.
+#[test]
+fn a_new_program_that_ends_right_after_its_report_changes_nothing() {
+    adopt_orphans();
+    let server = ruby::serve(GATED, &["-w", "1"]);
+    let next = upgrade_that_loads(&server);
+    ruby::stop(server.id());
+    fs::remove_file(server.folder.join("gate")).unwrap();
+    assert_eq!(server.text("/"), "gold", "the new one serves");
+    next.signal(Signal::KILL);
+    assert!(next.ended(), "{}", server.log());
+    server.signal(Signal::CONT);
+    assert!(server.logs("upgrade failed, this process goes on: it has ended"), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+}
+
+fn shut_down_at_the_report(signals: &str) {
+    adopt_orphans();
+    let mut server = ruby::serve(GATED, &["-w", "1", "-t", "2", "--signals", signals]);
+    let folder = server.folder.clone();
+    let next = upgrade_that_loads(&server);
     give_way(thread_of(server.id(), "signals"), server.id());
     ruby::stop(server.id());
     fs::write(folder.join("hold"), "").unwrap();

@@ -213,6 +213,18 @@ fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
     assert!(within(PATIENCE, || count(&server, "worker") == 3), "{}", server.log());
 }
 
+#[test]
+fn fewer_workers_that_are_ordered_during_a_surge_are_enough_for_it() {
+    let server = with_new_code_for_one_worker();
+    server.signal(Signal::USR1);
+    let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
+    assert!(within(PATIENCE, || boots() > 1), "{}", server.log());
+    server.done(&["scale", "1"]);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    assert_eq!(server.text("/"), "v2");
+    assert!(within(PATIENCE, || count(&server, "worker") == 1), "{}", server.log());
+}
+
 /// While new and old code both serve, orders reach both: the old code serves again if the new one fails.
 #[test]
 fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::dispatch::relay::{Leaving, relay_rest};
-use crate::dispatch::upgraded::EXIT_TIME;
+use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
 use crate::dispatch::worker_memory::Lent;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
@@ -744,6 +744,53 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
     assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
 }
 
+/// The answer before the connection has made the thread idle. A worker that is stopped exits without the application's
+/// threads that use its connections.
+#[tokio::test]
+async fn a_worker_has_something_to_do_at_each_moment_between_an_answer_and_its_upgraded_connection() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let (get, _reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    thread.receive(received(&answer_to(1, 101, flag::UPGRADE))).unwrap();
+    let is_done = || pool.dispatch().worker(1).unwrap().is_done();
+    assert!(!is_done());
+    let connection = pool.take_over(1, || {
+        assert!(pool.dispatch.try_lock().is_none(), "no one looks at the worker between the two steps");
+        thread.upgrade(1)
+    });
+    assert!(connection.is_some() && !is_done());
+    drop(connection);
+    assert!(is_done());
+    assert!(pool.take_over(2, || panic!("there is no such worker")).is_none());
+}
+
+/// An answer may stand behind a body that a slow client takes; the connection was opened before it was sent.
+#[tokio::test]
+async fn an_upgraded_connection_is_waited_for_as_long_as_its_request_is_not_over_and_no_longer() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = ends[0].0.clone();
+    let (first, _first) = job(Method::GET);
+    let (second, _second) = job(Method::GET);
+    thread.push(first).map_err(|_| ()).unwrap();
+    thread.push(second).map_err(|_| ()).unwrap();
+    let wait = |seq: u32| {
+        let (pool, thread) = (pool.clone(), thread.clone());
+        tokio::spawn(async move { pool.take_over_upgrade(&thread, seq).await.is_some() })
+    };
+    let (failed, upgraded) = (wait(1), wait(2));
+    let fault = frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\x01\0E\0failed\0"));
+    thread.receive(received(&fault)).unwrap();
+    assert!(!timeout(LAST_ANSWERS, failed).await.unwrap().unwrap(), "its request has failed");
+    assert!(!upgraded.is_finished(), "its request runs");
+    thread.receive(received(&answer_to(2, 101, flag::UPGRADE))).unwrap();
+    assert!(timeout(LAST_ANSWERS, upgraded).await.unwrap().unwrap());
+    assert!(!thread.awaits_takeover());
+    assert!(!timeout(LAST_ANSWERS, wait(3)).await.unwrap().unwrap(), "there was no such request");
+}
+
 #[tokio::test]
 async fn what_is_not_taken_is_refused_with_its_reason() {
     let (pool, _inbox) = pool();
@@ -772,9 +819,10 @@ async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed(
     let (pool, _inbox) = pool();
     pool.close();
     let _ends = worker(&pool);
-    let (_upgraded, leaving) = pool.count_upgraded(1);
     let (ours, _app) = UnixStream::pair().unwrap();
     let (front, duplex) = engine::body::duplex(1);
+    let connection = pool.take_over(1, || Some(duplex)).unwrap();
+    let UpgradedConnection { duplex, counted: _counted, leaving } = connection;
     let relaying = tokio::spawn(crate::dispatch::relay::relay(ours, duplex, leaving, ()));
     let is_told = async {
         while !front.incoming.is_leaving() {

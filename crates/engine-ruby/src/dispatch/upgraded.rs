@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::Duplex;
+
 use super::pool::Pool;
 use super::relay::Leaving;
 use super::worker_thread::WorkerThread;
@@ -11,6 +13,19 @@ use super::worker_thread::WorkerThread;
 /// Time for a worker that has nothing left, and was told to stop, to run its hooks and exit; as Puma's
 /// `worker_shutdown_timeout`.
 pub const EXIT_TIME: Duration = Duration::from_secs(60);
+
+/// The interval of checks for the answer before an upgraded connection.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A connection that the application has taken over from HTTP.
+pub struct UpgradedConnection {
+    /// The application's end, as the front passes it on.
+    pub duplex: Duplex,
+    /// The guard that counts it.
+    pub counted: Upgraded,
+    /// The notification that its worker leaves.
+    pub leaving: Arc<Leaving>,
+}
 
 /// A guard that counts one upgraded connection of a worker until it is dropped.
 pub struct Upgraded(Arc<Pool>, u32);
@@ -40,14 +55,34 @@ impl Drop for Taken {
 }
 
 impl Pool {
-    /// Counts an upgraded connection of this worker; returns the guard, and the notification that the worker leaves.
-    pub fn count_upgraded(self: &Arc<Pool>, worker: u32) -> (Upgraded, Arc<Leaving>) {
-        let mut leaving = Arc::default();
-        if let Some(worker) = self.dispatch().worker(worker) {
-            worker.upgraded += 1;
-            leaving = worker.leaving.clone();
+    /// Takes a connection of this worker over by `take`, and counts it. Both happen under one lock: a retired worker is
+    /// stopped as soon as it has nothing that counts. Returns nothing if the worker, or the connection, is gone.
+    pub fn take_over(
+        self: &Arc<Pool>,
+        worker: u32,
+        take: impl FnOnce() -> Option<Duplex>,
+    ) -> Option<UpgradedConnection> {
+        let mut dispatch = self.dispatch();
+        let worker = dispatch.worker(worker)?;
+        let duplex = take()?;
+        worker.upgraded += 1;
+        let counted = Upgraded(self.clone(), worker.id);
+        Some(UpgradedConnection { duplex, counted, leaving: worker.leaving.clone() })
+    }
+
+    /// Takes over the connection that a request has opened before its answer, or before the LEFT of its body. These
+    /// come on another connection, behind everything that the thread has sent before, which may wait for a slow client.
+    /// Returns nothing if the request ends without one of them.
+    pub async fn take_over_upgrade(self: &Arc<Pool>, thread: &WorkerThread, seq: u32) -> Option<UpgradedConnection> {
+        loop {
+            // Before the look for the connection, which finds what is answered in between.
+            let is_awaited = thread.is_in_flight(seq);
+            let connection = self.take_over(thread.worker, || thread.upgrade(seq));
+            if connection.is_some() || !is_awaited {
+                return connection;
+            }
+            tokio::time::sleep(LOOK).await;
         }
-        (Upgraded(self.clone(), worker), leaving)
     }
 
     /// Closes the upgraded connections of all workers, because all workers leave.

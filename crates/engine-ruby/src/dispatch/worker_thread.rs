@@ -303,6 +303,11 @@ impl WorkerThread {
         self.state.lock().in_flight.sent.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
+    /// Returns whether this request was sent and is not over.
+    pub fn is_in_flight(&self, seq: u32) -> bool {
+        self.state.lock().in_flight.sent.iter().any(|sent| sent.seq == seq)
+    }
+
     /// Returns whether an upgraded connection, or a body that was left to threads, waits for the application to open
     /// its end.
     pub fn awaits_takeover(&self) -> bool {

@@ -8,7 +8,7 @@ use super::Fleet;
 use super::action::Action;
 use super::event::Load;
 use super::log_line::LogLine;
-use super::worker::Leave;
+use super::worker::{Leave, Life, WorkerProcess};
 use crate::exit_reason::ExitReason;
 
 /// The largest number of workers that an order may ask for; more is a typing error.
@@ -46,20 +46,31 @@ impl Fleet {
     /// requires an idle worker and there is none.
     fn let_go(&mut self, reason: ExitReason, loads: &[Load]) -> bool {
         if self.staying() >= self.wanted {
-            let stays =
-                |load: &&Load| !load.is_leaving && self.workers.get(&load.worker).is_some_and(|worker| worker.stays());
+            // One that has a successor already is no choice: if it left for this, there would be one too many.
+            let stays = |load: &&Load| {
+                let is_staying = self.workers.get(&load.worker).is_some_and(|worker| worker.stays());
+                !load.is_leaving && is_staying && !self.is_succeeded(load.worker)
+            };
             // The youngest has the least to lose.
             let chosen = loads.iter().filter(stays).min_by_key(|load| (load.requests, u32::MAX - load.worker));
             let chosen = chosen.filter(|load| load.is_done || reason != ExitReason::Idle).map(|load| load.worker);
-            match chosen {
+            match chosen.filter(|_| !self.has_one_and_one_that_boots()) {
                 Some(id) => self.retire(id, reason),
-                // None is ready yet: one that boots must be given up, or it would be one too many.
+                // None can be spared before one that boots is ready: that must be given up, or it would be one too
+                // many.
                 None if reason == ExitReason::Idle => return false,
                 None => self.forget_one(),
             }
         }
         self.wanted -= 1;
         true
+    }
+
+    /// Returns whether a single worker serves while another one boots. Until that is ready, nothing would be answered
+    /// without it.
+    fn has_one_and_one_that_boots(&self) -> bool {
+        let staying = || self.workers.values().filter(|worker| worker.stays());
+        staying().filter(|worker| worker.life == Life::Ready).count() == 1 && staying().any(WorkerProcess::is_booting)
     }
 
     /// Marks a booting worker, so that it is retired as soon as it is ready.

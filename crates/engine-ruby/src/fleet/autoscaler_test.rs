@@ -182,3 +182,34 @@ fn bounds_are_taken_up_to_the_largest_number_and_refused_ones_change_nothing() {
     assert!(scene.feed(scale(0, WORKERS_MAX))[0].starts_with("Answer(Ok("));
     assert_eq!((scene.fleet.bounds(), scene.fleet.wanted()), ((0, WORKERS_MAX), 1));
 }
+
+#[test]
+fn one_that_has_its_successor_already_is_not_chosen_where_there_are_to_be_fewer() {
+    let mut scene = Scene::serving(policy(3, 3));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 4 }}")]);
+    let loads = vec![load(1, 0), load(2, 1), load(3, 2)];
+    let done = scene.feed(Event::Scale { min: 2, max: 2, loads });
+    assert_eq!(done[0], "Retire(2, Scale)", "the first one leaves anyway");
+    scene.serve(MOLD, 4);
+    scene.check_health(Duration::from_millis(100));
+    assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![3, 4], 2));
+}
+
+/// TTIN and TTOU one right after the other.
+#[test]
+fn the_only_one_that_serves_does_not_leave_while_another_boots() {
+    let scale = |min, max| Event::Scale { min, max, loads: vec![load(1, 0)] };
+    let mut scene = elastic(1);
+    scene.feed(scale(2, 2));
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 2 }}")]);
+    assert_eq!(scene.feed(scale(1, 1)), ["Answer(Ok(\"1 worker\"))"]);
+    assert_eq!((scene.ready(), scene.fleet.staying()), (vec![1], 1));
+    assert_eq!(scene.serve(MOLD, 2)[1..], ["Retire(2, Scale)"]);
+    scene.feed(scale(1, 3));
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    assert_eq!(scene.feed(Event::Needed(0, vec![load(1, 0)])), [""; 0], "nor as idle");
+    scene.serve(MOLD, 3);
+    assert_eq!(scene.feed(Event::Needed(0, vec![load(1, 0), load(3, 0)])), ["Retire(3, Idle)"]);
+}

@@ -44,6 +44,11 @@ impl Fleet {
         }
     }
 
+    /// Returns whether this worker has expired and leaves in any case, since its successor is ready or booting.
+    pub(super) fn is_succeeded(&self, id: u32) -> bool {
+        self.staying() > self.wanted && self.expired.iter().any(|(expired, _)| *expired == id)
+    }
+
     /// Returns 1 while an expired worker waits for its successor, which is started in addition to the wanted number.
     pub(super) fn surge(&self) -> usize {
         usize::from(!self.expired.is_empty() && self.checks.draining.is_none())

@@ -155,8 +155,9 @@ impl Fleet {
         let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
         self.headroom.held = Some(Held { seen: now, why, is_logged });
         self.headroom.relieved = Some((worker, now));
-        // If fewer workers are allowed there will be fewer; else a successor follows when there is room for it.
-        if self.wanted > self.policy.min_workers.max(1) {
+        // If fewer workers are allowed there will be fewer, unless it has a successor already; else one follows when
+        // there is room for it.
+        if self.wanted > self.policy.min_workers.max(1) && !self.is_succeeded(worker) {
             self.wanted -= 1;
         }
         self.retire(worker, ExitReason::Pressure);

@@ -64,6 +64,19 @@ fn where_fewer_may_be_there_are_fewer_after_one_had_to_leave() {
 }
 
 #[test]
+fn where_the_largest_has_its_successor_already_as_many_are_wanted_as_before() {
+    let mut scene = Scene::serving(policy(1, 2));
+    scene.feed(Event::Wanted);
+    scene.fill_and_serve();
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+    scene.weigh(&[(1, 300), (2, 100)]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(1, Pressure)"]);
+    scene.serve(MOLD, 3);
+    assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
+}
+
+#[test]
 fn nobody_leaves_while_an_application_is_loaded() {
     let mut scene = Scene::serving(policy(2, 2));
     scene.weigh(&[(1, 100), (2, 100)]);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use engine::{Duplex, Fault};
+use engine::Fault;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::geteuid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,8 +18,7 @@ use tokio::time::timeout;
 
 use crate::dispatch::pool::Pool;
 use crate::dispatch::relay::{relay, relay_rest};
-use crate::dispatch::upgraded::Taken;
-use crate::dispatch::worker_thread::WorkerThread;
+use crate::dispatch::upgraded::{Taken, UpgradedConnection};
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
 
@@ -151,32 +150,18 @@ fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the application's end of an upgraded connection, or of a body that was left to threads. It comes with the
-/// answer, or with LEFT, which is sent, on another connection, when this one is open.
-async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
-    let until = Instant::now() + HELLO_TIME;
-    loop {
-        let duplex = thread.upgrade(seq);
-        if duplex.is_some() || Instant::now() > until {
-            return duplex;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-}
-
 async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::Result<()> {
     let thread = pool.thread(hello.worker, hello.slot);
-    let duplex = match (&thread, hello.role) {
-        (Some(thread), Role::Full) => thread.take_over(hello.seq),
-        (Some(thread), _) => upgraded(thread, hello.seq).await,
+    // It counts before the worker goes on: one that is retired is stopped when it has nothing left.
+    let connection = match (&thread, hello.role) {
+        (Some(thread), Role::Full) => pool.take_over(hello.worker, || thread.take_over(hello.seq)),
+        (Some(thread), _) => pool.take_over_upgrade(thread, hello.seq).await,
         (None, _) => None,
     };
-    let Some(duplex) = duplex else {
+    let Some(UpgradedConnection { duplex, counted, leaving }) = connection else {
         return Err(io::Error::other("there is no connection to take over: the request has been answered"));
     };
     let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
-    // Before the worker goes on: one that is retired is stopped when it has nothing left.
-    let (counted, leaving) = pool.count_upgraded(hello.worker);
     let is_rest = hello.role == Role::Rest;
     if !is_rest {
         stream.write_all(&[1]).await?;

@@ -183,6 +183,10 @@ impl App {
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
+        // A worker may take seconds for its backtraces. The orders that are kept do not wait for that.
+        if !matches!(order, Order::Pause | Order::Resume | Order::Scale { .. }) {
+            return self.engine().order(order);
+        }
         let mut overrides = self.overrides();
         if order == Order::Pause && overrides.is_ending {
             return Err("the server ends: who waits is answered, and nothing is held back any more".to_owned());

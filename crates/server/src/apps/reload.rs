@@ -111,12 +111,14 @@ impl App {
         now.clamp(min, max)
     }
 
+    /// Waits until as many workers are ready; fewer are enough if an operator orders fewer meanwhile.
     fn until_ready(&self, new: &Generation, wanted: usize, until: Instant) -> Result<(), String> {
         if new.bounds().is_none() {
             return Ok(());
         }
-        wait_until(until, || new.workers_now() >= wanted || self.shutdown.is_hurried());
-        let ready = new.workers_now();
+        let wanted = || wanted.min(self.wanted(new).1);
+        wait_until(until, || new.workers_now() >= wanted() || self.shutdown.is_hurried());
+        let (ready, wanted) = (new.workers_now(), wanted());
         if self.shutdown.is_hurried() {
             return Err("the server ends".to_owned());
         }
@@ -192,7 +194,6 @@ impl App {
     /// Moves workers from the old generation to the new one, batch by batch, until one batch is left. Stops with an
     /// error if a batch does not come up.
     fn shrink(&self, old: &Generation, new: &Generation, surge: usize) -> Result<(), String> {
-        let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
         let mut left = old.workers_now();
         let mut grown = surge;
@@ -201,7 +202,7 @@ impl App {
             self.scale(old, (left, left));
             // A worker that stays busy must not delay the others for longer than the drain time.
             wait_until(Instant::now() + self.context.drain_time, || old.processes_now() <= left);
-            grown = (grown + batch).min(most);
+            grown = (grown + batch).min(self.wanted(new).1);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
             let ready = self.until_ready(new, grown, until);

@@ -189,6 +189,7 @@ impl ServerHandle {
         if !upgrade.leaves() {
             return Ok(format!("process {pid} serves beside this one, until SIGQUIT ends one of them"));
         }
+        upgrade.leave_to(pid)?;
         self.stop(false);
         Ok(format!("process {pid} serves, and this one finishes what it has"))
     }

@@ -113,6 +113,26 @@ enum State {
 }
 
 impl State {
+    /// Begins an upgrade; an error if there is one, or if the server shuts down.
+    fn begin(&mut self) -> Result<(), String> {
+        match *self {
+            State::Alone => {
+                *self = State::Trying(None);
+                Ok(())
+            }
+            State::Trying(_) => Err("an upgrade is on its way already".to_owned()),
+            State::Followed { pid, .. } => Err(format!("process {pid} has taken over already")),
+            State::Replaced { .. } | State::Ending => Err(ENDS.to_owned()),
+        }
+    }
+
+    /// Ends without a successor, unless one serves. See [`State::call_off`].
+    fn call_off_unless_followed(&mut self, end: Signal) {
+        if !matches!(self, State::Followed { .. }) {
+            self.call_off(end);
+        }
+    }
+
     /// Ends without a successor. One that is being started is ended: it would hold the sockets of a server that is
     /// gone for as long as it loads, and nobody would accept its connections. `end` is the signal for a graceful
     /// shutdown.
@@ -180,15 +200,11 @@ impl Upgrade {
                 "process {predecessor}, which started this one, still serves: end one of the two before"
             ));
         }
-        match &mut *self.state.lock() {
-            state @ State::Alone => {
-                // Under the lock, or a SIGQUIT that comes right behind SIGUSR2 could be forgotten here.
-                self.leaves.store(false, Ordering::SeqCst);
-                *state = State::Trying(None);
-            }
-            State::Trying(_) => return Err("an upgrade is on its way already".to_owned()),
-            State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
-            State::Replaced { .. } | State::Ending => return Err(ENDS.to_owned()),
+        {
+            let mut state = self.state.lock();
+            state.begin()?;
+            // Under the lock, or a SIGQUIT that comes right behind SIGUSR2 could be forgotten here.
+            self.leaves.store(false, Ordering::SeqCst);
         }
         info!(target: "server", "upgrade: starting {}", self.program.path().display());
         systemd::reloading("starting the new program");
@@ -219,8 +235,14 @@ impl Upgrade {
             // A shutdown without a successor was requested, and has ended the successor, too: it finishes what it has.
             return Err(ENDS.to_owned());
         }
-        let Successor { channel, taken, ordered, child } = successor;
+        let Successor { channel, taken, ordered, mut child } = successor;
         let pid = child.id();
+        // It may have exited right after its report.
+        if let Ok(Some(how)) = child.try_wait() {
+            // Its process id is free from here on.
+            state.unname();
+            return Err(NoSuccessor::Ended.in_words(&how.to_string()));
+        }
         info!(target: "server", "upgrade: process {pid} serves");
         systemd::reloaded("serving, and so does a successor");
         for changed in self.apps.ordered_since(&ordered) {
@@ -315,30 +337,48 @@ impl Upgrade {
     /// whether there is one.
     pub fn hand_over(&self) -> bool {
         let mut state = self.state.lock();
-        let shares = std::mem::take(&mut *self.shares.lock());
-        let State::Followed { pid, channel, taken } = &*state else {
-            state.call_off(self.end);
-            return matches!(*state, State::Replaced { .. });
-        };
-        for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.local)) {
-            share.set_removes_file(false);
+        if self.give_to_successor(&mut state) {
+            return true;
         }
-        // Until systemd knows that the successor is the service, it drops what that says (NotifyAccess=main).
-        systemd::moved_to(*pid);
-        init::moved_to(*pid);
-        let _ = channel.say("yours");
-        let taken = taken.clone();
-        *state = State::Replaced { taken };
-        self.changed.notify_one();
-        true
+        self.shares.lock().clear();
+        state.call_off(self.end);
+        false
     }
 
-    /// Must be called when a shutdown is requested that begins later: no successor is waited for any more.
-    pub fn call_off(&self) {
+    /// Must be called before this process shuts down because the successor with this process id serves: that owns
+    /// everything from now on. An error if it has exited by now; then nothing changes.
+    pub fn leave_to(&self, pid: u32) -> Result<(), String> {
         let mut state = self.state.lock();
-        if matches!(*state, State::Trying(_)) {
-            state.call_off(self.end);
+        if self.give_to_successor(&mut state) {
+            return Ok(());
         }
+        if matches!(*state, State::Ending) {
+            return Err(ENDS.to_owned());
+        }
+        Err(format!("process {pid} served, and has exited: this process goes on"))
+    }
+
+    /// Gives everything to a successor that serves. Returns whether one has everything now.
+    fn give_to_successor(&self, state: &mut State) -> bool {
+        if let State::Followed { pid, channel, taken } = &*state {
+            let shares = std::mem::take(&mut *self.shares.lock());
+            for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.local)) {
+                share.set_removes_file(false);
+            }
+            // Until systemd knows that the successor is the service, it drops what that says (NotifyAccess=main).
+            systemd::moved_to(*pid);
+            init::moved_to(*pid);
+            let _ = channel.say("yours");
+            let taken = taken.clone();
+            *state = State::Replaced { taken };
+            self.changed.notify_one();
+        }
+        matches!(state, State::Replaced { .. })
+    }
+
+    /// Must be called when a shutdown is requested that begins later: no successor is waited for, or started, any more.
+    pub fn call_off(&self) {
+        self.state.lock().call_off_unless_followed(self.end);
     }
 
     fn raise(&self) -> Result<Successor, String> {
@@ -477,4 +517,25 @@ pub fn follow(
     });
     listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
     outcome.recv().unwrap_or_else(|_| Err("the thread that takes over from an older process was lost".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_a_shutdown_is_requested_no_successor_is_started() {
+        for mut state in [State::Alone, State::Trying(None), State::Ending] {
+            state.call_off_unless_followed(Signal::TERM);
+            assert_eq!(state.begin(), Err(ENDS.to_owned()));
+            assert!(state.name(rustix::process::getpid()).is_err(), "one that was just started is ended");
+        }
+    }
+
+    #[test]
+    fn one_successor_is_started_at_a_time() {
+        let mut state = State::Alone;
+        assert_eq!((state.begin(), state.begin().is_err()), (Ok(()), true));
+        assert!(matches!(state, State::Trying(None)));
+    }
 }
