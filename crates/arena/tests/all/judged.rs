@@ -252,7 +252,8 @@ fn check_shares(samples: &[Value]) {
 #[test]
 fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on_in_it() {
     let home = Home::with(&["good", "slow"]);
-    let full = "full = { rounds = 2, seconds = 0.3, warm_up_s = 0, clients = 2 }";
+    // Long enough for some answers beside the other tests: without one there is no capacity to take shares of.
+    let full = "full = { rounds = 2, seconds = 0.8, warm_up_s = 0, clients = 2 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], &["closed", "ladder"], full)).unwrap();
     let output = home.run(&["run", "tiny", "--seed", "3"]);
     assert!(output.status.success(), "{}", said(&output));

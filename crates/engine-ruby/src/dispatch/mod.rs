@@ -124,7 +124,7 @@ pub struct Dispatch {
     pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
     pub growth: Growth,
-    /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
+    /// True while the deadline timer (`watch`) looks each millisecond; else a request that is added wakes it.
     is_watched: bool,
 }
 
@@ -481,8 +481,14 @@ impl Dispatch {
         !self.is_watched
     }
 
-    /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped. Returns
-    /// true once, to the caller that wakes it.
+    /// Notes that the deadline timer looks less often, so that the next request has to wake it (`lacks_watch`); or that
+    /// it looks each millisecond again.
+    pub fn set_watched(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+    }
+
+    /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped, or looks
+    /// less often. Returns true once, to the caller that wakes it.
     pub fn lacks_watch(&mut self) -> bool {
         !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }

@@ -463,6 +463,13 @@ impl Pool {
         }
     }
 
+    /// Waits for `time`, or until a request is added.
+    pub async fn until_added(&self, time: Duration) {
+        self.dispatch().set_watched(false);
+        let _ = timeout(time, self.active.notified()).await;
+        self.dispatch().set_watched(true);
+    }
+
     /// Wakes the deadline timer if needed. Must be called when a request was added, under the same lock.
     fn wake_watch(&self, dispatch: &mut Dispatch) {
         if dispatch.lacks_watch() {

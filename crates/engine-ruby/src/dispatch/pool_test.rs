@@ -8,8 +8,10 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::dispatch::activity::Activity;
 use crate::dispatch::relay::{Leaving, relay_rest};
 use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
+use crate::dispatch::watch::{Seen, look};
 use crate::dispatch::worker_memory::Lent;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
@@ -564,6 +566,32 @@ fn thread_alone() -> (WorkerThread, UnboundedReceiver<Bytes>, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (control, orders) = Control::new();
     (WorkerThread::new(1, 3, Arc::new(control), ours.into_split().1), orders, theirs)
+}
+
+/// Streams and long polls may be open for hours.
+#[tokio::test]
+async fn the_timer_looks_less_often_where_all_that_runs_has_been_running_for_long() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let seen = |millis| look(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis));
+    assert_eq!(seen(200), Seen::Nothing);
+    let mut replies = Vec::new();
+    let mut add = || {
+        let (get, reply) = job(Method::GET);
+        replies.push(reply);
+        pool.dispatch().put_back(vec![get], Instant::now());
+        pool.pump();
+    };
+    add();
+    assert_eq!((seen(1), seen(200)), (Seen::Active, Seen::Settled));
+    pool.dispatch().worker(1).unwrap().activity = Activity::Computing;
+    add();
+    add();
+    assert_eq!(seen(200), Seen::Active, "when it waits, a thread is free for what waits here");
+    pool.dispatch().worker(1).unwrap().activity = Activity::Waiting;
+    pool.pump();
+    assert_eq!(pool.dispatch().queue.len(), 1, "both threads have a request");
+    assert_eq!(seen(200), Seen::Settled, "no thread is free for what waits");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! The deadline timer: checks all running and waiting requests each millisecond while there are any. It enforces
-//! deadlines, expires requests that wait too long, takes back requests that stand behind a long one, and samples which
-//! workers compute.
+//! The deadline timer: checks all running and waiting requests each millisecond while there are any, and less often
+//! where all have been running for long. It enforces deadlines, expires requests that wait too long, takes back requests
+//! that stand behind a long one, and samples which workers compute.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +20,11 @@ use crate::settings::Growth;
 use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
+/// The time after which a request has shown what it does: it waits, or computes.
+const SETTLED: Duration = Duration::from_millis(50);
+/// The tick while all that runs is settled, as streams and long polls are, and no request is added: each tick takes some
+/// 50 us of a processor.
+const SETTLED_TICK: Duration = Duration::from_millis(10);
 /// Ticks without any request after which the timer stops and has to be woken, which costs more than a tick.
 const IDLE_TICKS: u32 = 50;
 
@@ -32,22 +37,39 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
             pool.until_active().await;
         }
         tokio::time::sleep(TICK).await;
-        let is_active = look(&pool, kill_time);
-        idle_ticks = if is_active { 0 } else { idle_ticks + 1 };
+        let seen = look(&pool, kill_time, Instant::now());
+        idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
+        if seen == Seen::Settled {
+            pool.until_added(SETTLED_TICK - TICK).await;
+        }
     }
 }
 
-fn look(pool: &Pool, kill_time: Duration) -> bool {
+/// What a tick has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing runs or waits.
+    Nothing,
+    /// All that runs has been running for longer than [`SETTLED`], and there is no free thread for what waits.
+    Settled,
+    /// Something else.
+    Active,
+}
+
+/// Checks all requests as of `now`.
+pub fn look(pool: &Pool, kill_time: Duration, now: Instant) -> Seen {
     let looks = look_at_processors(pool);
-    let now = Instant::now();
     let lacks_workers;
-    let (late, given_up, is_active): (Vec<Box<Job>>, Vec<Box<Job>>, bool) = {
+    let (late, given_up, seen): (Vec<Box<Job>>, Vec<Box<Job>>, Seen) = {
         let mut dispatch = pool.dispatch();
         dispatch.end_looks(looks);
         let mut back = Vec::new();
+        let mut is_settled = true;
+        let is_waiting = !dispatch.queue.is_empty();
         let mut is_long = false;
         let grows = dispatch.growth == Growth::Computing;
         for worker in &mut dispatch.workers {
+            is_settled &= !(is_waiting && worker.has_free_thread());
             if worker.busy == 0 {
                 process_title::clear(worker);
                 continue;
@@ -57,6 +79,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             for thread in &threads {
                 let look = thread.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
+                is_settled &= look.age.is_zero() || look.age > SETTLED;
                 if escalate(worker.pid, &worker.control, thread, &look, pool.app()) {
                     worker.reason = Some(ExitReason::Timeout);
                 }
@@ -81,7 +104,13 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         dispatch.put_back(back, now);
         dispatch.wake(now);
         lacks_workers = dispatch.lacks_workers(now).is_some();
-        (dispatch.overdue(now), dispatch.end_isolation(now), dispatch.is_active())
+        let (late, given_up) = (dispatch.overdue(now), dispatch.end_isolation(now));
+        let seen = match dispatch.is_active() {
+            false => Seen::Nothing,
+            true if is_settled => Seen::Settled,
+            true => Seen::Active,
+        };
+        (late, given_up, seen)
     };
     late.into_iter().for_each(|job| job.expire(now));
     for job in given_up {
@@ -92,7 +121,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
     if lacks_workers {
         pool.want();
     }
-    is_active
+    seen
 }
 
 /// Asks the kernel which workers compute. It does so without the lock of the dispatch: with many workers it takes
