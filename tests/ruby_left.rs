@@ -64,6 +64,7 @@ run paths(
     env["rack.response_finished"] << ->(*) { note("finished") }
     [200, {}, Closed.new { |stream| ending(stream) }]
   end,
+  "/quick" => ->(_) { left { |stream| Thread.new { stream.write("quick"); stream.close } } },
   "/read" => lambda do |_|
     left { |stream| Thread.new { wait_for("go1"); stream.write(stream.read.size.to_s); stream.close } }
   end,
@@ -120,6 +121,18 @@ fn a_stream_that_is_left_to_a_thread_frees_that_of_its_request() {
         }
         ruby::assert_clean(&server);
     }
+}
+
+/// Some are closed just when the worker has opened a connection for their rest.
+#[test]
+fn streams_that_end_while_they_are_left_are_whole_and_nothing_is_logged() {
+    let server = ruby::serve(APP, &ONE);
+    let mut client = server.client();
+    for _ in 0..300 {
+        assert_eq!(client.get("/quick").text(), "quick", "{}", server.log());
+    }
+    assert!(!server.log().contains("refused"), "{}", server.log());
+    ruby::assert_clean(&server);
 }
 
 #[test]

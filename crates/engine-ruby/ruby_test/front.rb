@@ -119,16 +119,19 @@ class Front
       answer.kind == F::LEFT ? text + rest : text
     end
 
-    # The rest of such a body, whose end the front knows from a frame.
+    # The rest of such a body, whose end the front knows from a frame. A connection without any frame is of a stream
+    # that was closed while it was opened.
     def rest
       io = front.accept(F::REST_ROLE)
       text = "".b
-      Timeout.timeout(DEADLINE) do
-        while (kind, payload = F.read(io)) && kind == F::CHUNK
-          text << payload
-        end
-        kind == F::END_OF_BODY ? text : raise("the rest of a body ends with #{kind.inspect}")
+      kind, payload = Timeout.timeout(DEADLINE) { F.read(io) }
+      return rest unless kind
+
+      while kind == F::CHUNK
+        text << payload
+        kind, payload = Timeout.timeout(DEADLINE) { F.read(io) }
       end
+      kind == F::END_OF_BODY ? text : raise("the rest of a body ends with #{kind.inspect}")
     ensure
       io&.close
     end

@@ -158,11 +158,15 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
         (Some(thread), _) => pool.take_over_upgrade(thread, hello.seq).await,
         (None, _) => None,
     };
+    let is_rest = hello.role == Role::Rest;
     let Some(UpgradedConnection { duplex, counted, leaving }) = connection else {
-        return Err(io::Error::other("there is no connection to take over: the request has been answered"));
+        // A stream that was closed while the worker opened this connection for it has no rest.
+        return match is_rest {
+            true => Ok(()),
+            false => Err(io::Error::other("there is no connection to take over: the request has been answered")),
+        };
     };
     let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
-    let is_rest = hello.role == Role::Rest;
     if !is_rest {
         stream.write_all(&[1]).await?;
     }
