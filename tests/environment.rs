@@ -104,7 +104,10 @@ const LINTED_ROWS: &[(&str, Pairs)] = &[
 #[track_caller]
 fn assert_found(server: &Server, rows: &[(&str, Pairs)]) {
     for (request, pairs) in rows {
-        let text = server.client().ask(request).text();
+        let reply = server.client().ask(request);
+        let text = reply.text();
+        // Nor is a key missing from the page of an error.
+        assert_eq!(reply.status, 200, "{request:?}\n{text}\n{}", server.log());
         for (key, expected) in *pairs {
             let start = format!("{key}=");
             let found = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or("-");

@@ -3,10 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
 use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
+
+/// Rest of a client after an answer, where new programs fail and nothing goes over: four of them ask some hundred times
+/// a second.
+const REST: Duration = Duration::from_millis(5);
 
 fn version(number: u32) -> String {
     app("", &format!("\"v{number} #{{env['PATH_INFO']}}\""))
@@ -93,7 +98,7 @@ fn ruby_workers_go_over_too() {
 fn a_new_program_that_fails_changes_nothing_and_says_why() {
     let server = serve(&[]);
     let port = server.port;
-    let load = Load::start(4, move || Client::tcp(port));
+    let load = Load::resting(REST, 4, move || Client::tcp(port));
     for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "upgrade failed")] {
         write(&server, broken);
         let before = server.log().matches("this process goes on").count();

@@ -240,17 +240,7 @@ fn counted_ruby(folder: &Path) -> (String, PathBuf) {
     (program.display().to_string(), ids)
 }
 
-#[test]
-fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
-    let Some(folder) = folder_of_workers() else { return };
-    let script = "\"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
-    let server = serve_after(script, folder, &["--ruby", &ruby::program(), "--ruby-user", "nobody"]);
-    let log = server.log();
-    assert!(log.contains("1 worker (native)"), "{log}");
-    assert_ne!(server.text("/"), "0");
-}
-
-/// Whoever may write to that Ruby could otherwise become root.
+/// Whoever may write to that Ruby could otherwise become root. The native worker is the one that root has built.
 #[test]
 fn root_does_not_run_the_ruby_of_another_user() {
     for worker in ["auto", "native"] {
@@ -265,6 +255,7 @@ fn root_does_not_run_the_ruby_of_another_user() {
         let ids = fs::read_to_string(&ids).unwrap();
         // To find the native worker, and to load the application, each time.
         assert!(ids.lines().count() >= 4 && ids.lines().all(|id| id != "0"), "{worker}: {ids}");
+        assert_ne!(server.text("/"), "0", "{worker}");
     }
 }
 

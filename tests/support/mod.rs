@@ -17,17 +17,22 @@ use std::time::{Duration, Instant};
 /// How long anything in a test may take before it counts as hanging. Generous: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(45);
 
-/// Waits until `done` says yes, looking every few milliseconds; says no when it did not within `limit`.
+/// Rests between two looks, at least and at most.
+const LOOKS_APART: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
+
+/// Waits until `done` says yes, looking every few milliseconds; says no when it did not within `limit`. A look that is
+/// work itself, such as a command that is run, is followed by as long a rest: what is waited for needs the processor.
 pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {
+        let began = Instant::now();
         if done() {
             return true;
         }
         if Instant::now() >= end {
             return false;
         }
-        thread::park_timeout(Duration::from_millis(5));
+        thread::park_timeout(began.elapsed().clamp(LOOKS_APART.0, LOOKS_APART.1));
     }
 }
 

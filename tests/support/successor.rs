@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
@@ -83,11 +84,17 @@ pub struct Load {
 impl Load {
     /// So many; each answer must be one of a server that `connect` leads to, and end with the path.
     pub fn start(count: usize, connect: impl Fn() -> Client + Send + Sync + 'static) -> Load {
+        Load::resting(Duration::ZERO, count, connect)
+    }
+
+    /// The same from clients who rest for so long after each answer: where they are not asked to meet a moment, clients
+    /// without a rest would only take the processors from all else.
+    pub fn resting(rest: Duration, count: usize, connect: impl Fn() -> Client + Send + Sync + 'static) -> Load {
         let (stop, served) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let connect = Arc::new(connect);
         let client = |number| {
             let (stop, served, connect) = (stop.clone(), served.clone(), connect.clone());
-            thread::spawn(move || ask_until(number, &stop, &served, &*connect))
+            thread::spawn(move || ask_until(number, rest, &stop, &served, &*connect))
         };
         let clients = (0..count).map(client).collect();
         Load { clients, stop, served }
@@ -115,7 +122,7 @@ impl Load {
     }
 }
 
-fn ask_until(number: usize, stop: &AtomicBool, served: &AtomicUsize, connect: &dyn Fn() -> Client) {
+fn ask_until(number: usize, rest: Duration, stop: &AtomicBool, served: &AtomicUsize, connect: &dyn Fn() -> Client) {
     let mut client = connect();
     for round in 0.. {
         if stop.load(Ordering::Relaxed) {
@@ -128,6 +135,9 @@ fn ask_until(number: usize, stop: &AtomicBool, served: &AtomicUsize, connect: &d
         served.fetch_add(1, Ordering::Relaxed);
         if reply.header("connection") == Some("close") {
             client = connect();
+        }
+        if !rest.is_zero() {
+            thread::park_timeout(rest);
         }
     }
 }

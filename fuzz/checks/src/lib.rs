@@ -53,12 +53,16 @@ mod tests {
         ];
         let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         assert_eq!(names(&fuzz.join("fuzz_targets")), targets.map(|(name, _)| name));
+        let seeded = names(&fuzz.join("seeds"));
         for (name, check) in targets {
             // What libFuzzer begins with, seeds or none.
             check(b"");
             let seeds = fuzz.join("seeds").join(name);
-            let seeds = fs::read_dir(seeds).into_iter().flatten().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-            seeds.for_each(|seed| check(&seed));
+            assert_eq!(seeds.is_dir(), name != "syntax", "{name}: only the target of programs has no first inputs");
+            for seed in fs::read_dir(seeds).into_iter().flatten() {
+                check(&fs::read(seed.unwrap().path()).unwrap());
+            }
         }
+        assert!(seeded.iter().all(|name| targets.iter().any(|(target, _)| target == name)), "{seeded:?}");
     }
 }

@@ -227,25 +227,30 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
 
 /// Runs the page with a script in a browser and returns the text of the element `seen`; `None` without a browser.
 fn in_a_browser(html: &str, script: &str) -> Option<String> {
-    in_a_browser_of(1400, html, script)
+    in_a_browser_of(&[(1400, html)], script)?.pop()
 }
 
-/// The same in a frame that is so many pixels wide: a window has a least width.
-fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
+/// The same for several pages in one browser, since its start takes longer than a page. Each is in a frame that is so
+/// many pixels wide: a window has a least width.
+fn in_a_browser_of(pages: &[(u32, &str)], script: &str) -> Option<Vec<String>> {
     let named = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
     let folder = tempfile::tempdir().expect("a folder");
     let (page, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
-    let tells = "parent.postMessage(document.getElementById('seen').textContent, '*')";
-    let script = format!("<pre id=\"seen\"></pre><script>{script}\n{tells};</script></body>");
-    fs::write(folder.path().join("inner.html"), html.replace("</body>", &script)).expect("a page");
-    let hears = "addEventListener('message', function (it) { document.getElementById('seen').textContent = it.data; })";
-    let frame = format!("<iframe src=\"inner.html\" style=\"border:0;width:{pixels}px;height:900px\"></iframe>");
-    let outer = format!("<!doctype html><body><pre id=\"seen\"></pre><script>{hears};</script>{frame}</body>");
+    let hears = "document.getElementById('seen-' + it.data[0]).textContent = it.data[1]";
+    let hears = format!("<script>addEventListener('message', function (it) {{ {hears}; }});</script>");
+    let mut outer = format!("<!doctype html><body>{hears}");
+    for (at, (pixels, html)) in pages.iter().enumerate() {
+        let tells = format!("parent.postMessage([{at}, document.getElementById('seen').textContent], '*')");
+        let script = format!("<pre id=\"seen\"></pre><script>{script}\n{tells};</script></body>");
+        fs::write(folder.path().join(format!("{at}.html")), html.replace("</body>", &script)).expect("a page");
+        let style = format!("border:0;width:{pixels}px;height:900px");
+        outer += &format!("<pre id=\"seen-{at}\"></pre><iframe src=\"{at}.html\" style=\"{style}\"></iframe>");
+    }
     fs::write(&page, outer).expect("a page");
     let mut command = Command::new("timeout");
     command.args([
-        "60",
+        "120",
         browser,
         "--headless",
         "--no-sandbox",
@@ -257,9 +262,13 @@ fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
     command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));
     let out = command.output().expect("timeout starts");
     let dom = String::from_utf8_lossy(&out.stdout).into_owned();
-    let seen = between(&dom, "<pre id=\"seen\">", "</pre>");
-    assert!(!seen.is_empty(), "{browser}: {}", String::from_utf8_lossy(&out.stderr));
-    Some(seen[0].to_owned())
+    let seen = |at: usize| {
+        let begin = format!("<pre id=\"seen-{at}\">");
+        let found = between(&dom, &begin, "</pre>").concat();
+        assert!(!found.is_empty(), "{browser} shows nothing of page {at}: {}", String::from_utf8_lossy(&out.stderr));
+        found
+    };
+    Some((0..pages.len()).map(seen).collect())
 }
 
 #[test]
@@ -323,14 +332,15 @@ fn no_table_is_cut_on_a_wide_screen_nor_on_a_phone() {
         document.getElementById("seen").textContent = found.join("\n");
     "#;
     let runs = NAMES.map(|name| (name, fixture(name))).into_iter().chain([("a run of now", committed())]);
-    for (name, summary) in runs {
-        let html = page::html(&summary).expect(name);
-        for pixels in [1400, 390] {
-            // Not every machine has a browser.
-            let Some(seen) = in_a_browser_of(pixels, &html, script) else { return };
+    let pages: Vec<(&str, String)> = runs.map(|(name, summary)| (name, page::html(&summary).expect(name))).collect();
+    for (pixels, text) in [(1400, "on a wide screen"), (390, "on a phone")] {
+        let frames: Vec<(u32, &str)> = pages.iter().map(|(_, html)| (pixels, html.as_str())).collect();
+        // Not every machine has a browser.
+        let Some(seen) = in_a_browser_of(&frames, script) else { return };
+        for ((name, _), seen) in pages.iter().zip(&seen) {
             let lines: Vec<&str> = seen.lines().collect();
             assert_eq!(lines[0], format!("width {pixels}"), "{name}");
-            assert!(lines[1] != "tables 0" && lines.len() == 2, "{name} at {pixels}: {lines:?}");
+            assert!(lines[1] != "tables 0" && lines.len() == 2, "{name} {text}: {lines:?}");
         }
     }
 }

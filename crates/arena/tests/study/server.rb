@@ -1,11 +1,11 @@
 # A server of one file, good or bad by its KIND:  ruby server.rb PORT KIND [WORKERS]
-# good answers correctly; wrong always answers something else; later does so after thirty answers; early is wrong for
-# the first four answers after the third on a connection, so that no single check finds it; liar gives one wrong answer
-# in a hundred, late enough that a single check finds none; dies exits after thirty; never does not listen; alone starts
-# one worker whatever number is requested; slow gives one answer after the other, each in four milliseconds; picky takes
-# a second for / alone; hangup closes the connection instead of one answer in ten under load, and mover gives one in ten
-# the status 302 then; told answers wrongly if its environment has more than what finds programs and what
-# the arena itself sets.
+# good answers correctly, after a rest of a millisecond, so that a load of it leaves the processors to others; wrong
+# always answers something else; later does so after thirty answers; early is wrong for the first four answers after the
+# third on a connection, so that no single check finds it; liar gives one wrong answer in a hundred, late enough that a
+# single check finds none; dies exits after thirty; never does not listen; alone starts one worker whatever number is
+# requested; slow gives one answer after the other, each in four milliseconds; picky takes a second for / alone; hangup
+# closes the connection instead of one answer in ten under load, and mover gives one in ten the status 302 then; told
+# answers wrongly if its environment has more than what finds programs and what the arena itself sets.
 
 require "socket"
 
@@ -58,6 +58,7 @@ def serve(client, kind)
     $answers += 1
     here += 1
     exit! 3 if kind == "dies" && $answers > LIMIT
+    sleep 0.001 if kind == "good"
     $one_at_a_time.synchronize { sleep 0.004 } if kind == "slow"
     body = wrong?(kind, here) ? WRONG : RIGHT
     fails = fails?(kind)

@@ -487,8 +487,8 @@ impl Dispatch {
         self.is_watched = is_watched;
     }
 
-    /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped, or looks
-    /// less often. Returns true once, to the caller that wakes it.
+    /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped, or
+    /// looks less often. Returns true once, to the caller that wakes it.
     pub fn lacks_watch(&mut self) -> bool {
         !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }

@@ -1,6 +1,6 @@
 //! The deadline timer: checks all running and waiting requests each millisecond while there are any, and less often
-//! where all have been running for long. It enforces deadlines, expires requests that wait too long, takes back requests
-//! that stand behind a long one, and samples which workers compute.
+//! where all have been running for long. It enforces deadlines, expires requests that wait too long, takes back
+//! requests that stand behind a long one, and samples which workers compute.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ use crate::wire::control::Control;
 const TICK: Duration = Duration::from_millis(1);
 /// The time after which a request has shown what it does: it waits, or computes.
 const SETTLED: Duration = Duration::from_millis(50);
-/// The tick while all that runs is settled, as streams and long polls are, and no request is added: each tick takes some
-/// 50 us of a processor.
+/// The tick while all that runs is settled, as streams and long polls are, and no request is added: each tick takes
+/// some 50 us of a processor.
 const SETTLED_TICK: Duration = Duration::from_millis(10);
 /// Ticks without any request after which the timer stops and has to be woken, which costs more than a tick.
 const IDLE_TICKS: u32 = 50;
