@@ -222,6 +222,42 @@ Harness.check("a stream that another thread writes to is closed at its end, what
   Harness.same([4, "meanwhile", true], [writer.value, finisher.value, stream.closed?])
 end
 
+Harness.check("what is left of a part whose write was broken off is sent without another write") do
+  front, io = UNIXSocket.pair
+  stream = FoolsGold::Stream.new(Object.new, nil)
+  stream.lend { nil }
+  stream.go_on(FoolsGold::Rest.new(io)) { nil }
+  writer = Thread.new do
+    stream.write(uneven(500_000))
+  rescue IOError => error
+    error.message
+  end
+  Thread.pass until writer.status == "sleep"
+  writer.raise(IOError, "broken off")
+  Harness.same("broken off", writer.value)
+  sent = "".b
+  until sent.bytesize == 500_005
+    stream.look
+    sent << front.read_nonblock(500_005)
+  end
+  Harness.same([[Pair::F::CHUNK, uneven(500_000)]], frames(sent))
+end
+
+Harness.check("streams that were left are looked at the less often the more there are") do
+  times = []
+  looks = 0
+  stream = Object.new
+  stream.define_singleton_method(:look) { looks += 1 }
+  front, io = UNIXSocket.pair
+  rest = FoolsGold::Rest.new(io)
+  rest.stream = stream
+  rests = Class.new(FoolsGold::Rest)
+  rests.define_singleton_method(:sleep) { |time| times << time }
+  [1, 5000].each { |count| rests.send(:look, [rest] * count) }
+  Harness.same([[FoolsGold::Stream::LOOK, 0.5], 5001], [times, looks])
+  front.close
+end
+
 Harness.check("a front that is gone") do
   pair = Pair.new
   pair.close

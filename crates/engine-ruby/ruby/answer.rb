@@ -12,6 +12,7 @@ module FoolsGold
       @body = nil
       @begun = nil
       @ended = nil
+      @left = nil
       @upgrade = nil
     end
 
@@ -31,6 +32,11 @@ module FoolsGold
     # Whether the current answer is complete, even if it is no longer in the slot's buffer.
     def ended?
       @ended == @slot.seq
+    end
+
+    # Whether the stream of the current answer has been left to other threads.
+    def left?
+      @left == @slot.seq
     end
 
     # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then. So it does for a body that

@@ -194,7 +194,10 @@ module FoolsGold
     # Leaves a stream to other threads of the application, and so frees the slot; where that cannot be, waits for them.
     def leave(out)
       rest = Rest.open(@slot) or return out.wait
-      out.go_on(rest) { end_more(Frames::LEFT) }
+      out.go_on(rest) do
+        @left = @slot.seq
+        end_more(Frames::LEFT)
+      end
     end
 
     # Converts a part to a string. As in Puma, nil is empty. Symbols and numbers have only one spelling.

@@ -11,6 +11,9 @@ module FoolsGold
     # The most at a time, of one worker.
     MOST = 10_000
 
+    # The most that are looked at in a second, since each look at one costs about a microsecond.
+    LOOKS = 10_000
+
     @all = []
     @lock = Mutex.new
     @added = ConditionVariable.new
@@ -57,9 +60,11 @@ module FoolsGold
         end
       end
 
-      # The front writes nothing here: what can be read is the end.
+      # The front writes nothing here: what can be read is the end. It is not waited for: each end of one would cost a
+      # look at all.
       def look(all)
-        closed = IO.select(all, nil, nil, Stream::LOOK)&.first || []
+        sleep([Stream::LOOK, all.size.fdiv(LOOKS)].max)
+        closed = IO.select(all, nil, nil, 0)&.first || []
         closed.each { |rest| rest.stream.drop }
         @lock.synchronize { @all -= closed } unless closed.empty?
         (all - closed).each { |rest| rest.stream.look }

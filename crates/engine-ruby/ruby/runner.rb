@@ -106,7 +106,13 @@ module FoolsGold
       return end_upgraded(@answer.upgrade, env, status, headers, error) if @answer.upgrade
 
       finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
-      @slot.input.close if File === @slot.input
+      close_input
+    end
+
+    # Closes the file of a large body. Threads to which the stream was left may still read it: it closes with that.
+    def close_input
+      input = @slot.input
+      input.close if File === input && !@answer.left?
     end
 
     # What there is to do after a partial hijack: its code may still read the request's body, and Rails's executor ends
@@ -182,7 +188,7 @@ module FoolsGold
     def report_end
       leave_failed
       report(ThreadEnded.new("the application ended its thread"), false)
-      @slot.input.close if File === @slot.input
+      close_input
     end
 
     # Answers with the exception, unless there is an answer already. Returns whether the front now waits for FREE.

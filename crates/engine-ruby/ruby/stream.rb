@@ -116,7 +116,6 @@ module FoolsGold
         next rest.close if @closed
 
         Thread.handle_interrupt(Channel::WHOLLY) do
-          @input = @input.dup if File === @input # The slot closes its own.
           rest.stream = self
           @out = @rest = rest
           Rest.watch(rest)
@@ -125,15 +124,14 @@ module FoolsGold
       end
     end
 
-    # Looks, now and then, whether the threads to which it was left have ended without closing it. What the end of a
-    # body that has ended could not write is written then.
+    # Looks, now and then, whether the threads to which it was left have ended without closing it. What its end, or a
+    # write that an exception of another thread has broken off, could not write is written then.
     def look
       return unless @lock.try_lock
 
       begin
-        if @closed then @rest.write_on
-        elsif !left? then end_writing
-        end
+        @rest.write_on
+        end_writing unless @closed || left?
       ensure
         @lock.unlock
       end

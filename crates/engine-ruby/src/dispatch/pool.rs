@@ -324,6 +324,7 @@ impl Pool {
             let worker = dispatch.workers.remove(at);
             // A thread that was chosen just now must not get its request any more.
             worker.threads().for_each(|thread| thread.refuse());
+            worker.leaving.end();
             self.last_answers().extend(worker.threads().filter(|thread| thread.load() > 0).cloned());
             worker
         };

@@ -695,17 +695,17 @@ async fn a_part_that_nobody_wants_counts_as_read_and_one_that_cannot_be_read_doe
 }
 
 #[tokio::test]
-async fn of_upgraded_connections_that_the_application_never_opens_the_oldest_are_dropped() {
+async fn upgraded_connections_wait_by_the_thousand_for_the_application_and_of_still_more_the_oldest_are_dropped() {
     let (thread, _orders, _theirs) = thread_alone();
     let mut replies = Vec::new();
-    for seq in 1..=40 {
+    for seq in 1..=10_100 {
         let (get, reply) = job(Method::GET);
         replies.push(reply);
         thread.push(get).map_err(|_| ()).unwrap();
         thread.receive(received(&answer_to(seq, 101, flag::UPGRADE))).unwrap();
     }
     assert!(thread.awaits_takeover());
-    assert!(thread.upgrade(1).is_none() && thread.upgrade(40).is_some());
+    assert!(thread.upgrade(1).is_none() && thread.upgrade(200).is_some() && thread.upgrade(10_100).is_some());
 }
 
 /// The next part of a body.
@@ -725,11 +725,12 @@ async fn a_body_that_was_left_to_threads_frees_its_own_and_goes_on() {
     let sink = thread.upgrade(1).unwrap().outgoing;
     assert!(!thread.awaits_takeover());
     let (ours, mut app) = UnixStream::pair().unwrap();
-    for part in [frame(kind::CHUNK, |out| out.put_slice(b"more")), frame(kind::END, |_| ())] {
+    let more = frame(kind::CHUNK, |out| out.put_slice(b"more"));
+    for part in [more.clone(), more, frame(kind::END, |_| ())] {
         app.write_all(&part).await.unwrap();
     }
     relay_rest(ours, sink, Arc::default(), Fault::Stopping).await;
-    for part in ["whole", "more"] {
+    for part in ["whole", "moremore"] {
         assert_eq!(next(&mut source).await, Some(Ok(Bytes::from(part))));
     }
     assert_eq!(next(&mut source).await, None);
@@ -770,6 +771,24 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
     app.write_all(&frame(kind::FREE, |_| ())).await.unwrap();
     relay_rest(ours, sink, Arc::default(), died).await;
     assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
+}
+
+/// The kernel reports the end of a connection when no process has it any more.
+#[tokio::test]
+async fn a_child_that_holds_the_connection_open_holds_up_no_body_that_was_left() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let (front, duplex) = engine::body::duplex(9);
+    let (mut source, _outgoing) = (front.incoming, front.outgoing);
+    let UpgradedConnection { duplex, counted: _counted, leaving } = pool.take_over(1, || Some(duplex)).unwrap();
+    let (ours, mut app) = UnixStream::pair().unwrap();
+    app.write_all(&frame(kind::CHUNK, |out| out.put_slice(b"last"))).await.unwrap();
+    pool.remove(1, None);
+    let died = Fault::WorkerDied("killed".to_owned());
+    timeout(LAST_ANSWERS, relay_rest(ours, duplex.outgoing, leaving, died.clone())).await.unwrap();
+    assert_eq!(next(&mut source).await, Some(Ok(Bytes::from("last"))));
+    assert_eq!(next(&mut source).await, Some(Err(died)));
+    drop(app);
 }
 
 /// The answer before the connection has made the thread idle. A worker that is stopped exits without the application's

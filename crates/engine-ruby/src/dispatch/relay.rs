@@ -18,14 +18,17 @@ use tokio::time::timeout;
 use crate::wire::frames::{self, kind};
 
 const READ_BYTES: usize = 16 << 10;
-/// The interval of checks whether an application that has closed its writing side still reads.
+/// The interval of checks whether an application that has closed its writing side still reads; and the time in which
+/// the last bytes of a worker that has ended are read.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Notification to all upgraded connections of a worker that it is about to leave.
+/// Notification to all upgraded connections of a worker that it is about to leave, and then that it has ended.
 #[derive(Debug, Default)]
 pub struct Leaving {
     is_said: AtomicBool,
     notify: Notify,
+    has_ended: AtomicBool,
+    end: Notify,
 }
 
 impl Leaving {
@@ -35,9 +38,22 @@ impl Leaving {
         self.notify.notify_waiters();
     }
 
+    /// Notifies all connections that the process of the worker has ended.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+        self.end.notify_waiters();
+    }
+
     async fn said(&self) {
         let notified = self.notify.notified();
         if !self.is_said.load(Ordering::SeqCst) {
+            notified.await;
+        }
+    }
+
+    async fn ended(&self) {
+        let notified = self.end.notified();
+        if !self.has_ended.load(Ordering::SeqCst) {
             notified.await;
         }
     }
@@ -118,14 +134,16 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
 }
 
 /// Relays the rest of a streamed body, in frames, until its END. Without END it breaks the body off: with `died`,
-/// unless the worker was to leave. When the client has gone, it closes the socket, so that writes of the application
+/// unless the worker was to leave. A child of the worker may hold its end open: what has not come shortly after the end
+/// of the worker does not come. When the client has gone, it closes the socket, so that writes of the application
 /// fail.
 pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving>, died: Fault) {
     let mut buffer = BytesMut::new();
     let fault = loop {
         match frames::take(&mut buffer) {
             Ok(Some(frame)) if frame.kind == kind::CHUNK => {
-                if sink.send(frame.payload).await.is_err() {
+                let joined = frames::join_chunks(frame, &mut buffer);
+                if sink.send(joined.payload).await.is_err() {
                     return;
                 }
                 continue;
@@ -139,12 +157,19 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
         let read = tokio::select! {
             read = stream.read_buf(&mut buffer) => read,
             () = sink.gone() => return,
+            () = until_silent(&leaving) => Ok(0),
         };
         if !matches!(read, Ok(1..)) {
             break if leaving.is_said.load(Ordering::SeqCst) { Fault::Stopping } else { died };
         }
     };
     sink.fail(fault);
+}
+
+/// Waits until a worker has ended, and then for as long as what it has written may take to be read.
+async fn until_silent(leaving: &Leaving) {
+    leaving.ended().await;
+    tokio::time::sleep(LOOK).await;
 }
 
 /// Waits until the next check is due. While the application still writes, its end is read by the other direction, so no

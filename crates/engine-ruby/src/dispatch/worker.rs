@@ -36,7 +36,7 @@ pub struct Worker {
     pub upgraded: usize,
     /// Retired: it takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
-    /// Notifies its upgraded connections that it leaves.
+    /// Notifies its upgraded connections that it leaves, and that it has ended.
     pub leaving: Arc<Leaving>,
     /// Since when it has been retired with nothing left but upgraded connections.
     pub lingers: Option<Instant>,
