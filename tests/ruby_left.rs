@@ -1,6 +1,7 @@
 //! Streams that a callable body leaves to other threads on the Ruby engine, as servers of events do: they go on while
 //! the thread of their request serves others, and end with their threads, their clients or the server.
 
+use crate::support::successor::signal;
 use crate::support::{Client, PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
 
@@ -97,8 +98,7 @@ fn is_jruby() -> bool {
 
 /// A client that has had the head, and the first part, of a stream.
 fn listen(server: &Server, path: &str, first: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    let mut client = server.send_get(path);
     let head = client.head().unwrap();
     assert_eq!((head.status, head.header("transfer-encoding")), (200, Some("chunked")), "{path}\n{}", server.log());
     assert_eq!(client.chunk().unwrap(), Some(first.as_bytes().to_vec()), "{path}\n{}", server.log());
@@ -247,8 +247,7 @@ fn streams_without_an_end_are_cut_when_their_code_or_the_server_goes() {
 fn a_stream_breaks_off_with_its_worker() {
     let server = ruby::serve(APP, &ONE);
     let mut client = listen(&server, "/own", "own");
-    let pid = ruby::workers(&server)[0];
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    signal(ruby::workers(&server)[0], Signal::KILL);
     let cut = client.chunk();
     assert!(cut.is_err(), "a response without its end looks whole: {cut:?}\n{}", server.log());
     assert_eq!(server.text("/plain"), "plain");

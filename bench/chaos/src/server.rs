@@ -223,8 +223,8 @@ impl Server {
         (self.workers == 0 || are_ready) && status.leaving == 0
     }
 
-    /// Ends the load, of which no request may have failed or taken longer than this; then the server, which must be
-    /// whole before.
+    /// Ends the load, and counts a failure for each failed request, and if one took longer than `longest`. Then waits
+    /// until all workers are there, and ends the server.
     pub fn finish(mut self, load: Load, longest: Duration, mut told: Told) -> Told {
         told.count("the clients", &load.end(), &[]);
         told.bound(longest);

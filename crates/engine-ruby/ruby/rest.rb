@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-# The rest of a streamed body whose code has returned and left its stream to other threads.
+# The rest of a streamed body: its code has returned, and other threads go on writing to its stream.
 
 module FoolsGold
-  # The connection on which it is sent, so that the slot is free for other requests. One thread of the worker looks
-  # after all of them: it ends bodies whose threads have ended, and closes what the front has closed.
+  # The connection that carries it, so that the slot is free for other requests. One thread of the worker looks after
+  # all these connections: it ends bodies whose threads have ended, and closes connections that the front has closed.
   class Rest
     include Output
 
     # The most at a time, of one worker.
     MOST = 10_000
 
-    # The most that are looked at in a second, since each look at one costs about a microsecond.
+    # The most looks at single connections in a second. A look takes about a microsecond.
     LOOKS = 10_000
 
     @all = []
@@ -20,8 +20,8 @@ module FoolsGold
     @watcher = nil
 
     class << self
-      # Opens the connection for the body that this slot sends. Returns nil where that cannot be: its stream holds the
-      # slot then.
+      # Opens the connection for the rest of the body that this slot sends. Returns nil if it cannot be opened: then the
+      # stream holds the slot until its end.
       def open(slot)
         return unless room? && slot.own_process?
 
@@ -41,7 +41,8 @@ module FoolsGold
 
       private
 
-      # Whether there may be one more. The application needs files, too. JRuby cannot wait for several Unix sockets.
+      # Whether one more may be opened: half of the files that the process may open are left to the application. On
+      # JRuby none may, since it cannot wait for several Unix sockets.
       def room?
         RUBY_ENGINE != "jruby" && @all.size < [MOST, Process.getrlimit(:NOFILE).first / 2].min
       end
@@ -60,8 +61,8 @@ module FoolsGold
         end
       end
 
-      # The front writes nothing here: what can be read is the end. It is not waited for: each end of one would cost a
-      # look at all.
+      # The front writes nothing to these connections: one that can be read has been closed. All are looked at after a
+      # pause, and not as soon as one is closed: that would be a look at all for each that is closed.
       def look(all)
         sleep([Stream::LOOK, all.size.fdiv(LOOKS)].max)
         closed = IO.select(all, nil, nil, 0)&.first || []
@@ -95,7 +96,7 @@ module FoolsGold
       raise Errno::EPIPE, "the client has gone"
     end
 
-    # Ends the body. The end waits for nobody: what the connection does not take now is written later.
+    # Ends the body, without waiting: what the connection does not take now, the thread that looks after it writes.
     def finish
       add(Frames::END_OF_BODY, "")
       write_on

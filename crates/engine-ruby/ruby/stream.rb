@@ -92,9 +92,9 @@ module FoolsGold
       @returned = now
     end
 
-    # Whether the code, which has returned, has left the stream to other threads, as it may with the socket that Puma
-    # gives it. Threads that it started may also just end. Where the code itself has written and returned, the body is
-    # complete, as in Falcon.
+    # Whether the code, which has returned, has left the stream to other threads, as applications do with the socket
+    # that Puma gives them. If the threads that it started have ended, the body is complete; so it is if the code itself
+    # has written to the stream and returned, as in Falcon.
     def left?
       !@closed && (shared? || runs?)
     end
@@ -109,8 +109,8 @@ module FoolsGold
       end
     end
 
-    # Sends what follows on a connection of its own, when the block has told the front so; unless the stream has been
-    # closed meanwhile.
+    # Lets what is written from now on go to the connection `rest`. The block tells the front so. If the stream has been
+    # closed meanwhile, the connection is closed instead, and the block is not called.
     def go_on(rest)
       @lock.synchronize do
         next rest.close if @closed
@@ -124,8 +124,8 @@ module FoolsGold
       end
     end
 
-    # Looks, now and then, whether the threads to which it was left have ended without closing it. What its end, or a
-    # write that an exception of another thread has broken off, could not write is written then.
+    # Closes the stream if the threads to which it was left have ended without closing it. Before that, it writes what
+    # the connection did not take at once, or what an exception of another thread kept from being written.
     def look
       return unless @lock.try_lock
 

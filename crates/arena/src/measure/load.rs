@@ -170,8 +170,8 @@ fn of_outcome(outcome: Outcome) -> Sample {
     Sample { command, numbers, errors, course: in_short(course), told, lacking, ..Sample::default() }
 }
 
-/// A reason in a few lines, without the rest of the server's log, which is in the run's folder: its first line, and
-/// the line of the log that says why the server ended, after the log's name; or its first lines, where none says it.
+/// A reason in one line, without most of the server's log, which is in the run's folder: its first line, the name of
+/// the log, and the line of the log that says why the server ended; or its first lines, if no line says it.
 pub fn shortened(why: &str) -> String {
     let lines: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).collect();
     let few = with_cause(&lines).unwrap_or_else(|| lines.iter().take(REASON_LINES).copied().collect());

@@ -300,7 +300,7 @@ fn not_settled(cases: &[&Case], query: &TableQuery) -> String {
     }
 }
 
-/// How many of the shown entries this is true of in one of these cases, and how many there are.
+/// The number of shown entries of which this is true in one or more of these cases, and the number of all shown.
 fn of_entries(cases: &[&Case], query: &TableQuery, is_so: fn(&Measured) -> bool) -> (usize, usize) {
     let shown = cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();

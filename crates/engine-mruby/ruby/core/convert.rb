@@ -10,6 +10,11 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{object.nil? ? "nil" : object.class} into Array"
   end
 
+  # Raises the error for a change of a frozen object, of the kind that the message names.
+  def self.refuse_change(object, kind = object.class)
+    raise FrozenError.new("can't modify frozen #{kind}: #{object.inspect}", receiver: object)
+  end
+
   # The Integer of an object by `to_int`, or a TypeError. `===` instead of is_a?, since the object may be a BasicObject.
   def self.integer(object)
     return object if Integer === object
@@ -122,13 +127,13 @@ class Array
   def flatten(depth = nil) = FoolsGold.flatten(self, depth.nil? ? -1 : FoolsGold.integer(depth), [], [])
 
   def flatten!(depth = nil)
-    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self) if frozen?
     return if depth == 0 || none? { |one| Array === one || (Kernel === one && one.respond_to?(:to_ary)) }
     replace(flatten(depth))
   end
 
   def fill(*args, &block)
-    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self) if frozen?
     range = block ? 0..2 : 1..3
     unless range.include?(args.size)
       raise ArgumentError, "wrong number of arguments (given #{args.size}, expected #{range.begin}..#{range.end})"

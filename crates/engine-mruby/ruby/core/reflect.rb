@@ -81,7 +81,7 @@ class Hash
 
   def transform_keys!(*names, &block)
     return to_enum(:transform_keys!) unless block || !names.empty?
-    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self) if frozen?
     made = transform_keys(*names, &block)
     # Not `replace`, which would take the default of the other Hash.
     clear.merge!(made)

@@ -5,7 +5,7 @@ class String
   def encoding = __binary? ? Encoding::BINARY : Encoding::UTF_8
 
   def force_encoding(encoding)
-    raise FrozenError.new("can't modify frozen String: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, String) if frozen?
     __binary!(Encoding.find(encoding) == Encoding::BINARY)
   end
 

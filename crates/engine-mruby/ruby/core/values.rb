@@ -74,7 +74,7 @@ class Array
 
   # Also where no item would move.
   def sort!(&block)
-    raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self) if frozen?
     replace(sort(&block))
   end
 

@@ -114,7 +114,7 @@ class StringIO
 
   # Skips a byte order mark at the beginning and sets its encoding; nil where there is none.
   def set_encoding_by_bom
-    raise FrozenError.new("can't modify frozen StringIO: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, StringIO) if frozen?
     marks = { Encoding::UTF_8 => "EFBBBF", Encoding::UTF_16LE => "FFFE", Encoding::UTF_16BE => "FEFF" }
     return unless @readable && @string
     encoding, mark = marks.find { |_, hex| @string.b.start_with?([hex].pack("H*")) }

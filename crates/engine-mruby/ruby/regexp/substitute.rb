@@ -18,7 +18,7 @@ class String
   end
 
   def sub!(pattern, replacement = NOT_GIVEN, &block)
-    raise FrozenError.new("can't modify frozen String: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, String) if frozen?
     if NOT_GIVEN.equal?(replacement)
       result = __each_replaced(pattern, block, false)
       FoolsGold.last_match = $~
@@ -40,7 +40,7 @@ class String
   end
 
   def gsub!(pattern, replacement = NOT_GIVEN, &block)
-    raise FrozenError.new("can't modify frozen String: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, String) if frozen?
     if NOT_GIVEN.equal?(replacement)
       return to_enum(:gsub!, pattern) unless block
       result = __each_replaced(pattern, block, true)
@@ -92,7 +92,7 @@ class String
   end
 
   def slice!(pattern, *rest)
-    raise FrozenError.new("can't modify frozen String: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, String) if frozen?
     unless pattern.is_a?(Regexp)
       part = self[pattern, *rest]
       self[pattern, *rest] = "" unless part.nil? || part.empty?

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,6 +52,11 @@ struct DeadWorker {
     id: u32,
     pid: i32,
     death: Death,
+}
+
+/// The fault of a response that the death of its worker has broken off.
+pub fn died(worker: u32, pid: impl Display) -> Fault {
+    Fault::WorkerDied(format!("worker {worker} (pid {pid}) exited while it ran this request"))
 }
 
 thread_local! {
@@ -385,7 +391,7 @@ impl Pool {
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         let fault = match is_ending {
             true => Fault::Stopping,
-            false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
+            false => died(id, pid),
         };
         let mut replays = Vec::new();
         let mut last_tries = Vec::new();

@@ -4,7 +4,6 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -12,50 +11,32 @@ use engine::{Duplex, Fault, Sink};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::WriteHalf;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, SetOnce};
 use tokio::time::timeout;
 
 use crate::wire::frames::{self, kind};
 
 const READ_BYTES: usize = 16 << 10;
-/// The interval of checks whether an application that has closed its writing side still reads; and the time in which
-/// the last bytes of a worker that has ended are read.
+/// The interval of checks whether an application that has closed its writing side still reads; and how long after the
+/// end of a worker its last bytes are waited for.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Notification to all upgraded connections of a worker that it is about to leave, and then that it has ended.
+/// Tells the upgraded connections of a worker that it is about to leave, and then that its process has ended.
 #[derive(Debug, Default)]
 pub struct Leaving {
-    is_said: AtomicBool,
-    notify: Notify,
-    has_ended: AtomicBool,
-    end: Notify,
+    said: SetOnce<()>,
+    ended: SetOnce<()>,
 }
 
 impl Leaving {
-    /// Notifies all connections that the worker leaves, those that are opened later too.
+    /// Says that the worker leaves; after the first time nothing changes.
     pub fn say(&self) {
-        self.is_said.store(true, Ordering::SeqCst);
-        self.notify.notify_waiters();
+        let _ = self.said.set(());
     }
 
-    /// Notifies all connections that the process of the worker has ended.
+    /// Says that the process of the worker has ended.
     pub fn end(&self) {
-        self.has_ended.store(true, Ordering::SeqCst);
-        self.end.notify_waiters();
-    }
-
-    async fn said(&self) {
-        let notified = self.notify.notified();
-        if !self.is_said.load(Ordering::SeqCst) {
-            notified.await;
-        }
-    }
-
-    async fn ended(&self) {
-        let notified = self.end.notified();
-        if !self.has_ended.load(Ordering::SeqCst) {
-            notified.await;
-        }
+        let _ = self.ended.set(());
     }
 }
 
@@ -75,7 +56,7 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
                 read = reader.read_buf(&mut buffer) => read,
-                () = leaving.said(), if !has_told => {
+                _ = leaving.said.wait(), if !has_told => {
                     outgoing.leave();
                     has_told = true;
                     continue;
@@ -133,10 +114,10 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
     }
 }
 
-/// Relays the rest of a streamed body, in frames, until its END. Without END it breaks the body off: with `died`,
-/// unless the worker was to leave. A child of the worker may hold its end open: what has not come shortly after the end
-/// of the worker does not come. When the client has gone, it closes the socket, so that writes of the application
-/// fail.
+/// Relays the rest of a streamed body, in frames, until its END. If the socket ends before that, the body breaks off:
+/// with [`Fault::Stopping`] if the worker was to leave, else with `died`. A child that the worker has forked may keep the
+/// socket open: when the worker has ended and nothing comes for a moment, that is the end as well. When the client has
+/// gone, the socket is closed, so that writes of the application fail.
 pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving>, died: Fault) {
     let mut buffer = BytesMut::new();
     let fault = loop {
@@ -160,15 +141,15 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
             () = until_silent(&leaving) => Ok(0),
         };
         if !matches!(read, Ok(1..)) {
-            break if leaving.is_said.load(Ordering::SeqCst) { Fault::Stopping } else { died };
+            break if leaving.said.initialized() { Fault::Stopping } else { died };
         }
     };
     sink.fail(fault);
 }
 
-/// Waits until a worker has ended, and then for as long as what it has written may take to be read.
+/// Waits until a worker has ended, and then for the time in which its last bytes are read.
 async fn until_silent(leaving: &Leaving) {
-    leaving.ended().await;
+    leaving.ended.wait().await;
     tokio::time::sleep(LOOK).await;
 }
 

@@ -35,9 +35,9 @@ const KEPT_BYTES: usize = 256 << 10;
 /// The interval of checks whether everything that a dead worker has written is read.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The most upgraded connections, and bodies that were left to threads, that wait until the application's end is taken;
-/// older ones are dropped. The application opens its end before, and then goes on: while this process is busy
-/// elsewhere, one thread may leave many short streams. A worker may have as many of these at a time (rest.rb).
+/// The most upgraded connections, and bodies that were left to threads, that wait for the connection of the application
+/// to be accepted; when there are more, the oldest is dropped. A thread goes on without waiting for that, and so may
+/// leave many streams while this process is busy. It is as many as a worker may leave at a time (`MOST` in rest.rb).
 const UPGRADES_MAX: usize = 10_000;
 
 /// The connection to one thread of a worker.

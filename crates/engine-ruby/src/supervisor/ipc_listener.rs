@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use engine::Fault;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::geteuid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,7 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::dispatch::pool::Pool;
+use crate::dispatch::pool::{Pool, died};
 use crate::dispatch::relay::{relay, relay_rest};
 use crate::dispatch::upgraded::{Taken, UpgradedConnection};
 use crate::message::Message;
@@ -171,14 +170,13 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
         stream.write_all(&[1]).await?;
     }
     let (worker, pid) = (hello.worker, hello.pid);
-    let died = Fault::WorkerDied(format!("worker {worker} (pid {pid}) exited while it ran this request"));
     let stream = stream.into_std()?;
     let (_, io_thread) = pool.io_thread(worker);
     let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     drop(io_thread.spawn(async move {
         match is_rest {
-            true => relay_rest(stream, duplex.outgoing, leaving, died).await,
+            true => relay_rest(stream, duplex.outgoing, leaving, died(worker, pid)).await,
             false => relay(stream, duplex, leaving, taken).await,
         }
         drop(counted);

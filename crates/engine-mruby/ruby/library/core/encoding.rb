@@ -115,7 +115,7 @@ class String
   end
 
   def encode!(*args, **options)
-    raise FrozenError.new("can't modify frozen String: #{inspect}", receiver: self) if frozen?
+    FoolsGold.refuse_change(self, String) if frozen?
     replace(encode(*args, **options))
   end
 
