@@ -166,8 +166,8 @@ impl Server {
         tails.collect::<Vec<_>>().join("\n")
     }
 
-    /// A reason for a report: that the server ended during a load; how, if the process that the arena started ended; and
-    /// the last lines of its logs.
+    /// A reason for a report: that the server ended during a load; how, if the process that the arena started ended;
+    /// and the last lines of its logs.
     pub fn why_it_ended(&mut self) -> String {
         // After a reload the first process has ended as it should.
         let is_own = !self.has_new_master;

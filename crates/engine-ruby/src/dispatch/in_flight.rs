@@ -139,7 +139,8 @@ impl SentRequest {
         Step::Memory(sink, lent)
     }
 
-    /// Takes the sink of the body, the rest of which comes on another connection. None if no one reads the body any more.
+    /// Takes the sink of the body, the rest of which comes on another connection. None if no one reads the body any
+    /// more.
     pub fn take_rest(&mut self) -> Option<Sink> {
         self.release();
         self.until = None;

@@ -115,9 +115,9 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
 }
 
 /// Relays the rest of a streamed body, in frames, until its END. If the socket ends before that, the body breaks off:
-/// with [`Fault::Stopping`] if the worker was to leave, else with `died`. A child that the worker has forked may keep the
-/// socket open: when the worker has ended and nothing comes for a moment, that is the end as well. When the client has
-/// gone, the socket is closed, so that writes of the application fail.
+/// with [`Fault::Stopping`] if the worker was to leave, else with `died`. A child that the worker has forked may keep
+/// the socket open: when the worker has ended and nothing comes for a moment, that is the end as well. When the client
+/// has gone, the socket is closed, so that writes of the application fail.
 pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving>, died: Fault) {
     let mut buffer = BytesMut::new();
     let fault = loop {
