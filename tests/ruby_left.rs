@@ -39,6 +39,27 @@ def held(stream)
   end
 end
 
+# The child writes when the thread of the request serves others.
+def child(stream)
+  stream.write("begun")
+  fork do
+    wait_for("go1")
+    stream.write("of the child")
+  rescue IOError => error
+    stream.close
+    note(error.class)
+  end
+  Thread.new { sleep }
+end
+
+# The child goes on as the worker does, and so comes to the end of the body first.
+def twice(stream)
+  stream.write("begun")
+  child = fork or return
+  Process.wait(child)
+  stream.write("ended")
+end
+
 class Closed
   def initialize(&call)
     @call = call
@@ -61,6 +82,8 @@ run paths(
   end,
   "/ending" => ->(_) { left { |stream| ending(stream) } },
   "/held" => ->(_) { left { |stream| held(stream) } },
+  "/child" => ->(_) { left { |stream| child(stream) } },
+  "/twice" => ->(_) { left { |stream| twice(stream) } },
   "/closed" => lambda do |env|
     env["rack.response_finished"] << ->(*) { note("finished") }
     [200, {}, Closed.new { |stream| ending(stream) }]
@@ -179,6 +202,28 @@ fn a_stream_whose_client_has_gone_is_closed_and_writing_to_it_fails() {
         assert!(within(PATIENCE, || server.text("/write?more") == "Errno::EPIPE"), "{path}\n{}", server.log());
     }
     ruby::assert_clean(&server);
+}
+
+#[test]
+fn a_child_that_a_body_forks_writes_to_no_response_and_the_worker_goes_on() {
+    if is_jruby() {
+        return;
+    }
+    for worker in ["plain", "native"] {
+        let server = ruby::serve(APP, &[&ONE[..], &["--ruby-worker", worker]].concat());
+        let workers = ruby::workers(&server);
+        let mut client = listen(&server, "/child", "begun");
+        assert_eq!(server.text("/plain"), "plain");
+        ruby::let_go(&server, "go1");
+        ruby::wait_for_note(&server, "IOError");
+        assert_eq!(server.text("/write?worker"), "written", "{worker}\n{}", server.log());
+        assert_eq!(client.chunk().unwrap().unwrap(), b"worker", "{worker}\n{}", server.log());
+        assert_eq!(server.text("/close"), "[false, nil, true]", "{worker}");
+        assert_eq!(client.chunk().unwrap(), None, "{worker}");
+        assert_eq!(server.text("/twice"), "begunended", "{worker}\n{}", server.log());
+        assert!(server.log().contains("IO.pipe"), "the child says what would be right\n{}", server.log());
+        assert_eq!(ruby::workers(&server), workers, "{worker}\n{}", server.log());
+    }
 }
 
 /// What they hold, such as a lock or a connection to a database, would be held for as long as the client listens.

@@ -133,6 +133,7 @@ module FoolsGold
 
     # Ends what the slot sends of the answer.
     def end_more(kind)
+      @slot.check_process
       Thread.handle_interrupt(RequestTimeout => :never) do
         add(kind, @later ? "\x01" : "", ends: true)
         @slot.flush

@@ -86,6 +86,15 @@ module FoolsGold
       Process.pid == @pid
     end
 
+    # Raises in a process that the application has forked: the front would take what is written there for a part of
+    # the answer that the worker sends at that time, of another client by then.
+    def check_process
+      return if own_process?
+
+      raise IOError, "only the worker, process #{@pid}, can write to this answer, and no process that it has forked: " \
+                     "write to a pipe (IO.pipe), which the body reads in the worker"
+    end
+
     # Lets the front read a string that nothing changes. Returns the number of bytes that it has read; if those are not
     # all, it may not read here. If an exception of another thread breaks the wait off, the string stays until the front
     # has released it.
@@ -143,7 +152,7 @@ module FoolsGold
 
     # Opens a connection for a hijack of this request.
     def open_connection(role, seq)
-      flush
+      flush if own_process? # In a child that the application has forked, the buffer is a copy.
       @wire.open(role, @worker, @number, seq)
     end
 

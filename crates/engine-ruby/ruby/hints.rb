@@ -3,7 +3,8 @@
 # Early hints (`rack.early_hints`): headers that the client gets before the answer, with status 103.
 
 module FoolsGold
-  # The callable under `rack.early_hints`: one per request. After its answer it does nothing.
+  # The callable under `rack.early_hints`: one per request. After its answer, and in a process that the application has
+  # forked, it does nothing.
   class Hints
     MOST = 1000
 
@@ -17,7 +18,7 @@ module FoolsGold
       raise ArgumentError, "early hints are a few headers, not #{checked.pairs}" if checked.pairs > MOST
       size = checked.block.bytesize
       raise ArgumentError, "early hints have #{size} bytes, more than #{Channel::WHOLE}" if size > Channel::WHOLE
-      return unless @seq == @slot.seq
+      return unless @seq == @slot.seq && @slot.own_process?
 
       @slot.send_now(Frames::HINTS, [@seq, checked.pairs, checked.block].pack("Nna*"))
       nil

@@ -29,6 +29,7 @@ module FoolsGold
         raise Errno::EPIPE, "the client has gone" if @is_gone
         raise IOError, "the stream is closed for writing" if @closed
 
+        @slot.check_process
         note_writer if @group
         strings.sum do |string|
           string = string.to_s
@@ -151,7 +152,7 @@ module FoolsGold
     private
 
     def end_writing
-      @rest.finish if @rest && !@closed
+      @rest.finish if @rest && !@closed && @slot.own_process?
       @closed = true
       @changed.broadcast
     end
