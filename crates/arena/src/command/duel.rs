@@ -164,6 +164,7 @@ impl DuelCommand {
         words.extend(self.env.iter().map(|(name, _)| format!("--env {name}=…")));
         words.extend(self.source.ring.as_ref().map(|_| "--ring RING".into()));
         words.extend(self.source.gemfile.as_ref().map(|_| "--gemfile Gemfile".into()));
+        words.extend(self.source.yjit.then(|| "--yjit".into()));
         words.join(" ")
     }
 }

@@ -20,12 +20,15 @@ pub struct Source {
     /// The program foolsgold that takes part [default: the one beside this program, or on PATH].
     #[arg(long, value_name = "PROGRAM")]
     pub foolsgold: Option<PathBuf>,
+    /// Run CRuby with its just-in-time compiler YJIT, under all servers.
+    #[arg(long)]
+    pub yjit: bool,
 }
 
 impl Source {
     pub fn options(&self) -> EnvironmentOptions {
-        let Source { ring, gemfile, foolsgold } = self.clone();
-        EnvironmentOptions { ring, gemfile, foolsgold }
+        let Source { ring, gemfile, foolsgold, yjit } = self.clone();
+        EnvironmentOptions { ring, gemfile, foolsgold, yjit }
     }
 
     /// The options as text, for a command that resumes a run.
@@ -33,7 +36,7 @@ impl Source {
         let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
         let given =
             options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
-        given.collect()
+        given.chain(self.yjit.then(|| " --yjit".to_owned())).collect()
     }
 
     pub fn open(&self) -> Result<Environment, String> {

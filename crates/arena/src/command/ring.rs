@@ -13,10 +13,13 @@ pub struct RingCommand {
     /// The root folder; what is there already is kept.
     #[arg(default_value = "/opt/ring")]
     folder: PathBuf,
+    /// Also build its Ruby's library with the just-in-time compiler YJIT, for --yjit of a run: some ten minutes.
+    #[arg(long)]
+    yjit: bool,
 }
 
 impl RingCommand {
     pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
-        ring::build(&self.folder, out)
+        ring::build(&self.folder, self.yjit, out)
     }
 }

@@ -266,6 +266,9 @@ impl How {
         if self.source.gemfile.is_some() {
             add("--gemfile Gemfile");
         }
+        if self.source.yjit {
+            add("--yjit");
+        }
         self.load.iter().for_each(|tool| add(&format!("--load {tool}")));
         self.cases.iter().for_each(|word| add(&format!("--case {word}")));
         self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));

@@ -46,6 +46,9 @@ const FOR_ALL: [(&str, &str); 4] = [
     ("SECRET_KEY_BASE_DUMMY", "1"),
 ];
 
+/// Environment variable by which CRuby compiles with YJIT, if it is built with that.
+const YJIT: (&str, &str) = ("RUBY_YJIT_ENABLE", "1");
+
 /// Our own server, which is copied to the environment of the others; with `-` and a word behind it another build of it.
 const OURS: &str = "foolsgold";
 
@@ -58,6 +61,8 @@ pub struct EnvironmentOptions {
     pub gemfile: Option<PathBuf>,
     /// Path of the program foolsgold, from `--foolsgold`. Else the one beside this program, or on PATH.
     pub foolsgold: Option<PathBuf>,
+    /// Whether CRuby runs with its just-in-time compiler YJIT.
+    pub yjit: bool,
 }
 
 /// This machine, a Bundler on it, or a ring on it. Clones share one temporary folder, which is removed with the last of
@@ -72,6 +77,7 @@ struct Inner {
     ring: Option<PathBuf>,
     gemfile: Option<PathBuf>,
     foolsgold: Option<PathBuf>,
+    yjit: bool,
     /// Temporary folder of this run for copied and written files, as seen from outside a ring.
     own: PathBuf,
     /// Environment variables of all programs there.
@@ -106,10 +112,34 @@ impl Environment {
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
         note(&LedgerEntry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| not_made(&own, &error, ring.is_some()))?;
-        let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
-        let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
+        let mut variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
+        let yjit = options.yjit;
+        if yjit {
+            variables.extend(variables_of_yjit(ring.as_deref()));
+        }
+        let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, yjit, own, variables }) };
         environment.check_bundle()?;
+        environment.check_yjit()?;
         Ok(environment)
+    }
+
+    /// Asks the Ruby whether it compiles, if it should: one that is built without YJIT ignores the variable silently.
+    fn check_yjit(&self) -> Result<(), String> {
+        let ask = "puts RUBY_DESCRIPTION; puts defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? 'compiles' : 'not'";
+        if !self.inner.yjit {
+            return Ok(());
+        }
+        let said = self.said(&["ruby", "-e", ask]).ok_or("--yjit: there is no ruby that runs")?;
+        if said.ends_with("compiles") {
+            return Ok(());
+        }
+        let way = match &self.inner.ring {
+            Some(ring) => format!("`arena ring --yjit {}` builds it for this ring", ring.display()),
+            None => "name a Ruby 3.1 or later on PATH that was built with rustc present, or a ring with one \
+                     (`arena ring --yjit FOLDER`)"
+                .to_owned(),
+        };
+        Err(format!("--yjit: {} is built without YJIT: {way}", said.lines().next().unwrap_or_default()))
     }
 
     /// Runs Bundler once. An error has its message about an unusable Gemfile; without this check each server would only
@@ -128,11 +158,12 @@ impl Environment {
 
     /// Names the environment for the record.
     pub fn in_words(&self) -> String {
-        match (&self.inner.ring, &self.inner.gemfile) {
-            (Some(_), _) => "a ring (a root folder with its own Ruby and servers)".into(),
-            (_, Some(_)) => "this machine, with the gems of a Gemfile".into(),
-            _ => "this machine".into(),
-        }
+        let place = match (&self.inner.ring, &self.inner.gemfile) {
+            (Some(_), _) => "a ring (a root folder with its own Ruby and servers)",
+            (_, Some(_)) => "this machine, with the gems of a Gemfile",
+            _ => "this machine",
+        };
+        format!("{place}{}", if self.inner.yjit { ", with YJIT" } else { "" })
     }
 
     /// Describes the environment variables of all programs for the record: those that are set, the names of those that
@@ -140,6 +171,7 @@ impl Environment {
     pub fn variables_in_words(&self) -> String {
         let mut set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
         set.extend(self.inner.gemfile.as_ref().map(|_| "BUNDLE_GEMFILE=Gemfile".to_owned()));
+        set.extend(self.inner.yjit.then(|| format!("{}={}", YJIT.0, YJIT.1)));
         let names: Vec<_> = self.inner.variables.keys().map(|name| name.to_string_lossy()).collect();
         let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
         let found_by = "ARENA_RUN and ARENA_SERVER, by which the arena finds its processes";
@@ -328,6 +360,14 @@ impl Drop for Inner {
         let _ = fs::remove_dir_all(&self.own);
         note(&LedgerEntry::Removed(self.own.clone()));
     }
+}
+
+/// The variable that makes CRuby compile, and where a ring has a library for that, the one by which programs find it.
+fn variables_of_yjit(ring: Option<&Path>) -> Vec<(OsString, OsString)> {
+    let libraries = Path::new(ring::YJIT_LIBRARIES);
+    let has_library = |ring: &&Path| libraries.strip_prefix("/").is_ok_and(|below| ring.join(below).is_dir());
+    let found = ring.filter(has_library).map(|_| ("LD_LIBRARY_PATH".into(), libraries.into()));
+    found.into_iter().chain([(YJIT.0.into(), YJIT.1.into())]).collect()
 }
 
 fn variables_of_ring() -> BTreeMap<OsString, OsString> {

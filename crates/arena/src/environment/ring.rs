@@ -4,15 +4,20 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Folder in a ring with the library of its Ruby that has YJIT, if the ring was built with `--yjit`. Programs with this
+/// folder in `LD_LIBRARY_PATH` use it.
+pub const YJIT_LIBRARIES: &str = "/usr/local/lib/ring-yjit";
+
 const SCRIPT: &str = include_str!("../../../../bin/ring");
 
-/// Builds a ring at `path`, or completes it, and writes the script's output to `out`.
-pub fn build(path: &Path, out: &mut dyn Write) -> Result<(), String> {
+/// Builds a ring at `path`, or completes it, and writes the script's output to `out`. With `yjit` it has also the library
+/// of its Ruby with the just-in-time compiler, in [`YJIT_LIBRARIES`].
+pub fn build(path: &Path, yjit: bool, out: &mut dyn Write) -> Result<(), String> {
     if !path.is_absolute() {
         return Err(format!("{}: a ring takes a path from the root", path.display()));
     }
     let mut command = Command::new("bash");
-    command.args(["-s", "--"]).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["-s", "--"]).args(yjit.then_some("--yjit")).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start bash: {error}"))?;
     let mut input = child.stdin.take().ok_or("bash has no input")?;
     let output = child.stdout.take().ok_or("bash has no output")?;

@@ -394,7 +394,13 @@ pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
         let (version, built_in) = who.version.split_once(", ").unwrap_or((&who.version, ""));
         let loaded = who.notes.iter().find_map(|note| note.strip_prefix(ALLOCATED_BY));
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
-        let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
+        let jit = if who.ruby.contains(YJIT_NOT_BUILT) {
+            ", built without YJIT"
+        } else if who.ruby.contains("+YJIT") {
+            ", with YJIT"
+        } else {
+            ""
+        };
         Settings {
             name: who.name.clone(),
             title: styles.title(&who.name),

@@ -402,6 +402,7 @@ fn what_cannot_be_done_is_refused_in_words() {
     let rackup = here("tests/hello/config.ru");
     let more = Wanted { extra: vec!["--more".into()], ..wanted(nginx, &environment, &rackup, logs.path()) };
     assert!(Server::start(more).expect_err("no further words").contains("it takes no further words (--more)"));
-    let both = EnvironmentOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), foolsgold: None };
+    let both =
+        EnvironmentOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), ..EnvironmentOptions::default() };
     assert!(Environment::open(&both).expect_err("one of them").contains("exclude each other"));
 }

@@ -1,6 +1,7 @@
 //! Runs that finish, with good and bad servers, and what is made of them afterwards.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -70,6 +71,48 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     // The options are in the record.
     let commands = summary["contenders"][0]["commands"].to_string();
     assert!(commands.contains("RACK_ENV=production") && commands.contains("PATH"), "{commands}");
+}
+
+/// The Ruby here may be built with YJIT or without: one in front of it says what it is.
+#[test]
+fn with_yjit_all_servers_get_it_and_a_ruby_without_it_is_refused() {
+    let home = Home::with(&["good", "told"]);
+    let folder = home.path("bin");
+    fs::create_dir(&folder).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let real = Command::new("sh").args(["-c", "command -v ruby"]).output().unwrap();
+    let real = String::from_utf8(real.stdout).unwrap();
+    let run = |compiles: &str, words: &[&str]| {
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in *RUBY_DESCRIPTION*) ;; *) exec {} \"$@\" ;; esac\n\
+             echo \"ruby 9.8.7 (of today) +YJIT [here]\"\n\
+             case \"$*\" in *enabled*) [ \"$RUBY_YJIT_ENABLE\" = 1 ] && echo {compiles} ;; esac\n",
+            real.trim()
+        );
+        fs::write(folder.join("ruby"), script).unwrap();
+        fs::set_permissions(folder.join("ruby"), fs::Permissions::from_mode(0o755)).unwrap();
+        home.arena(words).env("PATH", format!("{}:{path}", folder.display())).output().unwrap()
+    };
+    let refused = run("not", &["run", "tiny", "--quick", "--yjit"]);
+    assert!(!refused.status.success() && !home.path("arena/runs").exists(), "{}", said(&refused));
+    let why = "--yjit: ruby 9.8.7 (of today) +YJIT [here] is built without YJIT";
+    assert!(said(&refused).contains(why), "{}", said(&refused));
+    let output = run("compiles", &["run", "tiny", "--quick", "--yjit"]);
+    let summary = home.summary();
+    let results = results(&summary);
+    assert!(results["good"]["disqualified"].is_null(), "{}", said(&output));
+    assert!(results["told"]["disqualified"].to_string().contains("RUBY_YJIT_ENABLE"), "{}", results["told"]);
+    assert!(summary["contenders"][0]["commands"].to_string().contains("RUBY_YJIT_ENABLE=1"), "{summary}");
+    assert!(summary["command"].as_str().unwrap().ends_with("--yjit"), "{summary}");
+    let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+    assert!(page.contains("ruby 9.8.7 (of today) +YJIT [here]"), "the page says which Ruby it was");
+    let table = home.path("table.md");
+    fs::write(&table, "<!-- arena:begin tiny -->\n<!-- arena:end tiny -->\n").unwrap();
+    home.run(&["report", home.folder().to_str().unwrap(), "--splice", table.to_str().unwrap()]);
+    let table = fs::read_to_string(table).unwrap();
+    assert!(table.contains("ruby 9.8.7, with YJIT"), "{table}");
+    let resumed = run("compiles", &["run", "--resume", home.folder().to_str().unwrap()]);
+    assert!(said(&resumed).contains("with YJIT"), "another Ruby is refused: {}", said(&resumed));
 }
 
 #[test]
