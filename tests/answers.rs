@@ -51,12 +51,8 @@ fn the_plain_worker_answers_as_the_tables_say() {
 
 #[test]
 fn the_native_worker_answers_as_the_tables_say() {
-    let cache = tempfile::tempdir().unwrap();
-    let cache = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
-    let mut command = server::command();
-    let built = command.args(["native", "--ruby", &ruby::program()]).envs(cache).output().unwrap();
-    assert!(built.status.success(), "{built:?}\nbin/setup brings the headers of Ruby");
-    check(&serve(&cache, &["--engine", "ruby", "--ruby-worker", "native"]), 320);
+    let (_, cache) = ruby::native();
+    check(&serve(&[("XDG_CACHE_HOME", &cache)], &["--engine", "ruby", "--ruby-worker", "native"]), 320);
 }
 
 #[test]

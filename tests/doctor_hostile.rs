@@ -138,10 +138,10 @@ fn what_an_application_prints_is_bounded_and_no_part_of_the_report() {
     assert_eq!((&all[0]["recommended"], output.status.code()), (&"mruby".into(), Some(0)), "{said}");
     assert!(said.contains("loaded\n") && said.contains("asked\n") && !said.contains("left out"), "{said}");
     let loud = folder("loop { puts 'gold' * 1000 }\n");
-    let words = ["doctor", "--json", "--boot-time", "4"];
+    let words = ["doctor", "--json", "--boot-time", "2"];
     let (output, took) = doctor(loud.path(), &words, Duration::from_secs(60));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 4s"), "{all:#}");
+    assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 2s"), "{all:#}");
     let said = text(&output.stderr);
     assert!(said.ends_with(" more bytes that the application printed left out\n"), "{}", said.len());
     assert!(said.len() < (64 << 10) + 100 && took < Duration::from_secs(40), "{took:?}");

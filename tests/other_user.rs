@@ -229,6 +229,14 @@ fn serve_after(script: &str, folder: PathBuf, options: &[&str]) -> Server {
     Server::spawn_by(&["unshare", "--mount", "sh", "-c", &script], folder, &env, &all)
 }
 
+/// Shell commands that put a native worker where root builds it for all users, from where bin/setup has built it: it is
+/// not compiled once more.
+fn native_of_root() -> String {
+    let (built, _) = ruby::native();
+    let folder = built.parent().unwrap().display();
+    format!("(umask 022; mkdir -p /var/cache/foolsgold/native && cp -r '{folder}' /var/cache/foolsgold/native)")
+}
+
 /// A Ruby that writes its user id to a file, as a line, each time it runs; the path of both.
 fn counted_ruby(folder: &Path) -> (String, PathBuf) {
     let (program, ids) = (folder.join("ruby"), folder.join("ids"));
@@ -240,15 +248,15 @@ fn counted_ruby(folder: &Path) -> (String, PathBuf) {
     (program.display().to_string(), ids)
 }
 
-/// Whoever may write to that Ruby could otherwise become root. The native worker is the one that root has built.
+/// Whoever may write to that Ruby could otherwise become root. The native worker is one of root's.
 #[test]
 fn root_does_not_run_the_ruby_of_another_user() {
     for worker in ["auto", "native"] {
         let Some(folder) = folder_of_workers() else { return };
         let (program, ids) = counted_ruby(&folder);
-        let script = "\"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
+        let script = format!("{} && exec \"$0\" \"$@\"", native_of_root());
         let options = ["--ruby", program.as_str(), "--ruby-user", "nobody", "--ruby-worker", worker];
-        let server = serve_after(script, folder, &options);
+        let server = serve_after(&script, folder, &options);
         server.signal(Signal::USR1);
         assert!(server.logs("generation 2 serves"), "{}", server.log());
         assert!(server.log().matches("1 worker (native)").count() >= 2, "{}", server.log());
@@ -308,17 +316,19 @@ fn a_user_without_a_home_learns_that_root_can_build_the_native_worker() {
 /// As in an image that root has made, whose user has neither a compiler nor a home, and on a read-only file system.
 #[test]
 fn a_native_worker_that_root_has_built_is_not_built_again() {
-    let nobodys = "\"$0\" native --ruby \"$RUBY\" && exec env MAKE=/no/make \"$0\" \"$@\"";
-    let read_only = "\"$0\" native --ruby \"$RUBY\" && mount -o remount,ro /var/cache && \
-                     \"$0\" native --ruby \"$RUBY\" && exec env MAKE=/no/make \"$0\" \"$@\"";
-    for (script, user) in [(nobodys, "nobody"), (read_only, "root")] {
+    let then = "\"$0\" native --ruby \"$RUBY\" && exec env MAKE=/no/make \"$0\" \"$@\"";
+    for user in ["nobody", "root"] {
         let Some(folder) = folder_of_workers() else { return };
+        let script = match user {
+            "root" => format!("{} && mount -o remount,ro /var/cache && {then}", native_of_root()),
+            _ => then.to_owned(),
+        };
         let program = ruby::program();
         let mut options = vec!["--ruby", program.as_str(), "--ruby-worker", "native"];
         if user != "root" {
             options.extend(["--user", user]);
         }
-        let server = serve_after(script, folder, &options);
+        let server = serve_after(&script, folder, &options);
         assert!(server.log().contains("1 worker (native)"), "{user}: {}", server.log());
         assert_eq!(server.text("/") == "0", user == "root");
     }

@@ -54,8 +54,8 @@ fn eights() -> Vec<u8> {
 /// Whether they are the same; a failure that printed both would fill the log.
 #[track_caller]
 fn same(got: &[u8], wanted: &[u8], what: &str) {
-    let at = got.iter().zip(wanted).position(|(one, other)| one != other);
-    assert!(got == wanted, "{what}: {} bytes, the first wrong one is {at:?}", got.len());
+    let first_wrong = || got.iter().zip(wanted).position(|(one, other)| one != other);
+    assert!(got == wanted, "{what}: {} bytes, the first wrong one is {:?}", got.len(), first_wrong());
 }
 
 fn asked(server: &Server, request: &str) -> Client {

@@ -113,19 +113,9 @@ class HandlerTest < Minitest::Test
     refute File.exist?(File.join(app, "rails.pid"))
   end
 
-  # The log of Rails on the console takes no hook away.
-  def test_rails_with_hooks_in_its_configuration_of_puma
-    app = rails_app
-    File.write(File.join(app, "config/puma.rb"), <<~'RUBY')
-      before_thread_start { File.write(File.join(__dir__, "started"), ENV.keys.grep(/FOOLSGOLD_RAILS/).inspect) }
-    RUBY
-    assert_includes serve(*rails_server, path: "/?name=gem", folder: app), "Hello, gem!"
-    assert_equal "[]", File.read(File.join(app, "config/started"))
-    assert_includes log, "Started GET \"/?name=gem\""
-  end
-
-  # As in Puma: Rails's own default address counts less than that of the file.
-  def test_rails_with_an_address_in_its_configuration_of_puma
+  # As in Puma: Rails's own default address counts less than that of the file. The log of Rails on the console takes no
+  # hook of the file away.
+  def test_rails_with_an_address_and_hooks_in_its_configuration_of_puma
     app = rails_app
     File.write(File.join(app, "config/puma.rb"), <<~RUBY)
       bind 'tcp://127.0.0.1:#{@port}'
@@ -135,6 +125,7 @@ class HandlerTest < Minitest::Test
     nobodys = { "PORT" => nil, "HOST" => nil, "BINDING" => nil }
     assert_includes serve(*command, path: "/?name=gem", folder: app, variables: nobodys), "Hello, gem!"
     assert_equal "[]", File.read(File.join(app, "config/started"))
+    assert_includes log, "Started GET \"/?name=gem\""
   end
 
   def test_without_a_file_it_says_what_to_write

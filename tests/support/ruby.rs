@@ -21,6 +21,25 @@ fn worker() -> String {
     std::env::var("FOOLS_GOLD_TEST_RUBY_WORKER").unwrap_or_else(|_| "auto".to_owned())
 }
 
+/// The native worker for this Ruby, and the folder of caches (XDG_CACHE_HOME) that it is in: that of the user who runs
+/// the tests, where bin/setup builds it. So it is not compiled by each test that needs one.
+pub fn native() -> (PathBuf, String) {
+    let cache = std::env::var("XDG_CACHE_HOME").ok().filter(|folder| folder.starts_with('/'));
+    let cache = cache.unwrap_or_else(|| format!("{}/.cache", std::env::var("HOME").unwrap()));
+    (build_native(&cache), cache)
+}
+
+/// Builds the native worker into this folder of caches, unless it is there; its path.
+#[track_caller]
+pub fn build_native(cache: &str) -> PathBuf {
+    let mut command = server::command();
+    let output = command.args(["native", "--ruby", &program()]).env("XDG_CACHE_HOME", cache).output().unwrap();
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{told}\nbin/setup brings the headers of Ruby");
+    let path = said.split_whitespace().rfind(|word| word.ends_with(".so")).unwrap_or_else(|| panic!("{said}"));
+    PathBuf::from(path)
+}
+
 /// A folder with these files and the shared part of the applications.
 pub fn folder(files: &[(&str, &str)]) -> PathBuf {
     let folder = server::folder();

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Runs all tests of the native worker: `ruby crates/engine-ruby/native_test/all.rb` builds it for the Ruby that runs
-# this, into a folder that is removed at the end. TEST_NATIVE names one that is built already.
+# Runs all tests of the native worker: `ruby crates/engine-ruby/native_test/all.rb` takes the one that bin/setup has
+# built for the Ruby that runs this, or builds it there. TEST_NATIVE names another one.
 
 require_relative "support"
 $stdout.sync = true

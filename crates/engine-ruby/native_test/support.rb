@@ -11,9 +11,8 @@ require_relative "../ruby_test/harness"
    delivery answer].each { |name| require_relative "../ruby/#{name}" }
 
 builder = File.expand_path("../native/build.rb", __dir__)
-NATIVE = ENV["TEST_NATIVE"] || Dir.mktmpdir("foolsgold-native").then do |folder|
-  at_exit { FileUtils.rm_rf(folder) }
-  IO.popen([RbConfig.ruby, builder, folder], &:read).chomp
+NATIVE = ENV["TEST_NATIVE"] || ENV.fetch("XDG_CACHE_HOME") { File.expand_path("~/.cache") }.then do |cache|
+  IO.popen([RbConfig.ruby, builder, File.join(cache, "foolsgold/native")], &:read).chomp
 end
 require NATIVE
 

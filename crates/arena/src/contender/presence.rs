@@ -177,7 +177,7 @@ fn ruby(runtime: Runtime, environment: &Environment) -> String {
     if runtime == Runtime::Mruby {
         return "mruby inside".into();
     }
-    let said = environment.said(&[command(runtime), "-e", DESCRIBE]);
+    let said = environment.said_once(&[command(runtime), "-e", DESCRIBE]);
     said.and_then(|text| text.lines().last().map(str::to_owned)).unwrap_or_else(|| "unknown".into())
 }
 

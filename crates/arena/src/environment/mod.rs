@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use crate::record::fingerprint;
 use loadgen::process::{LedgerEntry, RUN, note, output_within, sweep};
 
@@ -82,6 +84,8 @@ struct Inner {
     own: PathBuf,
     /// Environment variables of all programs there.
     variables: BTreeMap<OsString, OsString>,
+    /// Outputs of programs that are asked once, by their command lines.
+    said: Mutex<BTreeMap<Vec<String>, String>>,
 }
 
 impl Environment {
@@ -117,7 +121,9 @@ impl Environment {
         if yjit {
             variables.extend(variables_of_yjit(ring.as_deref()));
         }
-        let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, yjit, own, variables }) };
+        let said = Mutex::default();
+        let inner = Inner { ring, gemfile, foolsgold, yjit, own, variables, said };
+        let environment = Environment { inner: Arc::new(inner) };
         environment.check_bundle()?;
         environment.check_yjit()?;
         Ok(environment)
@@ -291,8 +297,20 @@ impl Environment {
         self.said_with(words, &BTreeMap::new())
     }
 
-    /// The same with environment variables. Some programs print their version to standard error, which is read if
-    /// standard output is empty.
+    /// The same of a program that is asked only once: for what all servers have in common, such as their Ruby.
+    pub fn said_once(&self, words: &[&str]) -> Option<String> {
+        let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let known = self.inner.said.lock().get(&line).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let said = self.said(words)?;
+        self.inner.said.lock().insert(line, said.clone());
+        Some(said)
+    }
+
+    /// Output of a program with environment variables. Some programs print their version to standard error, which is
+    /// read if standard output is empty.
     pub fn said_with(&self, words: &[&str], variables: &BTreeMap<String, String>) -> Option<String> {
         let (program, rest) = words.split_first()?;
         let program = self.program(program).ok()?;
@@ -447,6 +465,16 @@ mod tests {
         let text = "GEM_PATH=/people/ann/.gem:/var/lib/gems/people/ann";
         assert_eq!(with_tilde(text, "/people/ann/"), "GEM_PATH=~/.gem:/var/lib/gems/people/ann");
         assert_eq!((with_tilde(text, "").as_str(), with_tilde(text, "/").as_str()), (text, text));
+    }
+
+    #[test]
+    fn what_servers_have_in_common_is_asked_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("echo asked >>'{0}'; wc -l <'{0}'", folder.path().join("notes").display());
+        let environment = Environment::open(&EnvironmentOptions::default()).unwrap();
+        let words = ["sh", "-c", &script];
+        let times = [environment.said_once(&words), environment.said_once(&words), environment.said(&words)];
+        assert_eq!(times.map(Option::unwrap), ["1", "1", "2"]);
     }
 
     #[test]

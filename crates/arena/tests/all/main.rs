@@ -95,7 +95,7 @@ command = ["ruby", "--version"]
 pattern = 'ruby (\S+)'
 [[process]]
 name = "{kind}"
-command = ["ruby", "{}", "{{{{ port }}}}", "{kind}", "{{{{ workers }}}}"]
+command = ["ruby", "--disable-gems", "{}", "{{{{ port }}}}", "{kind}", "{{{{ workers }}}}"]
 [count]
 worker = '^study worker'
 within_s = {within_s}

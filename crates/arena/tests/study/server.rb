@@ -1,11 +1,12 @@
 # A server of one file, good or bad by its KIND:  ruby server.rb PORT KIND [WORKERS]
-# good answers correctly, after a rest of a millisecond, so that a load of it leaves the processors to others; wrong
-# always answers something else; later does so after thirty answers; early is wrong for the first four answers after the
-# third on a connection, so that no single check finds it; liar gives one wrong answer in a hundred, late enough that a
-# single check finds none; dies exits after thirty; never does not listen; alone starts one worker whatever number is
-# requested; slow gives one answer after the other, each in four milliseconds; picky takes a second for / alone; hangup
-# closes the connection instead of one answer in ten under load, and mover gives one in ten the status 302 then; told
-# answers wrongly if its environment has more than what finds programs and what the arena itself sets.
+# good answers correctly, a thousand requests per second and worker at most, however many clients it has, so that a load
+# of it leaves the processors to others; wrong always answers something else; later does so after thirty answers; early
+# is wrong for the first four answers after the third on a connection, so that no single check finds it; liar, as fast
+# as good, gives one wrong answer in a hundred, late enough that a single check finds none; dies exits after thirty;
+# never does not listen; alone starts one worker whatever number is requested; slow gives one answer after the other,
+# each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one answer in ten
+# under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has more than what
+# finds programs and what the arena itself sets.
 
 require "socket"
 
@@ -24,6 +25,8 @@ $answers = 0
 $early = 4
 $here = $crowded = 0
 $one_at_a_time = Mutex.new
+$resting = 0
+$counting = Mutex.new
 
 def wrong?(kind, here)
   case kind
@@ -46,6 +49,13 @@ def fails?(kind)
   fails
 end
 
+# The more requests are here, the longer each of them waits.
+def rest
+  resting = $counting.synchronize { $resting += 1 }
+  sleep resting / 1000.0
+  $counting.synchronize { $resting -= 1 }
+end
+
 def serve(client, kind)
   here = 0
   while (line = client.gets("\r\n"))
@@ -58,9 +68,10 @@ def serve(client, kind)
     $answers += 1
     here += 1
     exit! 3 if kind == "dies" && $answers > LIMIT
-    sleep 0.001 if kind == "good"
-    $one_at_a_time.synchronize { sleep 0.004 } if kind == "slow"
+    # By its own number, which others pass while it rests.
     body = wrong?(kind, here) ? WRONG : RIGHT
+    rest if %w[good liar].include?(kind)
+    $one_at_a_time.synchronize { sleep 0.004 } if kind == "slow"
     fails = fails?(kind)
     break if fails && kind == "hangup"
     status = fails ? "302 Found" : "200 OK"
