@@ -29,7 +29,6 @@ module FoolsGold
         raise Errno::EPIPE, "the client has gone" if @is_gone
         raise IOError, "the stream is closed for writing" if @closed
 
-        @slot.check_process
         note_writer if @group
         strings.sum do |string|
           string = string.to_s
@@ -173,6 +172,7 @@ module FoolsGold
     end
 
     def note_writer
+      @slot.check_process # The code may be gone, or wait for nobody, when its child writes.
       Thread.current.group.equal?(@group) ? @is_begun = true : @is_shared = true
     end
   end
