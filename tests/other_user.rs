@@ -248,7 +248,7 @@ fn counted_ruby(folder: &Path) -> (String, PathBuf) {
     (program.display().to_string(), ids)
 }
 
-/// Whoever may write to that Ruby could otherwise become root. The native worker is one of root's.
+/// Whoever may write to that Ruby could otherwise become root. The workers use the native worker that root has built.
 #[test]
 fn root_does_not_run_the_ruby_of_another_user() {
     for worker in ["auto", "native"] {

@@ -39,7 +39,7 @@ def held(stream)
   end
 end
 
-# The child writes when the thread of the request serves others.
+# The child writes after the thread of its request has begun to serve others.
 def child(stream)
   stream.write("begun")
   fork do
@@ -52,7 +52,7 @@ def child(stream)
   Thread.new { sleep }
 end
 
-# The child goes on as the worker does, and so comes to the end of the body first.
+# The child, forked without a block, returns from the body before the worker does.
 def twice(stream)
   stream.write("begun")
   child = fork or return

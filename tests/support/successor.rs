@@ -87,8 +87,8 @@ impl Load {
         Load::resting(Duration::ZERO, count, connect)
     }
 
-    /// The same from clients who rest for so long after each answer: where they are not asked to meet a moment, clients
-    /// without a rest would only take the processors from all else.
+    /// The same, with clients that pause for `rest` after each answer, for tests whose load need not be heavy: clients
+    /// without a pause take the processors from everything else.
     pub fn resting(rest: Duration, count: usize, connect: impl Fn() -> Client + Send + Sync + 'static) -> Load {
         let (stop, served) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let connect = Arc::new(connect);

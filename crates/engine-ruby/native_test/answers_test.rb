@@ -203,7 +203,7 @@ Harness.check("a String of the caller's own shares its bytes with no other after
   Harness.same(false, ObjectSpace.dump(own).include?('"shared":true'))
 end
 
-# Of a slot, what a Stream asks it that writes elsewhere.
+# Stands for the slot of a Stream that writes to another connection.
 class OtherSlot
   def check_process
     nil

@@ -86,8 +86,8 @@ module FoolsGold
       Process.pid == @pid
     end
 
-    # Raises in a process that the application has forked: the front would take what is written there for a part of
-    # the answer that the worker sends at that time, of another client by then.
+    # Raises in a process that the application has forked: the front would take what that writes for a part of the
+    # answer that the worker is sending, which may be another client's.
     def check_process
       return if own_process?
 

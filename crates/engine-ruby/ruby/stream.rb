@@ -29,7 +29,10 @@ module FoolsGold
         raise Errno::EPIPE, "the client has gone" if @is_gone
         raise IOError, "the stream is closed for writing" if @closed
 
-        note_writer if @group
+        if @group
+          @slot.check_process # Of a callable body, which may have returned when a child that it has forked writes.
+          note_writer
+        end
         strings.sum do |string|
           string = string.to_s
           @out.chunk(string)
@@ -172,7 +175,6 @@ module FoolsGold
     end
 
     def note_writer
-      @slot.check_process # The code may be gone, or wait for nobody, when its child writes.
       Thread.current.group.equal?(@group) ? @is_begun = true : @is_shared = true
     end
   end

@@ -162,10 +162,7 @@ impl DuelCommand {
         words.extend(self.quick.then(|| "--quick".into()));
         words.extend(self.budget.map(|minutes| format!("--budget {minutes}")));
         words.extend(self.env.iter().map(|(name, _)| format!("--env {name}=…")));
-        words.extend(self.source.ring.as_ref().map(|_| "--ring RING".into()));
-        words.extend(self.source.gemfile.as_ref().map(|_| "--gemfile Gemfile".into()));
-        words.extend(self.source.yjit.then(|| "--yjit".into()));
-        words.join(" ")
+        words.join(" ") + &self.source.without_folders()
     }
 }
 

@@ -39,6 +39,16 @@ impl Source {
         given.chain(self.yjit.then(|| " --yjit".to_owned())).collect()
     }
 
+    /// The options as text for the record, each with a space before it, without folders of this machine.
+    pub fn without_folders(&self) -> String {
+        let options = [
+            (self.ring.is_some(), " --ring RING"),
+            (self.gemfile.is_some(), " --gemfile Gemfile"),
+            (self.yjit, " --yjit"),
+        ];
+        options.into_iter().filter_map(|(is_given, words)| is_given.then_some(words)).collect()
+    }
+
     pub fn open(&self) -> Result<Environment, String> {
         Environment::open(&self.options())
     }

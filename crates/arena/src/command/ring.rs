@@ -13,7 +13,7 @@ pub struct RingCommand {
     /// The root folder; what is there already is kept.
     #[arg(default_value = "/opt/ring")]
     folder: PathBuf,
-    /// Also build its Ruby's library with the just-in-time compiler YJIT, for --yjit of a run: some ten minutes.
+    /// Also build the library of its Ruby with YJIT, the just-in-time compiler, for `arena run --yjit`: ten minutes.
     #[arg(long)]
     yjit: bool,
 }

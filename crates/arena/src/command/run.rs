@@ -253,22 +253,14 @@ impl How {
     /// The options as text, without folders of this machine.
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
+        if self.quick {
+            words.push_str(" --quick");
+        }
+        words.push_str(&self.source.without_folders());
         let mut add = |word: &str| {
             words.push(' ');
             words.push_str(word);
         };
-        if self.quick {
-            add("--quick");
-        }
-        if self.source.ring.is_some() {
-            add("--ring RING");
-        }
-        if self.source.gemfile.is_some() {
-            add("--gemfile Gemfile");
-        }
-        if self.source.yjit {
-            add("--yjit");
-        }
         self.load.iter().for_each(|tool| add(&format!("--load {tool}")));
         self.cases.iter().for_each(|word| add(&format!("--case {word}")));
         self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));

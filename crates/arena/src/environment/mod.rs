@@ -48,7 +48,7 @@ const FOR_ALL: [(&str, &str); 4] = [
     ("SECRET_KEY_BASE_DUMMY", "1"),
 ];
 
-/// Environment variable by which CRuby compiles with YJIT, if it is built with that.
+/// Name and value of the environment variable that turns YJIT on in a CRuby that is built with it.
 const YJIT: (&str, &str) = ("RUBY_YJIT_ENABLE", "1");
 
 /// Our own server, which is copied to the environment of the others; with `-` and a word behind it another build of it.
@@ -129,21 +129,23 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Asks the Ruby whether it compiles, if it should: one that is built without YJIT ignores the variable silently.
+    /// An error if YJIT is asked for and this Ruby is built without it: such a Ruby ignores the variable silently.
     fn check_yjit(&self) -> Result<(), String> {
-        let ask = "puts RUBY_DESCRIPTION; puts defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? 'compiles' : 'not'";
         if !self.inner.yjit {
             return Ok(());
         }
+        let ask = "puts RUBY_DESCRIPTION; puts defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? 'compiles' : 'not'";
         let said = self.said(&["ruby", "-e", ask]).ok_or("--yjit: there is no ruby that runs")?;
         if said.ends_with("compiles") {
             return Ok(());
         }
         let way = match &self.inner.ring {
             Some(ring) => format!("`arena ring --yjit {}` builds it for this ring", ring.display()),
-            None => "name a Ruby 3.1 or later on PATH that was built with rustc present, or a ring with one \
-                     (`arena ring --yjit FOLDER`)"
-                .to_owned(),
+            None => {
+                "put one that has it first on PATH (Ruby 3.1 or later; from 3.2 on its build needs rustc), or name a \
+                     ring that has it (`arena ring --yjit FOLDER`)"
+                    .to_owned()
+            }
         };
         Err(format!("--yjit: {} is built without YJIT: {way}", said.lines().next().unwrap_or_default()))
     }
@@ -297,7 +299,7 @@ impl Environment {
         self.said_with(words, &BTreeMap::new())
     }
 
-    /// The same of a program that is asked only once: for what all servers have in common, such as their Ruby.
+    /// The same, run only once for each command line: for what all servers have in common, such as their Ruby.
     pub fn said_once(&self, words: &[&str]) -> Option<String> {
         let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let known = self.inner.said.lock().get(&line).cloned();
@@ -380,7 +382,7 @@ impl Drop for Inner {
     }
 }
 
-/// The variable that makes CRuby compile, and where a ring has a library for that, the one by which programs find it.
+/// The variable that turns YJIT on, and LD_LIBRARY_PATH if the ring has a library of its Ruby with YJIT.
 fn variables_of_yjit(ring: Option<&Path>) -> Vec<(OsString, OsString)> {
     let libraries = Path::new(ring::YJIT_LIBRARIES);
     let has_library = |ring: &&Path| libraries.strip_prefix("/").is_ok_and(|below| ring.join(below).is_dir());

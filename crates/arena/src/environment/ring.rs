@@ -10,8 +10,8 @@ pub const YJIT_LIBRARIES: &str = "/usr/local/lib/ring-yjit";
 
 const SCRIPT: &str = include_str!("../../../../bin/ring");
 
-/// Builds a ring at `path`, or completes it, and writes the script's output to `out`. With `yjit` it has also the
-/// library of its Ruby with the just-in-time compiler, in [`YJIT_LIBRARIES`].
+/// Builds a ring at `path`, or completes it, and writes the script's output to `out`. With `yjit` it also
+/// builds the library of the ring's Ruby with the just-in-time compiler, in [`YJIT_LIBRARIES`].
 pub fn build(path: &Path, yjit: bool, out: &mut dyn Write) -> Result<(), String> {
     if !path.is_absolute() {
         return Err(format!("{}: a ring takes a path from the root", path.display()));

@@ -91,7 +91,7 @@ fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
     let home = Home::with(&["liar"]);
     let tools = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections", "killed", "overload"];
     let full = "full = { rounds = 1, seconds = 1.1, warm_up_s = 0, clients = 4 }";
-    // So many that one of its two processes comes to its hundredth answer, however they share them.
+    // So many requests that one of its two processes gives its hundredth answer, however they share them.
     let text = by_tools(&["liar"], &tools, full).replace("per_s = 50\n", "per_s = 300\n");
     fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
     let output = home.run(&["run", "tiny"]);

@@ -50,6 +50,25 @@ fn the_machine_itself_and_folders_of_others_are_refused_and_left_alone() {
     );
 }
 
+/// The script can be run by hand too.
+#[test]
+fn the_script_takes_its_words_in_any_order_and_refuses_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "mine\n").unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bin/ring");
+    let given = folder.path().to_str().unwrap();
+    for (words, says) in [
+        ([given, "--yjit"], "is not empty, and no ring"),
+        (["--yjit", given], "is not empty, and no ring"),
+        ([given, "--jit"], "unknown option --jit; it takes --yjit and a folder"),
+    ] {
+        let output = Command::new("bash").arg(&script).args(words).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(says), "{words:?}: {said}");
+    }
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
 #[test]
 fn a_ring_needs_none_of_the_folders_that_come_with_the_program() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));

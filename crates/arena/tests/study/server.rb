@@ -5,8 +5,8 @@
 # as good, gives one wrong answer in a hundred, late enough that a single check finds none; dies exits after thirty;
 # never does not listen; alone starts one worker whatever number is requested; slow gives one answer after the other,
 # each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one answer in ten
-# under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has more than what
-# finds programs and what the arena itself sets.
+# under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has other
+# variables than those that find programs and those that the arena itself sets.
 
 require "socket"
 

@@ -36,8 +36,8 @@ const KEPT_BYTES: usize = 256 << 10;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The most upgraded connections, and bodies that were left to threads, that wait for the connection of the application
-/// to be accepted; when there are more, the oldest is dropped. A thread goes on without waiting for that, and so may
-/// leave many streams while this process is busy. It is as many as a worker may leave at a time (`MOST` in rest.rb).
+/// to be accepted; when there are more, the oldest is dropped. A thread does not wait for that, so it may leave many
+/// streams while this process is busy. It is as many as a worker may leave at a time (`MOST` in rest.rb).
 const UPGRADES_MAX: usize = 10_000;
 
 /// The connection to one thread of a worker.
