@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
 use crate::support;
 use crate::support::successor::{Process, adopt_orphans, pid_in};
-use crate::support::{Client, PATIENCE, Server, app, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, server, within};
 use rustix::process::Signal;
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -80,10 +80,10 @@ fn an_upgrade_keeps_them_all() {
         adopt_orphans();
         let server = serve(&options);
         let pidfile = server.folder.join("web.pid");
-        assert!(within(PATIENCE, || pid_in(&pidfile) == Some(server.id())), "{}", server.log());
+        assert!(within(MAX_WAIT, || pid_in(&pidfile) == Some(server.id())), "{}", server.log());
         server.signal(Signal::USR2);
         let next = Process::named_in(&pidfile, server.id());
-        assert!(within(PATIENCE, || !support::ruby::is_alive(server.id())), "{}", server.log());
+        assert!(within(MAX_WAIT, || !support::ruby::is_alive(server.id())), "{}", server.log());
         is_on_both(&server);
         next.signal(Signal::TERM);
         assert!(next.ended(), "{}", server.log());

@@ -120,7 +120,7 @@ fn the_twin_answers_the_same_bytes_apart_from_id_and_count() {
     puma.args(["-q", "-w", "0", "-t", "1:1", "-e", "production", "-b"]).arg(format!("unix://{}", socket.display()));
     puma.arg(config).current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let twin = Other(puma.spawn().unwrap());
-    assert!(within(support::PATIENCE, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "puma is up");
+    assert!(within(support::MAX_WAIT, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "puma is up");
     let server = serve();
     for (path, status) in [("/fools-gold", 200), ("/fools-gold/pyrite.svg", 200), ("/", 302), ("/silver", 404)] {
         let (ours, theirs) = (server.get(path), Client::unix(&socket).get(path));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support;
 use crate::support::reload::{put, reload};
-use crate::support::{Client, PATIENCE, Reply, Server, paths, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Reply, Server, paths, ruby, server, within};
 
 /// Says who it is and where it was found; `/hold` answers when there is a file `go` beside it.
 fn app(name: &str) -> String {
@@ -212,7 +212,7 @@ fn all_together_have_no_more_workers_than_they_may() {
         let all = ruby::processes(server.id()).into_iter().map(ruby::title);
         all.filter(|found| found.contains("worker") && found.contains(&title)).count()
     };
-    let most = |name: &str, wanted: usize| within(PATIENCE, || count(name) == wanted);
+    let most = |name: &str, wanted: usize| within(MAX_WAIT, || count(name) == wanted);
     for (name, other) in [("one", "two"), ("two", "one")] {
         let mut held: Vec<Client> = (0..4).map(|_| begin(&server, "a", &format!("/{name}/hold"))).collect();
         assert!(most(name, 2), "{name} has {}, {other} has {}\n{}", count(name), count(other), server.log());
@@ -268,6 +268,6 @@ fn a_start_that_fails_does_not_wait_for_what_is_still_loading() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("other: ") && told.contains("closed on sundays"), "{told}");
     assert!(!told.contains("shop"), "{told}");
-    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < MAX_WAIT, "{:?}", begun.elapsed());
     fs::remove_dir_all(folder).unwrap();
 }

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::{PATIENCE, Server, app, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, app, ruby, server, within};
 
 #[test]
 fn an_application_that_needs_no_ruby_runs_embedded_and_the_log_says_why() {
@@ -156,5 +156,5 @@ fn new_code_that_only_ruby_loads_is_served_by_it_after_a_reload() {
     assert_eq!(server.text("/"), "mruby", "{}", server.log());
     fs::write(server.folder.join("config.ru"), text("sleep 0.01\n")).unwrap();
     server.signal(rustix::process::Signal::USR1);
-    assert!(within(PATIENCE, || server.text("/") == "ruby"), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") == "ruby"), "{}", server.log());
 }

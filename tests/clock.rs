@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{PATIENCE, Server, app, server, within};
+use crate::support::{MAX_WAIT, Server, app, server, within};
 
 /// Adds what a file says to the time of day, for the process that it is loaded into.
 const CLOCK: &str = r#"
@@ -49,10 +49,10 @@ fn the_date_follows_it_and_the_uptime_does_not() {
     for request in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"] {
         let now = year(&date(request));
         fs::write(&offset, (366 * 86_400 * 2).to_string()).unwrap();
-        assert!(within(PATIENCE, || year(&date(request)) >= now + 2), "{}", date(request));
+        assert!(within(MAX_WAIT, || year(&date(request)) >= now + 2), "{}", date(request));
         let status: serde_json::Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
         assert!(status["server"]["uptime_s"].as_f64().is_some_and(|up| up < 86_400.0), "{status}");
         fs::write(&offset, "0").unwrap();
-        assert!(within(PATIENCE, || year(&date(request)) == now), "{} stays in the future", date(request));
+        assert!(within(MAX_WAIT, || year(&date(request)) == now), "{} stays in the future", date(request));
     }
 }

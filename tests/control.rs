@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::support::successor::{Process, adopt_orphans, signal};
-use crate::support::{Client, PATIENCE, Reply, Server, app, paths, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Reply, Server, app, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -240,7 +240,7 @@ fn two_servers_of_one_folder_have_two_sockets() {
     let mut command = server::command();
     command.current_dir(&first.folder).args(["-b", "tcp://127.0.0.1:0"]).stdout(log.try_clone().unwrap()).stderr(log);
     let mut second = command.spawn().unwrap();
-    let came = within(PATIENCE, || fs::read_to_string(folder.join("log")).unwrap().contains("serving"));
+    let came = within(MAX_WAIT, || fs::read_to_string(folder.join("log")).unwrap().contains("serving"));
     let (code, why) = failed(&first, &["status"]);
     second.kill().unwrap();
     second.wait().unwrap();
@@ -257,7 +257,7 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     let named = ["-b", "tcp://127.0.0.1:0", "--control", "my.sock"];
     let mut server = Server::spawn(folder.clone(), &[], &named);
     server.signal(Signal::KILL);
-    server.ended(PATIENCE).unwrap();
+    server.ended(MAX_WAIT).unwrap();
     std::mem::forget(server);
     let output = server::command().current_dir(&folder).args(["status", "--control", "my.sock"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
@@ -268,7 +268,7 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("--control: cannot listen on"), "{}", said(&output));
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.ended(MAX_WAIT).unwrap().success());
     assert!(!folder.join("my.sock").exists());
     drop(server);
     let server = Server::start(&app("", "\"gold\""), &["--control", "off"]);
@@ -320,7 +320,7 @@ fn stop_waits_for_the_end_and_running_requests_are_finished() {
     let mut server = Server::start(&ru, &["--engine", "ruby"]);
     let mut slow = server.client();
     slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"]));
+    assert!(within(MAX_WAIT, || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"]));
     let begun = Instant::now();
     let words = done(&server, &["stop"]);
     assert!(words.contains("ended"), "{words}");
@@ -343,7 +343,7 @@ fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
     options.extend(["--ruby", &program]);
     let server = Server::begin(folder, &[], &options);
     let web = server.folder.join("web.sock");
-    assert!(within(PATIENCE, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
     let sleeper: u32 = Client::unix(&web).get("/").text().parse().unwrap();
     let words = done(&server, &["stop"]);
     let is_alive = ruby::is_alive(server.id());
@@ -365,7 +365,7 @@ fn drain_tells_load_balancers_before_connections_are_refused() {
     // During the lag everybody is still served.
     assert_eq!(server.text("/"), "gold");
     assert_eq!(status(&server)["server"]["state"], "draining");
-    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_server_that_starts_says_so() {
     command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--control", "c.sock"]);
     let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     let socket = folder.join("c.sock");
-    assert!(within(PATIENCE, || socket.exists()));
+    assert!(within(MAX_WAIT, || socket.exists()));
     let ready = || Client::unix(&socket).get("/readyz");
     assert_eq!((ready().status, ready().text().as_str()), (503, "starting\n"));
     assert_eq!(Client::unix(&socket).get("/healthz").status, 200);
@@ -388,7 +388,7 @@ fn a_server_that_starts_says_so() {
     let began = since();
     assert!(began.is_some());
     fs::write(folder.join("go"), "").unwrap();
-    assert!(within(PATIENCE, || ready().status == 200));
+    assert!(within(MAX_WAIT, || ready().status == 200));
     assert_eq!(since(), began, "loading belongs to the time that it has been up");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -404,7 +404,7 @@ fn a_server_without_workers_is_not_ready() {
         let reply = Client::unix(&socket).get(path);
         (reply.status, reply.text())
     };
-    let is = |status: u16, body: &str| within(PATIENCE, || answer("/readyz") == (status, body.to_owned()));
+    let is = |status: u16, body: &str| within(MAX_WAIT, || answer("/readyz") == (status, body.to_owned()));
     assert!(is(200, "ready\n"), "{}", server.log());
     fs::write(server.folder.join("hold"), "").unwrap();
     ruby::workers(&server).into_iter().for_each(|pid| signal(pid, Signal::KILL));
@@ -429,7 +429,7 @@ fn a_worker_that_does_not_answer_keeps_no_other_command_waiting() {
     for order in ["pause", "resume"].repeat(3) {
         assert_eq!(post(&socket, &format!("/v1/{order}"), "{}").0, 200, "{}", server.log());
     }
-    asking.patience(Duration::from_millis(1));
+    asking.set_timeout(Duration::from_millis(1));
     assert!(asking.reply().is_err(), "the others waited for it");
 }
 
@@ -441,7 +441,7 @@ fn watching_goes_on_until_the_server_ends() {
     let watcher = command.stderr(Stdio::piped()).spawn().unwrap();
     thread::park_timeout(Duration::from_millis(2500));
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.ended(MAX_WAIT).unwrap().success());
     let output = watcher.wait_with_output().unwrap();
     let lines = String::from_utf8_lossy(&output.stdout).lines().count();
     assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", said(&output));
@@ -452,7 +452,7 @@ fn a_socket_that_is_cleaned_away_comes_back() {
     let server = Server::start(&app("", "\"gold\""), &["--control", "c.sock"]);
     let path = server.folder.join("c.sock");
     fs::remove_file(&path).unwrap();
-    assert!(within(PATIENCE, || path.exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || path.exists()), "{}", server.log());
     assert!(done(&server, &["status", "--control", "c.sock"]).contains("serving"));
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }
@@ -470,7 +470,7 @@ fn after_a_restart_commands_and_watchers_see_the_successor() {
     let next = Process(u32::try_from(after["server"]["pid"].as_u64().unwrap()).unwrap());
     assert_ne!(next.0, server.id());
     assert_eq!((&after["server"]["admin"], &after["server"]["state"]), (&before["server"]["admin"], &"serving".into()));
-    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     for _ in 0..20 {
         assert_eq!(Client::tcp(port).get("/readyz").status, 200);
@@ -538,11 +538,11 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         let mut held = server.client();
         held.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         let is_busy = || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"];
-        assert!(within(PATIENCE, is_busy), "{}", server.log());
+        assert!(within(MAX_WAIT, is_busy), "{}", server.log());
         let prober = Prober::start(port);
         done(&server, &["restart"]);
         let next = current(&server);
-        assert!(within(PATIENCE, || is_answered_by(next.0, port)), "{signals}\n{}", server.log());
+        assert!(within(MAX_WAIT, || is_answered_by(next.0, port)), "{signals}\n{}", server.log());
         if signals == "unicorn" {
             server.signal(Signal::QUIT);
         }
@@ -550,7 +550,7 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         assert!(is_answered_by(next.0, port), "{signals}\n{}", server.log());
         fs::write(server.folder.join("go"), "").unwrap();
         assert_eq!(held.reply().unwrap().text(), "held", "{signals}\n{}", server.log());
-        assert!(server.ended(PATIENCE).unwrap().success(), "{signals}\n{}", server.log());
+        assert!(server.ended(MAX_WAIT).unwrap().success(), "{signals}\n{}", server.log());
         prober.end();
         drop(next);
     }
@@ -566,12 +566,12 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
     for _ in 0..2 {
         done(&server, &["restart"]);
         let next = current(&server);
-        assert!(within(PATIENCE, || is_answered_by(next.0, port)), "{}", server.log());
+        assert!(within(MAX_WAIT, || is_answered_by(next.0, port)), "{}", server.log());
         next.signal(Signal::QUIT);
         assert!(next.ended(), "{}", server.log());
-        assert!(within(PATIENCE, || is_answered_by(server.id(), port)), "{}", server.log());
+        assert!(within(MAX_WAIT, || is_answered_by(server.id(), port)), "{}", server.log());
         // Commands reach it again, too.
-        assert!(within(PATIENCE, || call(&server, &["status"]).status.success()), "{}", server.log());
+        assert!(within(MAX_WAIT, || call(&server, &["status"]).status.success()), "{}", server.log());
     }
     prober.end();
 }
@@ -586,8 +586,8 @@ fn a_server_that_starts_can_be_seen_and_ended() {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let call = |words: &[&str]| server::command().current_dir(&folder).args(words).output().unwrap();
         let is_starting = || said(&call(&["status", "--json"])).contains("\"state\":\"starting\"");
-        assert!(within(PATIENCE, is_starting), "{}", said(&call(&["status"])));
-        assert!(within(PATIENCE, || said(&call(&["reload"])).contains("the server is starting")));
+        assert!(within(MAX_WAIT, is_starting), "{}", said(&call(&["status"])));
+        assert!(within(MAX_WAIT, || said(&call(&["reload"])).contains("the server is starting")));
         let stop = call(&["stop"]);
         assert!(stop.status.success(), "{}", said(&stop));
         let status = child.wait().unwrap();

@@ -280,7 +280,7 @@ fn files_take_open_files(engine: &str, serve: impl Fn() -> Server) {
         answered += u64::from(reply.status == 200);
         reply.status == 503 && reply.header("retry-after").is_some()
     };
-    assert!(within(support::PATIENCE, is_refused), "{}", server.log());
+    assert!(within(support::MAX_WAIT, is_refused), "{}", server.log());
     assert!(server.logs("raise the server's limit of open files") && server.logs(" out_of_files"), "{}", server.log());
     limit_files(&server, getrlimit(Resource::Nofile).maximum);
     let of = format!("app=\"app\",engine=\"{engine}\"");
@@ -304,7 +304,7 @@ fn who_waits_for_a_place_when_the_server_ends_is_answered() {
         assert_eq!(client.reply().unwrap().text(), "held");
     }
     assert_eq!(new.reply().unwrap().text(), "gold", "{}", server.log());
-    assert!(server.ended(support::PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(support::MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 /// A connection from an address of this machine.
@@ -332,7 +332,7 @@ fn a_client_has_no_more_connections_than_it_may_have() {
         own.push(other);
     }
     drop(own.remove(0));
-    assert!(within(support::PATIENCE, || {
+    assert!(within(support::MAX_WAIT, || {
         let mut again = server.client();
         again.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").is_ok() && again.reply().is_ok()
     }));

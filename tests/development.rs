@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, PATIENCE, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, ruby, server, within};
 
 const APP: &str = "require_relative \"common\"\nCOUNT = [0]\nrun paths(\"/\" => ->(_) { text(COUNT[0] += 1) }, \
                    \"/read\" => ->(_) { text($stdin.gets.inspect) })\n";
@@ -19,7 +19,7 @@ fn there_is_one_worker_unless_more_are_asked_for() {
     }
     assert_eq!(ruby::workers(&server).len(), 1);
     let server = ruby::serve(APP, &["-w", "3"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 3), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3), "{}", server.log());
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_application_reads_what_the_server_was_given_to_read() {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let socket = folder.join("web.sock");
-    assert!(within(PATIENCE, || UnixStream::connect(&socket).is_ok()));
+    assert!(within(MAX_WAIT, || UnixStream::connect(&socket).is_ok()));
     let mut client = Client::unix(&socket);
     client.send("GET /read HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     stdin.write_all(b"continue\n").unwrap();
@@ -74,9 +74,9 @@ fn a_limit_of_none_is_none() {
     assert_eq!(client.reply().unwrap().text(), "gold");
     std::fs::remove_file(server.folder.join("go")).unwrap();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2));
     let began = Instant::now();
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }

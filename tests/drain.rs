@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, PATIENCE, Server, paths, within};
+use crate::support::{Client, MAX_WAIT, Server, paths, within};
 use rustix::process::Signal;
 
 fn serve(options: &[&str]) -> Server {
@@ -31,13 +31,13 @@ fn what_runs_and_what_waits_is_answered_and_nothing_new_is_taken() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = serve(&["-t", "4"]);
         let mut clients = begin(&server, "/hold", 12);
-        assert!(within(PATIENCE, || server.text("/held").parse::<u32>().unwrap() >= 4), "the first four run");
+        assert!(within(MAX_WAIT, || server.text("/held").parse::<u32>().unwrap() >= 4), "the first four run");
         server.signal(signal);
         for client in &mut clients {
             let reply = client.reply().unwrap();
             assert_eq!((reply.status, reply.text().as_str()), (200, "held"));
         }
-        let status = server.ended(PATIENCE).expect("it ends when all is done");
+        let status = server.ended(MAX_WAIT).expect("it ends when all is done");
         assert!(status.success(), "{status}\n{}", server.log());
         assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
     }
@@ -54,7 +54,7 @@ fn a_stream_that_runs_is_finished() {
         all.append(&mut chunk);
     }
     assert_eq!(String::from_utf8_lossy(&all), "0;1;2;3;4;");
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn nobody_can_connect_while_the_last_answers_are_under_way() {
     let is_closed = within(Duration::from_millis(350), || TcpStream::connect(("127.0.0.1", server.port)).is_err());
     assert!(server.is_alive(), "the stream takes half a second");
     assert!(is_closed, "a connection that nobody will serve must be refused at once");
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn idle_connections_do_not_delay_the_end() {
     }
     let begun = Instant::now();
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
@@ -86,7 +86,7 @@ fn idle_connections_do_not_delay_the_end() {
 fn once(port: u16) -> (Option<bool>, Instant) {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return (None, Instant::now()) };
     let connected = Instant::now();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
     let sent = stream.write_all(b"GET /short HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let mut answer = String::new();
     match sent.and_then(|()| stream.read_to_string(&mut answer)) {
@@ -112,10 +112,10 @@ fn under_load_no_connection_made_before_the_signal_is_lost() {
             outcomes
         };
         let clients: Vec<_> = (0..16).map(|_| scope.spawn(load)).collect();
-        assert!(within(PATIENCE, || server.log().matches("/short").count() > 200), "load is on");
+        assert!(within(MAX_WAIT, || server.log().matches("/short").count() > 200), "load is on");
         let signalled = Instant::now();
         server.signal(Signal::TERM);
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
         stop.store(true, Ordering::Relaxed);
         let outcomes: Vec<_> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
         let lost = outcomes.iter().filter(|(whole, connected)| !whole && *connected < signalled).count();
@@ -128,12 +128,12 @@ fn under_load_no_connection_made_before_the_signal_is_lost() {
 fn asked_twice_it_ends_at_once() {
     let mut server = serve(&["-t", "2"]);
     let clients = begin(&server, "/for-ever", 1);
-    assert!(within(PATIENCE, || server.text("/held") != "0"));
+    assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_millis(300)).is_none(), "it waits for what runs");
     let begun = Instant::now();
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     drop(clients);
 }
@@ -142,10 +142,10 @@ fn asked_twice_it_ends_at_once() {
 fn what_runs_longer_than_the_drain_time_is_cut() {
     let mut server = serve(&["-t", "2", "--drain-time", "500ms"]);
     let clients = begin(&server, "/for-ever", 1);
-    assert!(within(PATIENCE, || server.text("/held") != "0"));
+    assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     let begun = Instant::now();
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(450) && took < Duration::from_secs(4), "{took:?}");
     drop(clients);

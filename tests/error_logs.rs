@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support;
-use crate::support::{PATIENCE, Server, within};
+use crate::support::{MAX_WAIT, Server, within};
 
 const APP: &str = r#"
 class Mine
@@ -63,7 +63,7 @@ fn serve(engine: &str, options: &[&str]) -> Server {
 
 /// Waits for the words: what comes after an answer comes a little later.
 fn expect(server: &Server, words: &str) {
-    assert!(within(PATIENCE, || server.logs(words)), "no {words:?} in\n{}", server.log());
+    assert!(within(MAX_WAIT, || server.logs(words)), "no {words:?} in\n{}", server.log());
 }
 
 /// Of the one line with these words, and those that belong to it.

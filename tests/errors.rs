@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::Output;
 
-use crate::support::{Client, PATIENCE, Server, paths, server, within};
+use crate::support::{Client, MAX_WAIT, Server, paths, server, within};
 
 const RAISING: &[(&str, &str)] = &[
     ("/", "text(\"gold\")"),
@@ -94,12 +94,12 @@ fn a_file_that_becomes_shorter_while_it_is_sent_is_no_fault_of_the_client() {
         let now = stream.peek(&mut unread).unwrap();
         std::mem::replace(&mut before, now) == now
     };
-    assert!(within(PATIENCE, stalls));
+    assert!(within(MAX_WAIT, stalls));
     File::options().write(true).open(&path).unwrap().set_len(1).unwrap();
     assert!(client.body(&head).is_err());
     assert!(server.logs("GET /shrinks: cannot read the file of a response: "), "{}", server.log());
     let line = || server.log().lines().find(|line| line.contains(" GET /shrinks 200 ")).map(str::to_owned);
-    let is_named = within(PATIENCE, || line().is_some_and(|line| line.contains(" broken")));
+    let is_named = within(MAX_WAIT, || line().is_some_and(|line| line.contains(" broken")));
     assert!(is_named, "{:?}\n{}", line(), server.log());
 }
 

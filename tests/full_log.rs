@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
-use crate::support::{Client, PATIENCE, app, server, within};
+use crate::support::{Client, MAX_WAIT, app, server, within};
 use serde_json::Value;
 
 const NO_SPACE: &str = "No space left on device";
@@ -26,7 +26,7 @@ impl Mute {
         let errors = fs::File::create(folder.join("errors")).unwrap();
         let child = command.stdout(stdout).stderr(errors).spawn().unwrap();
         let mute = Mute { child, folder };
-        assert!(within(PATIENCE, || mute.log()["why"] != Value::Null), "{}", mute.errors());
+        assert!(within(MAX_WAIT, || mute.log()["why"] != Value::Null), "{}", mute.errors());
         mute
     }
 
@@ -80,17 +80,17 @@ fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
     let path = format!("/{}", "x".repeat(500));
     (0..500).for_each(|_| assert_eq!(client.get(&path).status, 200));
     let is_told = || server.log()["why"].as_str().is_some_and(|why| why.contains("its reader takes nothing"));
-    assert!(within(PATIENCE, is_told), "{}", server.errors());
+    assert!(within(MAX_WAIT, is_told), "{}", server.errors());
     assert!(server.metrics().contains("foolsgold_"), "{}", server.errors());
     rustix::process::kill_process(rustix::process::Pid::from_child(&server.child), rustix::process::Signal::TERM)
         .unwrap();
-    assert!(within(PATIENCE, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
+    assert!(within(MAX_WAIT, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
 }
 
 #[test]
 fn a_full_disk_is_told_while_it_lasts_and_counted() {
     let server = Mute::start(&["--log-file", "full"], Stdio::null());
-    assert!(within(PATIENCE, || server.log()["lost_lines"].as_u64() > Some(2)), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.log()["lost_lines"].as_u64() > Some(2)), "{}", server.log());
     let log = server.log();
     assert!(log["why"].as_str().unwrap().starts_with(NO_SPACE) && log["failing_since_ms"].is_u64(), "{log}");
     let text = server.said(&["status"]);
@@ -107,7 +107,7 @@ fn a_full_disk_is_told_while_it_lasts_and_counted() {
     let said = server.said(&["reopen-logs"]);
     assert!(said.starts_with("opened anew: ") && said.contains("it could not be written so far"), "{said}");
     let told = || read(&path).contains(" WARN server: the log could not be written for ");
-    assert!(within(PATIENCE, told), "{}", read(&path));
+    assert!(within(MAX_WAIT, told), "{}", read(&path));
     assert!(server.log()["why"].is_null() && server.log()["lost_lines"].as_u64() > Some(2));
     assert!(server.metrics().contains("\nfoolsgold_log_failing 0"));
     let said = server.said(&["reopen-logs"]);

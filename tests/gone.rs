@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{Client, PATIENCE, Server, paths, within};
+use crate::support::{Client, MAX_WAIT, Server, paths, within};
 
 /// Says that it has begun, and holds its interpreter until there is a file.
 const HOLD: &str = "[200, {}, lambda { |s| s.write(\"began\"); s.flush; \
@@ -52,7 +52,7 @@ fn a_client_that_leaves_in_the_answer_ends_it() {
         client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert_eq!(client.head().unwrap().status, 200);
         drop(client);
-        let done = within(PATIENCE, || server.text("/seen") == format!("0 0 {round} 0"));
+        let done = within(MAX_WAIT, || server.text("/seen") == format!("0 0 {round} 0"));
         assert!(done, "the body was not closed: {}\n{}", server.text("/seen"), server.log());
     }
     assert_eq!(server.text("/"), "gold");
@@ -90,9 +90,9 @@ fn a_client_that_leaves_while_it_waits_is_never_served() {
         client.send("GET /queued HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     }
     // The one interpreter is held, so nobody is answered in this time; then half of them leave.
-    waiting[0].patience(Duration::from_millis(200));
+    waiting[0].set_timeout(Duration::from_millis(200));
     assert!(waiting[0].reply().is_err(), "served although the only interpreter is held");
-    waiting[0].patience(PATIENCE);
+    waiting[0].set_timeout(MAX_WAIT);
     waiting.truncate(10);
     // Their going reaches the server on its own time, and nothing outside tells when it has.
     within(Duration::from_millis(300), || false);

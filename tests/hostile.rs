@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Dice, Reply, Server};
+use crate::support::{Client, Reply, Rng, Server};
 
 /// Writes down each call; `/calls` gives them and forgets them.
 const APP: &str = "
@@ -272,27 +272,27 @@ const POISON: &[&[u8]] = &[
     b"9999999999",
 ];
 
-fn mutate(dice: &mut Dice) -> Vec<u8> {
-    let mut bytes = GOOD[dice.below(GOOD.len())].as_bytes().to_vec();
-    for _ in 0..1 + dice.below(3) {
-        let at = dice.below(bytes.len());
-        match dice.below(7) {
-            0 => bytes[at] = dice.below(256) as u8,
-            1 => bytes[at] ^= 1 << dice.below(8),
+fn mutate(rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = GOOD[rng.below(GOOD.len())].as_bytes().to_vec();
+    for _ in 0..1 + rng.below(3) {
+        let at = rng.below(bytes.len());
+        match rng.below(7) {
+            0 => bytes[at] = rng.below(256) as u8,
+            1 => bytes[at] ^= 1 << rng.below(8),
             2 => drop(bytes.remove(at)),
             3 => bytes.truncate(at.max(1)),
             4 => {
-                let poison = POISON[dice.below(POISON.len())];
+                let poison = POISON[rng.below(POISON.len())];
                 bytes.splice(at..at, poison.iter().copied());
             }
             5 => {
-                let end = (at + 1 + dice.below(20)).min(bytes.len());
+                let end = (at + 1 + rng.below(20)).min(bytes.len());
                 let piece = bytes[at..end].to_vec();
                 bytes.splice(at..at, piece);
             }
             _ => {
                 let line = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |found| found + 1);
-                let poison = POISON[dice.below(POISON.len())];
+                let poison = POISON[rng.below(POISON.len())];
                 bytes.splice(line..line, poison.iter().copied());
             }
         }
@@ -319,10 +319,10 @@ fn is_sane(call: &str) -> bool {
 #[test]
 fn a_thousand_mutants_make_no_wrong_call_and_no_crash() {
     let mut server = serve();
-    let mut dice = Dice::new(0x5eed_f001);
+    let mut rng = Rng::new(0x5eed_f001);
     let mut seen = 0;
     for number in 0..1_000 {
-        let bytes = mutate(&mut dice);
+        let bytes = mutate(&mut rng);
         exchange(&server, b"", &[&bytes]);
         let shown = bytes.escape_ascii().to_string();
         assert!(server.is_alive(), "mutant {number} ended the server: {shown}\n{}", server.log());

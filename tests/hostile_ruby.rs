@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, PATIENCE, Reply, Server, within};
+use crate::support::{Client, MAX_WAIT, Reply, Server, within};
 
 /// What every case may use. `PEER` is a server that answers whatever it is asked without end.
 const BEFORE: &str = r##"
@@ -236,7 +236,7 @@ fn nothing_is_left_locked() {
         for _ in 0..3 {
             // On a busy machine one may be over its time; what is locked for good never is ok.
             let is_ok = |reply: Reply| (reply.status, reply.text().as_str()) == (200, "ok");
-            assert!(within(PATIENCE, || is_ok(server.get("/write"))), "after {path}\n{}", server.log());
+            assert!(within(MAX_WAIT, || is_ok(server.get("/write"))), "after {path}\n{}", server.log());
         }
     }
 }

@@ -276,7 +276,7 @@ fn several_sockets_of_both_kinds_serve_the_same_application() {
     assert_eq!(client.get("/").text(), "3");
     server.signal(rustix::process::Signal::TERM);
     drop(client);
-    assert!(server.ended(support::PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(support::MAX_WAIT).is_some_and(|status| status.success()));
     assert!(!socket.exists(), "the socket file goes with the server");
 }
 
@@ -289,7 +289,7 @@ fn a_stale_socket_file_is_replaced_and_a_live_one_is_not() {
     assert!(socket.exists(), "left behind by a dead server");
     let unix = format!("unix://{}", socket.display());
     let server = Server::spawn(folder, &[], &["-b", &unix, "-t", "1"]);
-    assert!(support::within(support::PATIENCE, || std::os::unix::net::UnixStream::connect(&socket).is_ok()));
+    assert!(support::within(support::MAX_WAIT, || std::os::unix::net::UnixStream::connect(&socket).is_ok()));
     assert_eq!(Client::unix(&socket).get("/").text(), "1");
     let second = server::command().current_dir(&server.folder).args(["-b", &unix, "-t", "1"]).output().unwrap();
     assert!(!second.status.success());

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
-use crate::support::{Client, PATIENCE, Server, app, within};
+use crate::support::{Client, MAX_WAIT, Server, app, within};
 
 const CONNECTIONS: usize = 10_000;
 /// What one idle connection may add to the server's resident memory.
@@ -39,9 +39,9 @@ fn ten_thousand_idle_connections_are_held_in_little_memory() {
         idle.push(client);
     }
     let open = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
-    assert!(within(PATIENCE, || open() >= CONNECTIONS), "only {} are accepted", open());
+    assert!(within(MAX_WAIT, || open() >= CONNECTIONS), "only {} are accepted", open());
     let grown = || server.rss_kib().saturating_sub(before);
-    let is_little = within(PATIENCE, || grown() < KIB_EACH * CONNECTIONS as u64);
+    let is_little = within(MAX_WAIT, || grown() < KIB_EACH * CONNECTIONS as u64);
     let grown = grown();
     assert!(is_little, "{grown} KiB for {CONNECTIONS} idle connections");
     let mut out = std::io::stderr().lock();
@@ -51,7 +51,7 @@ fn ten_thousand_idle_connections_are_held_in_little_memory() {
     }
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_ok());
     drop(idle);
-    assert!(within(PATIENCE, || open() < 200), "{} files are still open", open());
+    assert!(within(MAX_WAIT, || open() < 200), "{} files are still open", open());
 }
 
 /// The timer of a connection is `02` while the kernel waits to ask its peer (proc_pid_net(5), `tr`).
@@ -67,5 +67,5 @@ fn the_kernel_looks_whether_the_client_of_a_quiet_connection_is_still_there() {
         let own = rows.filter(|row| row[1].ends_with(&ours) && row[3] == "01");
         own.map(|row| row[5].to_owned()).collect()
     };
-    assert!(within(PATIENCE, || timers().iter().any(|timer| timer.starts_with("02:"))), "{:?}", timers());
+    assert!(within(MAX_WAIT, || timers().iter().any(|timer| timer.starts_with("02:"))), "{:?}", timers());
 }

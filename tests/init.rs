@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::successor::{Load, Manager, signal};
-use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
 /// Makes the program process 1 of processes of its own, which all end with it.
@@ -60,9 +60,9 @@ fn orphans_of_the_application_are_waited_for() {
         assert_eq!(server.text("/"), "gold");
     }
     // The server, its mold and its worker; nothing else is left, dead or alive.
-    assert!(within(PATIENCE, || zombies(first) == 0 && ruby::processes(first).len() <= 3), "{}", zombies(first));
+    assert!(within(MAX_WAIT, || zombies(first) == 0 && ruby::processes(first).len() <= 3), "{}", zombies(first));
     signal(first, Signal::TERM);
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
 }
 
 #[test]
@@ -80,15 +80,15 @@ fn an_upgrade_loses_nothing_and_the_container_goes_on() {
         signal(first, Signal::USR2);
         let is_new =
             || fs::read_to_string(server.folder.join("web.pid")).is_ok_and(|text| text != pid && !text.is_empty());
-        assert!(within(PATIENCE, is_new), "round {round}: {}", server.log());
+        assert!(within(MAX_WAIT, is_new), "round {round}: {}", server.log());
         // The one before has ended, and has been waited for.
-        assert!(within(PATIENCE, || ruby::processes(first).len() == 1 && zombies(first) == 0), "{}", server.log());
+        assert!(within(MAX_WAIT, || ruby::processes(first).len() == 1 && zombies(first) == 0), "{}", server.log());
         load.goes_on(20);
     }
     load.end();
     assert_eq!(server.text("/a"), "v2 /a");
     signal(first, Signal::TERM);
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
     assert!(!server.folder.join("web.pid").exists());
 }
 
@@ -102,7 +102,7 @@ fn an_upgrade_that_fails_changes_nothing() {
     signal(first(&server), Signal::USR2);
     assert!(server.logs("upgrade failed, this process goes on"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
-    assert!(within(PATIENCE, || zombies(first(&server)) == 0 && ruby::processes(first(&server)).len() == 1));
+    assert!(within(MAX_WAIT, || zombies(first(&server)) == 0 && ruby::processes(first(&server)).len() == 1));
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn every_signal_reaches_the_server() {
         (Signal::INT, "SIGINT: "),
     ] {
         signal(first, number);
-        assert!(within(PATIENCE, || server.log().matches(words).count() == 1), "{words}: {}", server.log());
+        assert!(within(MAX_WAIT, || server.log().matches(words).count() == 1), "{words}: {}", server.log());
     }
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0));
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0));
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_contai
     command.args(&AS_FIRST[1..]).arg(program).args(options).current_dir(&folder);
     let mut child = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     let log = || fs::read_to_string(folder.join("log")).unwrap();
-    assert!(within(PATIENCE, || log().contains("it loads")), "{}", log());
+    assert!(within(MAX_WAIT, || log().contains("it loads")), "{}", log());
     signal(ruby::processes(child.id())[0], Signal::TERM);
     let mut code = None;
-    within(PATIENCE, || {
+    within(MAX_WAIT, || {
         code = child.try_wait().unwrap().map(|status| status.code());
         code.is_some()
     });
@@ -155,7 +155,7 @@ fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_contai
 
     let mut server = start(&app("", "'gold'"), &["-t", "1"]);
     signal(ruby::processes(first(&server))[0], Signal::KILL);
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(137), "{}", server.log());
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(137), "{}", server.log());
 }
 
 #[test]
@@ -181,12 +181,12 @@ fn a_server_in_the_background_keeps_the_container() {
         return;
     }
     let mut server = start(&app("", "'gold'"), &["-t", "1", "-d", "--pidfile", "web.pid", "--redirect-stdout", "log"]);
-    assert!(within(PATIENCE, || server.folder.join("web.pid").exists()));
+    assert!(within(MAX_WAIT, || server.folder.join("web.pid").exists()));
     // The process that has started it has ended.
-    assert!(within(PATIENCE, || ruby::processes(first(&server)).len() == 1 && zombies(first(&server)) == 0));
+    assert!(within(MAX_WAIT, || ruby::processes(first(&server)).len() == 1 && zombies(first(&server)) == 0));
     assert_eq!(server.text("/"), "gold");
     signal(first(&server), Signal::TERM);
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     manager.hears("WATCHDOG=1");
     assert_eq!(Client::tcp(port).get("/").text(), "gold");
     signal(ruby::processes(child.id())[0], Signal::TERM);
-    let has_ended = within(PATIENCE, || child.try_wait().unwrap().is_some());
+    let has_ended = within(MAX_WAIT, || child.try_wait().unwrap().is_some());
     let _ = child.kill();
     let _ = child.wait();
     assert!(has_ended, "{}", fs::read_to_string(folder.join("log")).unwrap());
@@ -239,5 +239,5 @@ fn the_container_ends_with_the_server_where_whoever_started_it_ignores_sigchld()
     let mut server = Server::spawn_by(&by, folder, &[], &options);
     assert_eq!(server.text("/"), "true", "programs that the application starts have an exit status");
     signal(first(&server), Signal::TERM);
-    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
 }

@@ -98,7 +98,7 @@ fn a_body_that_comes_by_single_bytes_is_408() {
     let server = serve(&["--body-time", "1s"]);
     let (begun, mut client) = (Instant::now(), server.client());
     client.send("POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n").unwrap();
-    client.patience(Duration::from_millis(100));
+    client.set_timeout(Duration::from_millis(100));
     let refused = (0..300).find_map(|_| {
         let _ = client.send("x");
         client.reply().ok()
@@ -126,11 +126,11 @@ fn a_full_queue_is_503_with_retry_after() {
     let mut held: Vec<Client> = (0..3).map(|_| server.client()).collect();
     for client in &mut held {
         client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-        client.patience(Duration::from_millis(50));
+        client.set_timeout(Duration::from_millis(50));
     }
     let mut refused = None;
     assert!(
-        within(support::PATIENCE, || {
+        within(support::MAX_WAIT, || {
             refused = held.iter_mut().find_map(|client| client.reply().ok());
             refused.is_some()
         }),

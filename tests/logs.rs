@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{PATIENCE, Server, paths, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
     let pid = trouble(&json);
     let line = |has: &dyn Fn(&Value) -> bool| {
         let found = || json.log().lines().filter_map(|line| serde_json::from_str(line).ok()).find(|line| has(line));
-        assert!(within(PATIENCE, || found().is_some()), "{}", json.log());
+        assert!(within(MAX_WAIT, || found().is_some()), "{}", json.log());
         found().unwrap()
     };
     let says = |line: &Value, words: &str| line["message"].as_str().is_some_and(|message| message.contains(words));
@@ -84,7 +84,7 @@ fn lines_of_requests_say_which_of_several_applications() {
         };
         // The access line of one; the line of the exception and the access line of the other.
         for (path, count) in [("/shop/ok", 1), ("/shop/bad", 2)] {
-            assert!(within(PATIENCE, || lines(path).len() == count), "{}", server.log());
+            assert!(within(MAX_WAIT, || lines(path).len() == count), "{}", server.log());
             assert!(lines(path).iter().all(|line| line.contains(app)), "{}", server.log());
         }
     }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::server::{self, Server};
-use crate::support::{PATIENCE, ruby, within};
+use crate::support::{MAX_WAIT, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LIMIT: u64 = 160 << 20;
@@ -78,7 +78,7 @@ fn under_load(server: &Server, is_reached: impl Fn() -> bool) {
             scope.spawn(|| {
                 while !is_over.load(Ordering::SeqCst) {
                     let mut client = server.client();
-                    client.patience(Duration::from_secs(90));
+                    client.set_timeout(Duration::from_secs(90));
                     let reply = client.get("/");
                     assert_eq!((reply.status, reply.text().as_str()), (200, "gold"), "{}", server.log());
                 }
@@ -124,7 +124,7 @@ fn nothing_is_said_of_more_workers_where_all_are_there() {
     let server = group.serve_app(app, &["-w", "2", "--preload=no", "--max-requests", "20"]);
     let replaced = |server: &Server| ends(server, "max_requests") >= 2;
     let is_told = std::cell::RefCell::new(None);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     under_load(&server, || {
         let seen = status(&server);
         let app = &seen["apps"][0];
@@ -144,11 +144,11 @@ fn a_death_by_the_kernel_is_told_once() {
     let Some(group) = Group::new("once") else { return };
     let app = "run lambda { |env|\n  'x' * (400 << 20) if env['PATH_INFO'] == '/all'\n  [200, {}, ['gold']]\n}\n";
     let server = group.serve_app(app, &["-w", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     // It took the memory that a reply needs, so it dies, and is not run again.
     assert_eq!(server.client().post("/all", "").status, 502, "{}", server.log());
     let is_end = |line: &&str| line.contains("worker") && line.contains(") exited: killed by");
-    assert!(within(PATIENCE, || server.log().lines().any(|line| is_end(&line))), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().lines().any(|line| is_end(&line))), "{}", server.log());
     // The mold tells of ends in their order, so of this one before that of another.
     let dead = server.log().lines().find(is_end).unwrap().split("(pid ").nth(1).unwrap().to_owned();
     let other = ruby::workers(&server).into_iter().find(|pid| !dead.starts_with(&pid.to_string())).unwrap();
@@ -176,14 +176,14 @@ fn ends(server: &Server, reason: &str) -> u64 {
 fn a_reload_for_which_there_is_no_memory_fails_and_takes_no_worker_along() {
     let Some(group) = Group::new("reload") else { return };
     let server = group.serve_app(&loaded(70), &["-w", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     let workers = ruby::workers(&server);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 let mut client = server.client();
-                client.patience(Duration::from_secs(90));
+                client.set_timeout(Duration::from_secs(90));
                 assert_eq!(client.get("/").text(), "gold", "{}", server.log());
             }
         });
@@ -203,7 +203,7 @@ fn where_each_worker_loads_the_application_so_many_are_started_as_fit() {
     let Some(group) = Group::new("each") else { return };
     let server = group.serve_app(&loaded(20), &["-w", "12", "--preload=no"]);
     under_load(&server, || server.log().contains("no memory for another worker"));
-    assert!(within(PATIENCE, || ruby::workers(&server).len() > 1), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() > 1), "{}", server.log());
     let workers = ruby::workers(&server).len();
     assert!((2..5).contains(&workers), "{workers} workers\n{}", server.log());
 }
@@ -244,7 +244,7 @@ fn where_memory_fills_slowly_a_worker_shuts_down_before_the_kernel_kills_and_not
     );
     let server = group.serve_app(&app, &["-w", "16"]);
     let (front, mold) = (oom_score_adj(server.id()), oom_score_adj(ruby::mold(&server)));
-    assert!(within(PATIENCE, || !ruby::workers(&server).is_empty()), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::workers(&server).is_empty()), "{}", server.log());
     let worker = oom_score_adj(ruby::workers(&server)[0]);
     assert_eq!((mold - front, worker - front), (200, 400), "the front is the last that the kernel takes");
     under_load(&server, || {
@@ -274,6 +274,6 @@ fn a_worker_that_ends_long_after_the_kernel_has_killed_somebody_else_has_crashed
     assert!(!within(Duration::from_secs(11), || false));
     let worker = ruby::workers(&server)[0];
     kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::KILL).unwrap();
-    assert!(within(PATIENCE, || ends(&server, "crash") + ends(&server, "out_of_memory") > 0), "{}", server.log());
+    assert!(within(MAX_WAIT, || ends(&server, "crash") + ends(&server, "out_of_memory") > 0), "{}", server.log());
     assert_eq!(ends(&server, "crash"), 1, "{}", server.log());
 }

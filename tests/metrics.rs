@@ -108,18 +108,18 @@ fn workers_that_died_are_counted_over_reloads() {
             .sum::<f64>()
     };
     support::successor::signal(support::ruby::workers(&server)[0], rustix::process::Signal::KILL);
-    assert!(support::within(support::PATIENCE, || ends() == 1.0), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || ends() == 1.0), "{}", server.log());
     for generation in 2..4 {
         server.signal(rustix::process::Signal::USR1);
         let serves = format!("generation {generation} serves");
-        assert!(support::within(support::PATIENCE, || {
+        assert!(support::within(support::MAX_WAIT, || {
             assert_eq!(ends(), 1.0, "{}", server.log());
             server.log().contains(&serves)
         }));
     }
     // The old code is gone after a while.
     let is_gone = || server.log().matches("exited with status 0").count() >= 4;
-    assert!(support::within(support::PATIENCE, || ends() == 1.0 && is_gone()), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || ends() == 1.0 && is_gone()), "{}", server.log());
     assert_eq!(ends(), 1.0);
 }
 
@@ -151,7 +151,7 @@ fn the_page_about_metrics_names_them_all_and_no_others() {
     let (_server, port) = start(&app("", "\"gold\""), &["--engine", "ruby"]);
     let look = || ask(port, "/metrics", "").text();
     // The memory of workers is read when they have been there for a moment.
-    assert!(support::within(support::PATIENCE, || look().contains("process=\"workers\"")), "{}", look());
+    assert!(support::within(support::MAX_WAIT, || look().contains("process=\"workers\"")), "{}", look());
     let text = look();
     let heads = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let shown: BTreeSet<&str> = heads.map(|head| head.split(' ').next().unwrap()).collect();

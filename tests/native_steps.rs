@@ -120,7 +120,7 @@ fn a_server_ends_although_native_steps_do_not() {
     thread::park_timeout(Duration::from_millis(50));
     server.signal(Signal::TERM);
     let begun = Instant::now();
-    let ended = server.ended(support::PATIENCE);
+    let ended = server.ended(support::MAX_WAIT);
     assert!(ended.is_some_and(|status| status.success()), "{ended:?}\n{}", server.log());
     assert!(begun.elapsed() < REQUEST_TIME + 3 * bound(), "{:?}\n{}", begun.elapsed(), server.log());
     for client in &mut clients {

@@ -150,14 +150,14 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
     let threads = || ruby::count(&server, "thread");
-    assert!(support::within(support::PATIENCE, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(support::within(support::MAX_WAIT, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(ruby::workers(&server).len(), 2);
     let notes = ruby::notes(&server);
     let count = |note: &str| notes.iter().filter(|line| *line == note).count();
     assert_eq!((notes[0].as_str(), count("before_fork")), ("before_fork", 1), "{notes:?}");
     assert_eq!((count("on_worker_fork 0"), count("on_worker_fork 1")), (1, 1), "{notes:?}");
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::PATIENCE).is_some());
+    assert!(server.ended(support::MAX_WAIT).is_some());
     let notes = ruby::notes(&server);
     for note in ["shutdown 0", "shutdown 1", "shutdown with data 0", "after 0 0", "after 1 0", "stopped"] {
         assert!(notes.iter().any(|line| line == note), "{note:?} is not in {notes:?}\n{}", server.log());
@@ -175,7 +175,7 @@ fn a_worker_that_was_killed_gives_its_place_to_the_next() {
     let worker = rustix::process::Pid::from_raw(worker).unwrap();
     rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
     let boots = || ruby::count(&server, "boot 0");
-    assert!(support::within(support::PATIENCE, || boots() == 2), "{:?}", ruby::notes(&server));
+    assert!(support::within(support::MAX_WAIT, || boots() == 2), "{:?}", ruby::notes(&server));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     assert!(server.text("/").starts_with("staging "), "{}", server.log());
     assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+    assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
     // Its trap in `before_fork` makes that of it in Unicorn, too.
     assert!(server.log().contains("SIGTERM: graceful shutdown"), "{}", server.log());
 }
@@ -325,7 +325,7 @@ fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
         server.log()
     );
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+    assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
 #[test]
@@ -559,7 +559,7 @@ fn sockets_have_the_permissions_that_are_asked_for() {
     ] {
         let server = serve(&[("config.ru", APP), (name, &text)], &[], &["-C", name]);
         let socket = server.folder.join("a.sock");
-        assert!(support::within(support::PATIENCE, || socket.exists()), "{}", server.log());
+        assert!(support::within(support::MAX_WAIT, || socket.exists()), "{}", server.log());
         assert_eq!(support::Client::unix(&socket).get("/").status, 200, "{}", server.log());
         assert_eq!(mode(&socket), expected, "{name}: {text}");
     }
@@ -743,7 +743,7 @@ fn a_mold_that_takes_the_place_of_another_reads_the_file_for_its_hooks() {
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
-    assert!(support::within(support::PATIENCE, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
+    assert!(support::within(support::MAX_WAIT, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
     assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
     assert_eq!(count(&server, "read"), 2);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support;
 use crate::support::successor::signal;
-use crate::support::{PATIENCE, Server, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
@@ -279,7 +279,7 @@ fn a_start_that_waits_for_a_hook_can_be_ended() {
     let mut server = Server::begin(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
     assert!(server.logs("boot failed, retrying in 200ms"), "{}", server.log());
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::PATIENCE).is_some(), "{}", server.log());
+    assert!(server.ended(support::MAX_WAIT).is_some(), "{}", server.log());
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
     let program = ruby::program();
     let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
     assert_eq!(server.text("/"), "true", "PWD is of it: {}", server.log());
-    assert!(support::within(support::PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 
 #[test]
@@ -408,9 +408,9 @@ fn a_file_may_return_before_its_end() {
                 before_worker_boot { note 'boot' }\nreturn if ENV['CI'] != 'never'\nno_directive true\n";
     let server = serve("puma.rb", file);
     let all_booted = |times: usize| ["boot", "cluster"].iter().all(|note| ruby::count(&server, note) == times);
-    assert!(within(PATIENCE, || all_booted(1)), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(within(MAX_WAIT, || all_booted(1)), "{:?}\n{}", ruby::notes(&server), server.log());
     replace_mold(&server);
-    assert!(within(PATIENCE, || all_booted(2)), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(within(MAX_WAIT, || all_booted(2)), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(server.get("/").status, 200);
 }
 
@@ -425,7 +425,7 @@ fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
     let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb", "-w", "1"]);
     ruby::wait_for_note(&server, "cluster");
     replace_mold(&server);
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["cluster", "cluster"]);
 }
 
@@ -438,7 +438,7 @@ fn hooks_that_are_given_to_pumas_events_run() {
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "booted");
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::PATIENCE).is_some(), "{}", server.log());
+    assert!(server.ended(support::MAX_WAIT).is_some(), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["booted", "stopped"]);
 }
 
@@ -473,7 +473,7 @@ fn the_index_of_a_worker_in_its_program_name_is_that_of_the_one_before() {
     let before = ruby::workers(&server);
     before.iter().for_each(|pid| signal(*pid, Signal::KILL));
     let is_new = || ruby::workers(&server).iter().any(|pid| !before.contains(pid));
-    assert!(within(PATIENCE, is_new), "{}", server.log());
+    assert!(within(MAX_WAIT, is_new), "{}", server.log());
     assert_eq!(server.text("/"), name);
 }
 
@@ -505,7 +505,7 @@ fn unicorns_server_has_what_hooks_ask_of_it() {
     let opts = [r#"{"127.0.0.1:0"=>{:backlog=>7}}"#, r#"{"127.0.0.1:0" => {backlog: 7}}"#];
     assert!(opts.contains(&said[1].as_str()), "{said:?}");
     assert_eq!((&said[0][..], &said[2..]), ("60", &["60", "2", "[\"127.0.0.1:0\"]", "unicorn"].map(str::to_owned)[..]));
-    assert!(support::within(support::PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 
 #[test]
@@ -532,15 +532,15 @@ fn the_index_of_a_worker_is_free_again_when_it_has_ended_whichever_mold_forks() 
     let file = "worker_processes 2\nlisten '127.0.0.1:0'\npreload_app true\n\
                 after_fork { |_, worker| note \"#{worker.nr} is #{Process.pid}\" }\n";
     let server = serve("unicorn.rb", file);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     let pid_of = |index: u32| -> u32 {
         let (notes, start) = (ruby::notes(&server), format!("{index} is "));
         notes.iter().filter_map(|note| note.strip_prefix(&start)).next_back().unwrap().parse().unwrap()
     };
     let (first, second, mold) = (pid_of(0), pid_of(1), ruby::mold(&server));
     signal(mold, Signal::KILL);
-    assert!(within(PATIENCE, || !ruby::is_alive(mold)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(mold)), "{}", server.log());
     signal(second, Signal::KILL);
-    assert!(within(PATIENCE, || pid_of(1) != second), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(within(MAX_WAIT, || pid_of(1) != second), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(pid_of(0), first, "{:?}", ruby::notes(&server));
 }

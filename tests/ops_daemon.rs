@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::support::successor::{Process, adopt_orphans, pid_in};
-use crate::support::{Client, PATIENCE, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, app, ruby, server, within};
 use rustix::process::{Pid, Signal, getsid};
 
 fn run(folder: &Path, options: &[&str]) -> Output {
@@ -29,7 +29,7 @@ fn the_command_ends_when_the_server_serves() {
     let session = getsid(Pid::from_raw(process.0.cast_signed())).unwrap();
     assert_eq!(session.as_raw_nonzero().get().cast_unsigned(), process.0, "a session of its own");
     let log = || fs::read_to_string(folder.join("out.log")).unwrap();
-    assert!(within(PATIENCE, || log().contains("GET /a 200")), "{}", log());
+    assert!(within(MAX_WAIT, || log().contains("GET /a 200")), "{}", log());
     // It can be upgraded there, too.
     fs::write(folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
     process.signal(Signal::USR2);

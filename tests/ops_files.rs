@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::successor::pid_in;
-use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
 /// Waits until a file has this in it.
 #[track_caller]
 fn wait_for(file: &Path, words: &str) {
     let read = || fs::read_to_string(file).unwrap_or_default();
-    assert!(within(PATIENCE, || read().contains(words)), "{words:?} is not in {}:\n{}", file.display(), read());
+    assert!(within(MAX_WAIT, || read().contains(words)), "{words:?} is not in {}:\n{}", file.display(), read());
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_pid_file_belongs_to_one_server_as_long_as_that_lives() {
     assert!(said.contains(&format!("belongs to a server that runs (process {})", server.id())), "{said}");
     assert_eq!(pid_in(&file), Some(server.id()));
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
     assert!(!file.exists(), "{}", server.log());
 }
 
@@ -41,7 +41,7 @@ fn a_second_start_takes_no_socket_from_a_server_that_is_loading() {
     let options = ["-b", "tcp://127.0.0.1:0", "-b", &unix, "-w", "1", "--pidfile", "a.pid"];
     let mut server = Server::begin(folder, &[], &options);
     let socket = server.folder.join("web.sock");
-    assert!(within(PATIENCE, || socket.exists() && server.folder.join("a.pid").exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || socket.exists() && server.folder.join("a.pid").exists()), "{}", server.log());
     let second = ruby::run(&server.folder, &options[2..]);
     let said = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(second.status.code() == Some(1) && said.contains("belongs to a server that runs"), "{said}");
@@ -62,10 +62,10 @@ fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
     )
     .unwrap();
     let mut server = Server::begin(folder, &[], &["-b", &unix, "-w", "1"]);
-    assert!(within(PATIENCE, || server.folder.join("loading").exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
     fs::remove_file(&socket).unwrap();
     fs::write(server.folder.join("go"), "").unwrap();
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.code() == Some(1)), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(1)), "{}", server.log());
     assert!(server.log().contains("has removed or replaced its file"), "{}", server.log());
 }
 
@@ -77,9 +77,9 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
     fs::write(folder.join("a.pid"), "1\n").unwrap();
     let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
     assert!(server.logs("was left behind"), "{}", server.log());
-    assert!(within(PATIENCE, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
+    assert!(within(MAX_WAIT, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
     server.signal(Signal::KILL);
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
     assert!(server.folder.join("a.pid").exists());
 }
 
@@ -92,7 +92,7 @@ fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
     let server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
     assert!(server.logs("which has started this server"), "{}", server.log());
     assert!(!server.log().contains("was left behind"), "{}", server.log());
-    assert!(within(PATIENCE, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
+    assert!(within(MAX_WAIT, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn pumactl_finds_the_server_by_its_state_file() {
     };
     fs::write(server.folder.join("config.ru"), config("new")).unwrap();
     pumactl("phased-restart");
-    assert!(within(PATIENCE, || server.text("/") == "new"), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") == "new"), "{}", server.log());
     pumactl("stop");
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(!state.exists());
 }
 
@@ -172,7 +172,7 @@ fn logs_are_rotated_with_what_workers_and_their_children_print() {
     }
     assert!(!fs::read_to_string(&aside).unwrap().contains("/three"));
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
     wait_for(&log, "shut down: 3 requests served");
 }
 
@@ -207,7 +207,7 @@ fn the_folder_comes_first_and_the_umask_counts() {
     let options = ["--dir", "shop", "--umask", "027", "-b", "unix://web.sock", "--pidfile", "a.pid", "-t", "1"];
     let server = Server::spawn(folder, &[], &options);
     let socket = inner.join("web.sock");
-    assert!(within(PATIENCE, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "{}", server.log());
+    assert!(within(MAX_WAIT, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "{}", server.log());
     assert_eq!(Client::unix(&socket).get("/").status, 200);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&socket), mode(&inner.join("a.pid"))), (0o750, 0o640));
@@ -279,7 +279,7 @@ fn root_becomes_somebody_else_before_the_application_is_loaded() {
     server.signal(Signal::HUP);
     wait_for(&server.folder.join("log"), "opened anew");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     assert!(!server.folder.join("a.pid").exists() && !server.folder.join("web.sock").exists());
 }
 

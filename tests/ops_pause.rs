@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn waiting(server: &Server) -> Client {
     server.done(&["pause"]);
     let mut client = server.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || status(server)["apps"][0]["queued"] == 1), "{}", status(server));
+    assert!(within(MAX_WAIT, || status(server)["apps"][0]["queued"] == 1), "{}", status(server));
     client
 }
 
@@ -42,7 +42,7 @@ fn the_end_of_a_paused_server_answers_who_waits() {
         }
         let reply = client.reply().unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (200, "gold"), "{end}\n{}", server.log());
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{end}\n{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{end}\n{}", server.log());
         assert!(begin.elapsed() < Duration::from_secs(8), "{end} took {:?}\n{}", begin.elapsed(), server.log());
     }
 }
@@ -57,9 +57,9 @@ fn a_drain_asked_for_twice_keeps_its_lag_and_nothing_is_paused_meanwhile() {
     server.done(&["drain", "--no-wait"]);
     let pause = server::command().current_dir(&server.folder).arg("pause").output().unwrap();
     assert_eq!(pause.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&pause.stderr).contains("the server ends"), "{pause:?}");
+    assert!(String::from_utf8_lossy(&pause.stderr).contains("the server is shutting down"), "{pause:?}");
     assert_eq!(server.text("/"), "gold", "connections are accepted for the lag");
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}\n{}", begin.elapsed(), server.log());
 }
 
@@ -72,7 +72,7 @@ fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     server.done(&["restart"]);
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     let all = status(&server);
     let one = &all["apps"][0];
     assert_eq!(all["server"]["pid"], next.0);
@@ -93,20 +93,20 @@ fn what_is_ordered_while_an_upgrade_loads_holds_for_the_new_process() {
     fs::write(&gate, "").unwrap();
     thread::scope(|scope| {
         let upgrade = scope.spawn(|| server.done(&["restart"]));
-        assert!(within(PATIENCE, || server.folder.join("loads").exists()), "{}", server.log());
+        assert!(within(MAX_WAIT, || server.folder.join("loads").exists()), "{}", server.log());
         server.done(&["resume"]);
         server.done(&["scale", "2:3"]);
         fs::remove_file(&gate).unwrap();
         upgrade.join().unwrap();
     });
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     let has_all = || {
         let all = status(&server);
         let one = &all["apps"][0];
         let pool = [&one["pool"]["min"], &one["pool"]["max"]];
         all["server"]["pid"] == next.0 && one["is_paused"] == false && pool == [2, 3]
     };
-    assert!(within(PATIENCE, has_all), "{}\n{}", status(&server), server.log());
+    assert!(within(MAX_WAIT, has_all), "{}\n{}", status(&server), server.log());
     assert_eq!(server.text("/"), "gold", "{}", server.log());
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::ruby;
 use crate::support::successor::{Manager, Process, adopt_orphans};
-use crate::support::{Client, PATIENCE, Server, app, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
@@ -27,7 +27,7 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
     manager.hears("WATCHDOG=1");
     manager.hears("WATCHDOG=1");
     manager.hears("WATCHDOG=1");
-    assert!(begun.elapsed() < PATIENCE / 4, "twice in each fifth of a second: {:?}", begun.elapsed());
+    assert!(begun.elapsed() < MAX_WAIT / 4, "twice in each fifth of a second: {:?}", begun.elapsed());
     server.signal(Signal::USR1);
     assert!(manager.hears("RELOADING=1").contains("MONOTONIC_USEC="));
     manager.hears("READY=1");
@@ -150,7 +150,7 @@ impl Activated {
     }
 
     fn logs(&self, words: &str) {
-        assert!(within(PATIENCE, || self.log().contains(words)), "{words:?} is not in\n{}", self.log());
+        assert!(within(MAX_WAIT, || self.log().contains(words)), "{words:?} is not in\n{}", self.log());
     }
 }
 
@@ -299,7 +299,7 @@ fn a_manager_that_cannot_be_told_is_complained_of_once() {
         assert_eq!(server.get("/").status, 200);
         thread::park_timeout(Duration::from_millis(400));
         server.signal(Signal::TERM);
-        assert!(server.ended(PATIENCE).unwrap().success());
+        assert!(server.ended(MAX_WAIT).unwrap().success());
         assert_eq!(server.log().matches("systemd cannot be told").count(), times, "{}", server.log());
     }
 }

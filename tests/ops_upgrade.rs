@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
-use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
 /// Rest of a client after an answer, where new programs fail and nothing goes over: four of them ask some hundred times
@@ -26,7 +26,7 @@ fn serve(options: &[&str]) -> Server {
     let mut all = vec!["-b", "tcp://127.0.0.1:0", "-b", &unix, "-t", "2", "--pidfile", "web.pid"];
     all.extend_from_slice(options);
     let server = Server::spawn(folder, &[], &all);
-    assert!(within(PATIENCE, || pid_in(&server.folder.join("web.pid")) == Some(server.id())), "{}", server.log());
+    assert!(within(MAX_WAIT, || pid_in(&server.folder.join("web.pid")) == Some(server.id())), "{}", server.log());
     server
 }
 
@@ -50,7 +50,7 @@ fn upgrade(server: &Server, from: u32) -> Process {
     tcp.goes_on(300);
     signal(from, Signal::USR2);
     let next = Process::named_in(&pidfile(server), from);
-    assert!(within(PATIENCE, || !ruby::is_alive(from)), "the old one ends\n{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(from)), "the old one ends\n{}", server.log());
     tcp.goes_on(300);
     unix.goes_on(100);
     tcp.end();
@@ -63,7 +63,7 @@ fn under_load_no_request_fails_and_the_sockets_and_the_pid_file_stay() {
     let mut server = serve(&[]);
     write(&server, &version(2));
     let second = upgrade(&server, server.id());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert_eq!(server.text("/x"), "v2 /x");
     write(&server, &version(3));
     let third = upgrade(&server, second.0);
@@ -87,7 +87,7 @@ fn ruby_workers_go_over_too() {
     load.goes_on(200);
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(within(PATIENCE, || !first.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
+    assert!(within(MAX_WAIT, || !first.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
     load.goes_on(200);
     load.end();
     assert_eq!(server.text("/x"), "v2 /x");
@@ -104,7 +104,7 @@ fn a_new_program_that_fails_changes_nothing_and_says_why() {
         let before = server.log().matches("this process goes on").count();
         server.signal(Signal::USR2);
         let failed = || server.log().matches("this process goes on").count() > before;
-        assert!(within(PATIENCE, failed), "{}", server.log());
+        assert!(within(MAX_WAIT, failed), "{}", server.log());
         assert!(server.log().contains(why), "{}", server.log());
     }
     load.goes_on(200);
@@ -141,12 +141,12 @@ fn a_new_program_that_is_loading_goes_with_the_old_one() {
         fs::write(server.folder.join("config.ru"), "File.write('loading', Process.pid.to_s)\nsleep").unwrap();
         server.signal(Signal::USR2);
         let loading = server.folder.join("loading");
-        assert!(within(PATIENCE, || loading.exists()), "{}", server.log());
+        assert!(within(MAX_WAIT, || loading.exists()), "{}", server.log());
         let workers = ruby::processes(server.id());
         server.signal(Signal::TERM);
         assert!(server.logs(ends), "{}", server.log());
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
-        assert!(within(PATIENCE, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(within(MAX_WAIT, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
         let socket = std::net::TcpStream::connect(("127.0.0.1", server.port));
         assert!(socket.is_err(), "nobody listens any more\n{}", server.log());
         assert!(!server.log().contains("this process goes on"), "{}", server.log());
@@ -161,7 +161,7 @@ fn a_new_program_that_is_loading_goes_with_the_old_one() {
 fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     let server = serve(&["--admin", "unix://admin.sock"]);
     let admin = server.folder.join("admin.sock");
-    assert!(within(PATIENCE, || admin.exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || admin.exists()), "{}", server.log());
     write(&server, "raise \"broken on purpose\"");
     server.signal(Signal::USR2);
     assert!(server.logs("this process goes on"), "{}", server.log());
@@ -169,8 +169,8 @@ fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     write(&server, &version(2));
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
-    assert!(within(PATIENCE, || Client::unix(&admin).get("/readyz").status == 200), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+    assert!(within(MAX_WAIT, || Client::unix(&admin).get("/readyz").status == 200), "{}", server.log());
     drop(next);
 }
 
@@ -185,14 +185,14 @@ fn the_admin_socket_comes_back_with_the_old_process() {
         next.signal(end);
         assert!(next.ended(), "{}", server.log());
         assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
-        assert!(within(PATIENCE, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+        assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
     }
 }
 
 /// A thread of a process, by its name.
 fn thread_of(pid: u32, name: &str) -> u32 {
     let mut found = None;
-    within(PATIENCE, || {
+    within(MAX_WAIT, || {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().map(|thread| thread.path());
         let is_it =
             |thread: &PathBuf| fs::read_to_string(thread.join("comm")).is_ok_and(|comm| comm.trim_end() == name);
@@ -235,7 +235,7 @@ const GATED: &str = "File.write('loads', '') if File.exist?('gate')\nsleep 0.01 
 fn upgrade_that_loads(server: &Server) -> Process {
     fs::write(server.folder.join("gate"), "").unwrap();
     server.signal(Signal::USR2);
-    assert!(within(PATIENCE, || server.folder.join("loads").exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.folder.join("loads").exists()), "{}", server.log());
     let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
     let same = ruby::processes(server.id()).into_iter().find(|pid| program(*pid) == program(server.id()));
     Process(same.unwrap())
@@ -268,10 +268,10 @@ fn shut_down_at_the_report(signals: &str) {
     fs::remove_file(folder.join("gate")).unwrap();
     let mut client = server.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || folder.join("held").exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || folder.join("held").exists()), "{}", server.log());
     server.signal(Signal::CONT);
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
     fs::remove_file(folder.join("hold")).unwrap();
     let reply = client.reply().unwrap_or_else(|error| panic!("{signals}: {error}\n{}", server.log()));
     assert_eq!(reply.text(), "gold", "{}", server.log());
@@ -297,7 +297,7 @@ fn addresses_change_with_an_upgrade() {
     fs::write(folder.join("config.ru"), version(2)).unwrap();
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(!folder.join("one.sock").exists(), "it is not served any more\n{}", server.log());
     assert_eq!((get("two.sock"), get("three.sock")), ("v2 /x".to_owned(), "v2 /x".to_owned()));
     next.signal(Signal::TERM);
@@ -323,14 +323,14 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     assert!(server.logs("which started this one, still serves"), "{}", server.log());
     second.signal(Signal::QUIT);
     assert!(second.ended());
-    assert!(within(PATIENCE, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
-    assert!(within(PATIENCE, || !aside.exists() && socket(&server).exists()), "{}", server.log());
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+    assert!(within(MAX_WAIT, || !aside.exists() && socket(&server).exists()), "{}", server.log());
     load.goes_on(100);
     // There for good.
     server.signal(Signal::USR2);
     let third = Process::named_in(&pidfile(&server), server.id());
     server.signal(Signal::QUIT);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     load.goes_on(100);
     load.end();
     assert!(socket(&server).exists() && !aside.exists());
@@ -411,7 +411,7 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     load.goes_on(100);
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     load.goes_on(100);
     load.end();
     assert_eq!(server.text("/x"), "v2 /x");
@@ -479,7 +479,7 @@ fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
         fs::remove_dir_all(place.join((release.parse::<u32>().unwrap() - 1).to_string())).unwrap();
         server.signal(signal);
         let serves = || server.text("/") == format!("/{release}/Gemfile");
-        assert!(within(PATIENCE, serves), "{release}\n{}", fs::read_to_string(&log).unwrap());
+        assert!(within(MAX_WAIT, serves), "{release}\n{}", fs::read_to_string(&log).unwrap());
     }
     let next = Process::named_in(&pidfile, server.id());
     next.signal(Signal::TERM);
@@ -520,13 +520,13 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
         }
         server.signal(Signal::USR2);
         assert!(
-            within(PATIENCE, || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id())),
+            within(MAX_WAIT, || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id())),
             "{}",
             server.log()
         );
         let new = Process::named_in(&pidfile(&server), server.id());
         server.signal(Signal::QUIT);
-        assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
+        assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
         assert_eq!(server.text("/"), format!("[{next:?}, \"of the hook\", nil]"), "{}", server.log());
         assert!(server.log().contains("the hook speaks"), "{}", server.log());
         new.signal(Signal::KILL);
@@ -546,10 +546,10 @@ fn the_new_program_starts_where_a_hook_has_gone_to() {
     assert_eq!(server.text("/"), "old");
     server.signal(Signal::USR2);
     let has_new = || pid_in(&pid).is_some_and(|pid| pid != server.id());
-    assert!(within(PATIENCE, has_new), "{}", server.log());
+    assert!(within(MAX_WAIT, has_new), "{}", server.log());
     let new = Process::named_in(&pid, server.id());
     server.signal(Signal::QUIT);
-    assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
     assert_eq!(server.text("/"), "new", "{}", server.log());
     new.signal(Signal::KILL);
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{PATIENCE, Server, app, can_mount, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, app, can_mount, ruby, server, within};
 use rustix::process::{Signal, geteuid};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
@@ -42,7 +42,7 @@ fn the_control_socket_may_be_in_a_folder_of_roots() {
     // A successor is not root, and cannot make another one.
     server.signal(Signal::USR2);
     let next = Process::named_in(&server.folder.join("a.pid"), server.id());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     let told = ask(&server.folder, &["status", "--control", &control]);
     assert!(told.contains(&next.0.to_string()), "{told}\n{}", server.log());
     next.signal(Signal::TERM);
@@ -67,15 +67,15 @@ fn a_control_socket_that_root_has_made_leads_to_the_new_process() {
         let all: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
         all["apps"][0]["idle"].as_u64() == Some(0)
     };
-    assert!(within(PATIENCE, is_busy), "{}", status(&["--json"]));
+    assert!(within(MAX_WAIT, is_busy), "{}", status(&["--json"]));
     server.signal(Signal::USR2);
     let next = Process::named_in(&server.folder.join("a.pid"), server.id());
     let process = format!("process {}", next.0);
     let is_next = || (0..10).all(|_| status(&[]).contains(&process));
-    assert!(within(PATIENCE, is_next), "{}\n{}", status(&[]), server.log());
+    assert!(within(MAX_WAIT, is_next), "{}\n{}", status(&[]), server.log());
     fs::remove_file(&hold).unwrap();
     assert_eq!(held.reply().unwrap().text(), "gold", "{}", server.log());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     drop(next);
 }
 
@@ -87,7 +87,7 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
     let mut command = server::command();
     let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
     let has =
-        |path: &Path, words: &str| within(PATIENCE, || fs::read_to_string(path).is_ok_and(|text| text.contains(words)));
+        |path: &Path, words: &str| within(MAX_WAIT, || fs::read_to_string(path).is_ok_and(|text| text.contains(words)));
     assert!(has(&log, "serving"));
     let signal = || child.signal(Signal::HUP);
     // As logrotate does it with `create`, which is Debian's default.
@@ -129,7 +129,7 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     lchown(&log, Some(0), Some(0)).unwrap();
     let mut command = server::command();
     let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
-    assert!(within(PATIENCE, || fs::metadata(&file).unwrap().uid() != 0));
+    assert!(within(MAX_WAIT, || fs::metadata(&file).unwrap().uid() != 0));
     drop(child);
     fs::remove_dir_all(folder).unwrap();
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{PATIENCE, Server, app, within};
+use crate::support::{MAX_WAIT, Server, app, within};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn ask(port: u16, from: Ipv4Addr, bytes: &[u8]) -> Vec<u8> {
     bind(&own, &SocketAddrV4::new(from, 0)).unwrap();
     connect(&own, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).unwrap();
     let mut stream = TcpStream::from(own);
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
     // It may have been answered and closed before all was sent.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
@@ -139,7 +139,7 @@ fn the_log_says_what_was_refused_and_why() {
     let server = serve("json");
     let received: Vec<Vec<u8>> =
         MISTAKES.iter().enumerate().map(|(number, mistake)| ask(server.port, address(number), mistake.0)).collect();
-    assert!(within(PATIENCE, || lines(&server).len() == MISTAKES.len()), "{}", server.log());
+    assert!(within(MAX_WAIT, || lines(&server).len() == MISTAKES.len()), "{}", server.log());
     let lines = lines(&server);
     for (number, (sent, status, method, target, reason)) in MISTAKES.iter().enumerate() {
         let sent = sent.escape_ascii();

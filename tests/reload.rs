@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support;
 use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_light_load, under_load};
-use crate::support::{Client, PATIENCE, Server, app, ruby, server, successor, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, successor, within};
 use rustix::process::Signal;
 
 const CLIENTS: usize = 8;
@@ -93,7 +93,7 @@ fn touching_tmp_restart_txt_reloads() {
         switch_to_second(&server);
         // As a deploy does it: in the new release.
         fs::write(server.folder.join("current/tmp/restart.txt"), "").unwrap();
-        assert!(within(PATIENCE, || server.text("/").starts_with("v2")), "{engine}: {}", server.log());
+        assert!(within(MAX_WAIT, || server.text("/").starts_with("v2")), "{engine}: {}", server.log());
         assert!(server.log().contains("current/tmp/restart.txt was touched: reloading app"), "{}", server.log());
         fs::remove_file(server.folder.join("current/tmp/restart.txt")).unwrap();
         let server = serve_current(engine, &["--dir", "current", "--restart-file", "again"]);
@@ -174,7 +174,7 @@ fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_tol
             let case = format!("{engine}, {old_up} {old_root}, {new_up} {new_root}\n{}", server.log());
             // The code of version 1 was asked when it was deployed.
             expected.extend(["1/up", "1/"].iter().chain(asked).map(|one| (*one).to_owned()));
-            assert!(within(PATIENCE, || asked_in(&server) == expected), "{:?}\n{case}", asked_in(&server));
+            assert!(within(MAX_WAIT, || asked_in(&server) == expected), "{:?}\n{case}", asked_in(&server));
             let advice = "; with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing";
             assert_eq!(server.log()[before..].contains(advice), !is_taken, "{case}");
         }
@@ -306,7 +306,7 @@ fn asked_many_times_at_once_it_reloads_and_the_last_word_counts() {
             server.signal(Signal::USR1);
             thread::park_timeout(Duration::from_millis(10));
         }
-        assert!(within(PATIENCE, || server.text("/") == "v11"), "{engine}: {}", server.log());
+        assert!(within(MAX_WAIT, || server.text("/") == "v11"), "{engine}: {}", server.log());
     }
 }
 
@@ -319,7 +319,7 @@ fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
         thread::park_timeout(Duration::from_millis(300));
         let begun = Instant::now();
         server.signal(Signal::TERM);
-        let status = server.ended(PATIENCE).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
+        let status = server.ended(MAX_WAIT).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
         assert!(status.success(), "{engine}: {status}\n{}", server.log());
         assert!(begun.elapsed() < Duration::from_secs(5), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
         assert!(!server.log().contains("cannot be loaded"), "nothing is wrong with it\n{}", server.log());
@@ -337,7 +337,7 @@ fn a_drain_with_a_lag_accepts_connections_until_it_is_over() {
         accepted += 1;
     }
     assert!(accepted > 0);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
     assert!(server.log().contains("no longer ready"), "{}", server.log());
 }
@@ -379,13 +379,13 @@ fn many_reloads_leave_nothing_behind_and_the_store_stays() {
         put(&server.folder, "config.ru", &code(generation, before).replace("text(\"up\"", "text(LOADS"));
         reload(&server, &format!("generation {generation} serves"));
         if generation == 10 {
-            assert!(within(PATIENCE, || !server.log().contains("panic")));
+            assert!(within(MAX_WAIT, || !server.log().contains("panic")));
             first = (threads(), files(), server.rss_kib());
         }
     }
     assert_eq!(server.text("/up"), "120", "30 times 4 interpreters have counted");
-    assert!(within(PATIENCE, || threads() <= first.0), "{} threads, and {} before", threads(), first.0);
-    assert!(within(PATIENCE, || files() <= first.1), "{} files, and {} before", files(), first.1);
+    assert!(within(MAX_WAIT, || threads() <= first.0), "{} threads, and {} before", threads(), first.0);
+    assert!(within(MAX_WAIT, || files() <= first.1), "{} files, and {} before", files(), first.1);
     assert!(server.rss_kib() < first.2 * 3 / 2, "{} KiB, and {} before", server.rss_kib(), first.2);
 }
 
@@ -410,7 +410,7 @@ fn trying(server: &Server) -> u32 {
         String::from_utf8_lossy(&line).contains("--try-to-load")
     };
     let mut found = None;
-    let begun = within(PATIENCE, || {
+    let begun = within(MAX_WAIT, || {
         found = ruby::processes(server.id()).into_iter().find(is_it);
         found.is_some()
     });

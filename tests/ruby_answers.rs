@@ -1,7 +1,7 @@
 //! What a client gets of an application on the Ruby engine: bodies of every kind, headers, files, hints, and what is
 //! called after the answer.
 
-use crate::support::{Client, PATIENCE, Reply, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Reply, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/answers.ru");
 const PAGE: &str = "a page of gold\n";
@@ -173,7 +173,7 @@ fn a_body_is_closed_exactly_once() {
     for name in ["each", "each-length", "large-parts"] {
         server.text(&format!("/{name}"));
         server.text(&format!("/raw/{name}"));
-        assert!(within(PATIENCE, || closed(&server, name) >= 2), "{:?}", ruby::notes(&server));
+        assert!(within(MAX_WAIT, || closed(&server, name) >= 2), "{:?}", ruby::notes(&server));
     }
     let mut late = ask(&server, "GET", "/raise-late");
     late.head().unwrap();
@@ -187,13 +187,13 @@ fn a_body_is_closed_exactly_once() {
         let mut client = ask(&server, "GET", path);
         assert_eq!(client.head().unwrap().status, 200);
         drop(client);
-        assert!(within(PATIENCE, || closed(&server, "endless") == round + 1), "{path}\n{}", server.log());
+        assert!(within(MAX_WAIT, || closed(&server, "endless") == round + 1), "{path}\n{}", server.log());
     }
     let mut client = ask(&server, "GET", "/slow");
     assert_eq!(client.head().unwrap().status, 200);
     client.chunk().unwrap();
     drop(client);
-    assert!(within(PATIENCE, || closed(&server, "slow") > 0), "{}", server.log());
+    assert!(within(MAX_WAIT, || closed(&server, "slow") > 0), "{}", server.log());
     // One more request on the same and only thread: whatever would close once too often has done so before it.
     assert_eq!(server.text("/array"), "ab");
     let counts = ["each", "each-length", "large-parts", "late", "endless", "slow"].map(|name| closed(&server, name));

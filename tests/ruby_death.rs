@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
-use crate::support::{Dice, PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Rng, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -22,15 +22,16 @@ const KILLS: usize = 8;
 /// Kills a worker now and then. At most two of these deaths meet the same request, which is what it may cost: before
 /// the third, all that clients wait for at the first is answered.
 fn kill_workers(server: &Server, answered: &[AtomicUsize]) {
-    let (begun, mut dice) = (Instant::now(), Dice::new(7));
+    let begun = Instant::now();
+    let mut rng = Rng::new(7);
     let mut kills: Vec<Vec<usize>> = Vec::new();
     while kills.len() < KILLS {
-        assert!(begun.elapsed() < PATIENCE, "{} killed\n{}", kills.len(), server.log());
+        assert!(begun.elapsed() < MAX_WAIT, "{} killed\n{}", kills.len(), server.log());
         let workers = ruby::workers(server);
         let now: Vec<usize> = answered.iter().map(|count| count.load(Ordering::SeqCst)).collect();
         let is_through = |then: &Vec<usize>| now.iter().zip(then).all(|(now, then)| now > then);
         if workers.len() == 2 && kills.iter().nth_back(1).is_none_or(is_through) {
-            kill(workers[dice.below(2)]);
+            kill(workers[rng.below(2)]);
             // Counted anew: what is answered until now was not met by this death.
             kills.push(answered.iter().map(|count| count.load(Ordering::SeqCst)).collect());
         }
@@ -73,7 +74,7 @@ fn get_requests_survive_the_death_of_their_worker() {
         let bad: Vec<u16> = statuses.iter().copied().filter(|status| *status != 200).collect();
         assert!(bad.is_empty(), "{bad:?} of {} after {KILLS} deaths\n{}", statuses.len(), server.log());
     }
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn a_poison_request_ends_after_its_replays_and_the_server_goes_on() {
         assert_eq!(ruby::notes(&server).len(), 3 * round, "once, and twice more");
         assert_eq!(server.text("/"), "gold");
     }
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     assert!(server.is_alive());
 }
 
@@ -192,9 +193,9 @@ fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_sam
     client.send("GET /wait?go HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     ruby::wait_for_note(&server, "runs go");
     let began = Instant::now();
-    assert!(within(PATIENCE, || began.elapsed() > Duration::from_millis(300)));
+    assert!(within(MAX_WAIT, || began.elapsed() > Duration::from_millis(300)));
     kill(worker);
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
     ruby::let_go(&server, "go");
     assert_eq!(client.reply().unwrap().text(), "waited", "{}", server.log());
 }
@@ -202,7 +203,7 @@ fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_sam
 #[test]
 fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does_not_answer() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--worker-timeout", "4s"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let worker = ruby::workers(&server)[0];
     ruby::stop(worker);
     let state = || {
@@ -212,19 +213,19 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
         let one = workers.iter().find(|one| one["pid"] == worker).cloned().unwrap_or_default();
         one["state"].as_str().unwrap_or_default().to_owned()
     };
-    assert!(within(PATIENCE, || state() == "stopped"), "{}", state());
+    assert!(within(MAX_WAIT, || state() == "stopped"), "{}", state());
     let who = format!("(pid {worker})");
     let why = ": the process is stopped (SIGSTOP)";
     let says = |words: &str| server.log().lines().any(|line| line.contains(&who) && line.contains(words));
-    assert!(within(PATIENCE, || says("has not answered for ") && says(why)), "{}", server.log());
-    assert!(within(PATIENCE, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
+    assert!(within(MAX_WAIT, || says("has not answered for ") && says(why)), "{}", server.log());
+    assert!(within(MAX_WAIT, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
 }
 
 /// At the prompt of the debugger `debug` all threads of a worker stand still, also the one that answers the server.
 #[test]
 fn in_development_a_worker_that_does_not_answer_is_left_alone() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
     let worker = ruby::workers(&server)[0];
     ruby::stop(worker);
     assert!(server.logs("it is left alone (--worker-timeout 0)"), "{}", server.log());
@@ -234,7 +235,7 @@ fn in_development_a_worker_that_does_not_answer_is_left_alone() {
 #[test]
 fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_for_their_deaths() {
     let server = ruby::serve(APP, &["-w", "3", "-t", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 3));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3));
     let workers = ruby::workers(&server);
     workers.iter().copied().for_each(ruby::stop);
     let mut clients: Vec<_> = (0..6).map(|_| server.client()).collect();
@@ -246,7 +247,7 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
         let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
         seen["apps"][0]["running"].as_array().map_or(0, Vec::len)
     };
-    assert!(within(PATIENCE, || running() == 6), "{}", server.log());
+    assert!(within(MAX_WAIT, || running() == 6), "{}", server.log());
     workers.iter().copied().for_each(kill);
     for client in &mut clients {
         assert_eq!(client.reply().unwrap().text(), "gold", "{}", server.log());
@@ -263,7 +264,7 @@ fn a_boot_that_fails_later_does_not_spin() {
                  raise \"no database\" if File.exist?(\"broken\")\nend\n";
     let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
     let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2));
     ruby::let_go(&server, "broken");
     kill(ruby::workers(&server)[0]);
     assert!(server.logs("no database"), "{}", server.log());
@@ -276,24 +277,24 @@ fn a_boot_that_fails_later_does_not_spin() {
     let tried = ruby::notes(&server).len() - 2;
     assert!((2..=7).contains(&tried), "{tried} boots in a second and a half\n{}", server.log());
     std::fs::remove_file(server.folder.join("broken")).unwrap();
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2 && ruby::notes(&server).len() > 2 + tried));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2 && ruby::notes(&server).len() > 2 + tried));
     assert_eq!(server.text("/"), "gold");
 }
 
 #[test]
 fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let (mold, workers) = (ruby::mold(&server), ruby::workers(&server));
     kill(mold);
-    assert!(within(PATIENCE, || !ruby::is_alive(mold)));
+    assert!(within(MAX_WAIT, || !ruby::is_alive(mold)));
     for _ in 0..50 {
         assert_eq!(server.text("/"), "gold");
     }
     assert!(workers.iter().all(|pid| ruby::is_alive(*pid)), "workers go on");
     kill(workers[0]);
     // Old workers are not below the server any more: their parent is gone.
-    let below = |count: usize| within(PATIENCE, || ruby::workers(&server).len() == count);
+    let below = |count: usize| within(MAX_WAIT, || ruby::workers(&server).len() == count);
     assert!(below(1), "a new mold forks the new worker\n{}", server.log());
     kill(workers[1]);
     assert!(below(2), "the new mold goes on\n{}", server.log());

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{Client, PATIENCE, ruby, within};
+use crate::support::{Client, MAX_WAIT, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 
@@ -27,9 +27,9 @@ fn a_late_request_is_504_in_time_and_its_worker_is_interrupted_and_replaced() {
     for words in ["GET /ensure", "config.ru:", "sleep"] {
         assert!(log.contains(words), "{words:?} is not in {log}");
     }
-    assert!(within(PATIENCE, || server.text("/pid") != pid), "the worker is replaced\n{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/pid") != pid), "the worker is replaced\n{}", server.log());
     let pid: u32 = pid.parse().unwrap();
-    assert!(within(PATIENCE, || !ruby::is_alive(pid)), "the old one has ended\n{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(pid)), "the old one has ended\n{}", server.log());
     assert!(!server.log().contains("SIGKILL"), "it ended by itself\n{}", server.log());
     ruby::assert_clean(&server);
 }
@@ -43,7 +43,7 @@ fn a_request_that_cannot_be_interrupted_costs_its_worker() {
     assert_eq!(server.text("/"), "gold");
     assert!(server.logs("could not be interrupted"), "{}", server.log());
     assert!(server.logs("SIGKILL"), "{}", server.log());
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "it is replaced\n{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "it is replaced\n{}", server.log());
     assert_eq!(ruby::notes(&server), ["stubborn"], "a request that is over is not replayed");
     ruby::assert_clean(&server);
 }
@@ -63,7 +63,7 @@ fn the_other_thread_keeps_its_request_when_a_worker_is_interrupted() {
     let reply = ruby::expect(&server, other.reply().unwrap(), 200);
     assert_eq!(reply.text(), "waited");
     assert_eq!(ruby::count(&server, "runs go"), 1, "it was not replayed either");
-    assert!(within(PATIENCE, || server.text("/pid") != pid), "the worker is replaced\n{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/pid") != pid), "the worker is replaced\n{}", server.log());
     ruby::assert_clean(&server);
 }
 
@@ -74,7 +74,7 @@ fn late_requests_one_after_the_other_do_not_stop_the_service() {
         ruby::expect(&server, server.get("/sleep"), 504);
     }
     assert_eq!(server.text("/"), "gold");
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     ruby::assert_clean(&server);
 }
 
@@ -96,7 +96,7 @@ fn a_worker_that_hangs_altogether_is_killed() {
     let began = Instant::now();
     ruby::expect(&server, server.get("/"), 504);
     assert!(began.elapsed() < IN_TIME, "{:?}", began.elapsed());
-    assert!(within(PATIENCE, || !ruby::is_alive(pid)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(pid)), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }
 
@@ -124,9 +124,9 @@ fn a_client_that_leaves_while_it_waits_is_never_served() {
     let leaving: Vec<Client> = (0..10).map(|_| server.send_get("/noted?left")).collect();
     let mut staying: Vec<Client> = (0..3).map(|_| server.send_get("/noted?stayed")).collect();
     // The only thread is held, so nobody is answered in this time.
-    staying[0].patience(Duration::from_millis(200));
+    staying[0].set_timeout(Duration::from_millis(200));
     assert!(staying[0].reply().is_err());
-    staying[0].patience(PATIENCE);
+    staying[0].set_timeout(MAX_WAIT);
     drop(leaving);
     // Their going reaches the server on its own time, and nothing outside tells when it has.
     assert!(!within(Duration::from_millis(300), || false));
@@ -164,7 +164,7 @@ fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
     let mut clients = ["/?0.8", "/?5"].map(|path| {
         let client = server.send_get(path);
         // So that they come in this order.
-        assert!(within(PATIENCE, || {
+        assert!(within(MAX_WAIT, || {
             let output = support::server::command().current_dir(&server.folder).args(["recorder", "--json"]).output();
             path != "/?0.8" || String::from_utf8_lossy(&output.unwrap().stdout).contains("\"path\":\"/\"")
         }));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -21,7 +21,7 @@ fn assert_gone(pids: &[u32], limit: Duration, log: &str) {
 #[test]
 fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let pids = ruby::processes(server.id());
     let is_ending = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
         ruby::let_go(&server, "go");
         assert_eq!(held.reply().unwrap().text(), "waited", "what runs is finished\n{}", server.log());
     });
-    let status = server.ended(PATIENCE).expect("it ends by itself");
+    let status = server.ended(MAX_WAIT).expect("it ends by itself");
     assert!(status.success(), "{status}\n{}", server.log());
     assert_gone(&pids, Duration::ZERO, &server.log());
     let log = server.log();
@@ -85,7 +85,7 @@ fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed
     let begun = Instant::now();
     server.signal(Signal::QUIT);
     assert!(held.reply().is_err());
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}\n{}", begun.elapsed(), server.log());
     let log = server.log();
     assert!(log.contains(" stopping") && !log.contains("client_gone") && !log.contains("replayed"), "{log}");
@@ -94,13 +94,13 @@ fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed
 #[test]
 fn no_ruby_process_outlives_a_front_that_was_killed() {
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let pids = ruby::processes(server.id());
     // One worker is idle, one is busy and will not be interrupted.
     let _held = server.send_get("/stubborn");
     ruby::wait_for_note(&server, "stubborn");
     server.signal(Signal::KILL);
-    server.ended(PATIENCE).unwrap();
+    server.ended(MAX_WAIT).unwrap();
     assert_gone(&pids, Duration::from_secs(5), &server.log());
 }
 
@@ -117,7 +117,7 @@ fn kill_a_front_that_loads(folder: &Path, preload: &str, processes: usize) {
     let mut command = support::server::command();
     command.current_dir(folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, preload]);
     let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    assert!(within(PATIENCE, || folder.join("notes").exists()));
+    assert!(within(MAX_WAIT, || folder.join("notes").exists()));
     let pids = ruby::processes(child.id());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -146,7 +146,7 @@ on_worker_shutdown { |worker| line \"on_worker_shutdown #{worker}\" }
     let boot = ["before_fork", "after_fork 1 first", "after_fork 1 second", "on_worker_boot 1", "application 1"];
     assert_eq!(ruby::notes(&server), boot, "{}", server.log());
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.ended(MAX_WAIT).unwrap().success());
     assert_eq!(ruby::notes(&server)[boot.len()..], ["on_worker_shutdown 1"]);
 }
 
@@ -162,7 +162,7 @@ fn a_hook_that_fails_harms_nobody() {
     assert!(server.logs("the hook on_request_timeout failed: timeout"), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.ended(MAX_WAIT).unwrap().success());
     assert!(server.logs("the hook on_worker_shutdown failed: shutdown"), "{}", server.log());
 }
 
@@ -172,7 +172,7 @@ fn at_exit_blocks_run_in_workers() {
     let mut server = ruby::serve(&app, &["-w", "1", "-t", "2", "--tag", "shop"]);
     assert_eq!(server.text("/"), "gold");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.ended(MAX_WAIT).unwrap().success());
     assert!(ruby::notes(&server).iter().any(|note| note.starts_with("exit")), "{}", server.log());
 }
 
@@ -188,7 +188,7 @@ fn the_variables_of_ruby_people_mean_what_they_expect() {
     assert!(server.log().contains("3 threads"), "{}", server.log());
     assert_eq!(server.text("/environment"), "\"staging\" \"staging\" \"staging\" nil nil");
     assert_eq!(server.text("/threads"), "true");
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     // Each keeps what it has, as under Puma, unless the environment is named for this server.
     let both = [("RACK_ENV", "production"), ("RAILS_ENV", "staging")];
     let server = ruby::serve_files(&[("config.ru", APP)], &both, &["-w", "1", "-t", "1"]);
@@ -209,7 +209,7 @@ fn process_titles_say_who_is_who() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--tag", "shop"]);
     let titles = || -> Vec<String> { ruby::processes(server.id()).into_iter().map(ruby::title).collect() };
     let expected = ["foolsgold: mold [shop]", "foolsgold: worker 1 [shop]", "foolsgold: worker 2 [shop]"];
-    assert!(within(PATIENCE, || titles() == expected), "{:?}", titles());
+    assert!(within(MAX_WAIT, || titles() == expected), "{:?}", titles());
     let folder = fs::canonicalize(&server.folder).unwrap();
     assert!(server.text("/title").contains(folder.to_str().unwrap()), "it runs where it was started");
 }
@@ -218,15 +218,15 @@ fn process_titles_say_who_is_who() {
 fn ctrl_backslash_ends_all_of_it_without_a_word_of_ruby() {
     // As a terminal sends it: to every process of the group.
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let pids = ruby::processes(server.id());
     for pid in &pids {
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         let _ = rustix::process::kill_process(pid, Signal::QUIT);
     }
     server.signal(Signal::QUIT);
-    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
-    assert_gone(&pids, PATIENCE, &server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    assert_gone(&pids, MAX_WAIT, &server.log());
     let log = server.log();
     assert!(!log.contains("ThreadError") && !log.contains("SIGQUIT (SignalException)"), "{log}");
 }

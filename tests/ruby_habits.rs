@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::{PATIENCE, Server, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, ruby, server, within};
 
 /// A report at the same path for each request, as of an application with one thread in each process. Its size is the
 /// path, its letter the query.
@@ -64,7 +64,7 @@ fn a_file_that_is_removed_after_the_answer_is_sent_all_the_same() {
         for number in 0..40 {
             assert_eq!(server.text(&format!("/?{number}")), format!("gold {number}"), "{worker}: {}", server.log());
         }
-        assert!(within(PATIENCE, || !server.folder.join("download-39").exists()), "{worker}: {}", server.log());
+        assert!(within(MAX_WAIT, || !server.folder.join("download-39").exists()), "{worker}: {}", server.log());
         ruby::assert_clean(&server);
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/hijack.ru");
@@ -57,7 +57,7 @@ fn a_partial_hijack_reads_a_large_body_and_what_runs_after_the_answer_runs_after
     client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{}", "x".repeat(5000))).unwrap();
     assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
     assert_eq!(client.rest().unwrap(), b"5000", "{}", server.log());
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["hijacked", "finished"]);
 }
 
@@ -86,7 +86,7 @@ fn a_full_hijack_is_the_applications_own() {
     ruby::let_go(&server, "go1");
     assert_eq!(client.reply().unwrap().text(), "later");
     assert!(client.is_closed());
-    assert!(within(PATIENCE, || server.log().matches("GET /full").count() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().matches("GET /full").count() == 2), "{}", server.log());
     assert!(!server.log().contains("client_gone"), "both have ended in order: {}", server.log());
     ruby::assert_clean(&server);
 }
@@ -117,7 +117,7 @@ fn a_request_whose_connection_was_taken_is_not_run_again_after_the_death_of_its_
     ruby::wait_for_note(&server, "taken");
     let pid: i32 = server.text("/").parse().unwrap();
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    assert!(within(PATIENCE, || server.text("/").parse().is_ok_and(|other: i32| other != pid)), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/").parse().is_ok_and(|other: i32| other != pid)), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["began", "taken"], "{}", server.log());
 }
 
@@ -225,7 +225,7 @@ fn many_hijacks_leave_nothing_open() {
         client.rest().unwrap();
     }
     let kept = || pids.map(files).iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
-    let is_closed = support::within(support::PATIENCE, || kept() <= 3);
+    let is_closed = support::within(support::MAX_WAIT, || kept() <= 3);
     assert!(is_closed, "{} files more than before", kept());
     ruby::assert_clean(&server);
 }
@@ -254,7 +254,7 @@ fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
         polite.send(CLOSED).unwrap();
         // The application is given the client's answer, and may say no more.
         assert_eq!(silent.rest().unwrap(), GOING_AWAY, "{path}: and the end, though it does not answer");
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
         assert!(server.log().matches(" going_away").count() == 2, "{}", server.log());
         assert!(!server.log().contains("client_gone"), "{}", server.log());
@@ -272,7 +272,7 @@ fn an_end_at_once_cuts_hijacked_connections_and_the_access_log_says_so() {
         assert_eq!(read(client, 5), b"hello");
     }
     server.signal(Signal::QUIT);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     for (start, end) in [(" GET /101 101 5 ", " stopping"), (" GET /200 200 5 ", " stopping")] {
         let log = server.log();
         assert!(log.lines().any(|line| line.contains(start) && line.contains(end)), "{start}: {log}");
@@ -296,10 +296,10 @@ fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
         let before = wrote();
         before > 0 && !within(Duration::from_millis(500), || wrote() > before)
     };
-    assert!(within(PATIENCE, is_full), "{}", server.log());
+    assert!(within(MAX_WAIT, is_full), "{}", server.log());
     let began = Instant::now();
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}\n{}", began.elapsed(), server.log());
     assert!(server.log().contains(" going_away"), "{}", server.log());
 }
@@ -317,7 +317,7 @@ fn a_websocket_whose_close_is_answered_ends_at_once() {
         // As browsers do, it leaves the end of the connection to the server.
         assert_eq!(client.rest().unwrap(), b"", "{path}");
         let seconds = began.elapsed().as_secs_f64();
-        assert!(server.ended(PATIENCE).is_some());
+        assert!(server.ended(MAX_WAIT).is_some());
         seconds
     };
     for path in ["/websocket", "/websocket-full"] {
@@ -339,7 +339,7 @@ fn a_close_frame_never_stands_within_a_frame() {
     assert!(server.logs("shutting down: running requests"));
     ruby::let_go(&server, "go");
     assert_eq!(client.rest().unwrap(), [&b"cde"[..], &GOING_AWAY].concat(), "{}", server.log());
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn at_the_end_an_application_reads_the_end_of_other_connections() {
     assert_eq!(read(&mut client, 6), b"begun ");
     server.signal(Signal::TERM);
     assert_eq!(client.rest().unwrap(), b"ended", "{}", server.log());
-    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.ended(MAX_WAIT).is_some());
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn a_client_that_reads_nothing_is_left_though_the_application_does_not_read_eith
     // It sends until the server closes, and reads none of what it gets.
     let sender = thread::spawn(move || while client.send([0; 65_536]).is_ok() {});
     let is_told = || ruby::notes(&server).iter().any(|note| note == "Errno::EPIPE" || note == "Errno::ECONNRESET");
-    assert!(within(PATIENCE, is_told), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(within(MAX_WAIT, is_told), "{:?}\n{}", ruby::notes(&server), server.log());
     sender.join().unwrap();
 }
 
@@ -385,7 +385,7 @@ fn a_reload_closes_the_websockets_of_the_old_code() {
     // The new code takes their clients back.
     let mut again = get(&server, "/websocket", HANDSHAKE);
     assert_eq!(again.head().unwrap().status, 101);
-    assert!(within(PATIENCE, || ruby::processes(server.id()).len() == 3), "the old processes go\n{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::processes(server.id()).len() == 3), "the old processes go\n{}", server.log());
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn a_partial_hijack_whose_answer_is_refused_holds_no_thread() {
         let begun = Instant::now();
         assert_eq!(server.text("/"), "plain", "{path}: {}", server.log());
         assert!(begun.elapsed() < Duration::from_secs(2), "{path}: {:?}\n{}", begun.elapsed(), server.log());
-        assert!(within(PATIENCE, || ruby::notes(&server).len() == at + 1), "{path}: {}", server.log());
+        assert!(within(MAX_WAIT, || ruby::notes(&server).len() == at + 1), "{path}: {}", server.log());
     }
     assert_eq!(ruby::notes(&server), ["\"\"", "\"\""], "the application reads the end at once");
 }

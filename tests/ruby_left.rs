@@ -2,7 +2,7 @@
 //! the thread of their request serves others, and end with their threads, their clients or the server.
 
 use crate::support::successor::signal;
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
 
 const APP: &str = r#"
@@ -184,7 +184,7 @@ fn many_streams_are_open_at_a_time_and_leave_nothing_open() {
     }
     drop(clients);
     let kept = || pids.map(files).iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
-    assert!(within(PATIENCE, || kept() <= 3), "{} files more than before\n{}", kept(), server.log());
+    assert!(within(MAX_WAIT, || kept() <= 3), "{} files more than before\n{}", kept(), server.log());
     ruby::assert_clean(&server);
 }
 
@@ -196,10 +196,10 @@ fn a_stream_whose_client_has_gone_is_closed_and_writing_to_it_fails() {
     let server = ruby::serve(APP, &ONE);
     for (path, first) in [("/own", "own"), ("/pool", "pool")] {
         drop(listen(&server, path, first));
-        assert!(within(PATIENCE, || server.text("/is-closed") == "true"), "{path}: nobody writes\n{}", server.log());
+        assert!(within(MAX_WAIT, || server.text("/is-closed") == "true"), "{path}: nobody writes\n{}", server.log());
         assert_eq!(server.text("/write?more"), "Errno::EPIPE", "{path}");
         drop(listen(&server, path, first));
-        assert!(within(PATIENCE, || server.text("/write?more") == "Errno::EPIPE"), "{path}\n{}", server.log());
+        assert!(within(MAX_WAIT, || server.text("/write?more") == "Errno::EPIPE"), "{path}\n{}", server.log());
     }
     ruby::assert_clean(&server);
 }
@@ -272,7 +272,7 @@ fn a_reload_lets_the_streams_of_the_old_code_end() {
     ruby::let_go(&server, "go1");
     assert_eq!(client.chunk().unwrap().unwrap(), b"ended", "{}", server.log());
     assert_eq!(client.chunk().unwrap(), None);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1), "the old worker goes\n{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1), "the old worker goes\n{}", server.log());
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn streams_without_an_end_are_cut_when_their_code_or_the_server_goes() {
         let cut = client.chunk();
         assert!(cut.is_err(), "a response without its end looks whole: {cut:?}\n{}", server.log());
     }
-    assert!(server.ended(PATIENCE).is_some(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
     assert!(!server.log().contains("worker_died"), "{}", server.log());
 }
 

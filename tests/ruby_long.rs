@@ -3,7 +3,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 
 const APP: &str = r#"
 require "timeout"
@@ -60,7 +60,7 @@ fn same(got: &[u8], wanted: &[u8], what: &str) {
 
 fn asked(server: &Server, request: &str) -> Client {
     let mut client = server.client();
-    client.patience(PATIENCE);
+    client.set_timeout(MAX_WAIT);
     client.send(request).unwrap();
     client
 }
@@ -117,7 +117,7 @@ fn whoever_goes_in_the_middle_takes_nobody_along() {
         let pid = ruby::workers(&server)[0];
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
         assert!(reads.body(&head).is_err(), "an answer that broke off looks whole");
-        assert!(within(PATIENCE, || ruby::workers(&server).iter().any(|new| *new != pid)), "{}", server.log());
+        assert!(within(MAX_WAIT, || ruby::workers(&server).iter().any(|new| *new != pid)), "{}", server.log());
         assert_eq!(server.text("/"), "ready");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, ruby, server, within};
+use crate::support::{MAX_WAIT, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -67,7 +67,7 @@ fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
     for (file, words) in [("hang", "boot timed out after 5s"), ("die", "status 7, before it forked")] {
         // Workers of an older mold have another parent.
         let titled = || ruby::workers(&server).into_iter().filter(|pid| ruby::title(*pid).contains("worker"));
-        assert!(within(PATIENCE, || titled().count() >= 1), "{}", server.log());
+        assert!(within(MAX_WAIT, || titled().count() >= 1), "{}", server.log());
         ruby::let_go(&server, file);
         let worker = titled().next().unwrap();
         kill(worker, Signal::KILL);
@@ -75,8 +75,8 @@ fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
         assert_eq!(server.text("/"), "gold", "the other worker serves");
         let before = noted(&server.folder).len();
         fs::remove_file(server.folder.join(file)).unwrap();
-        assert!(within(PATIENCE, || noted(&server.folder).len() > before), "no new try\n{}", server.log());
-        assert!(within(PATIENCE, || titled().count() >= 1), "no new worker\n{}", server.log());
+        assert!(within(MAX_WAIT, || noted(&server.folder).len() > before), "no new try\n{}", server.log());
+        assert!(within(MAX_WAIT, || titled().count() >= 1), "no new worker\n{}", server.log());
     }
     assert_eq!(server.text("/"), "gold");
 }
@@ -90,7 +90,7 @@ fn hanging(files: &[(&str, &str)]) -> (std::path::PathBuf, Child) {
     fs::create_dir(folder.join("tmp")).unwrap();
     command.env("TMPDIR", folder.join("tmp"));
     let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    assert!(within(PATIENCE, || !noted(&folder).is_empty()), "{}", fs::read_to_string(folder.join("log")).unwrap());
+    assert!(within(MAX_WAIT, || !noted(&folder).is_empty()), "{}", fs::read_to_string(folder.join("log")).unwrap());
     (folder, child)
 }
 
@@ -107,7 +107,7 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert_gone(&noted(&folder));
         let is_left = || fs::read_dir(folder.join("tmp")).unwrap().count() > 0;
-        assert!(within(PATIENCE, || !is_left()), "a folder of ours is left");
+        assert!(within(MAX_WAIT, || !is_left()), "a folder of ours is left");
         fs::remove_dir_all(folder).unwrap();
     }
 }
@@ -116,11 +116,11 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
 fn a_mold_that_hangs_does_not_outlive_a_server_that_ends() {
     let files = [("config.ru", APP), ("config/foolsgold.rb", HOOKS)];
     let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
     ruby::let_go(&server, "hang");
     let before = noted(&server.folder).len();
     kill(ruby::workers(&server)[0], Signal::KILL);
-    assert!(within(PATIENCE, || noted(&server.folder).len() > before), "{}", server.log());
+    assert!(within(MAX_WAIT, || noted(&server.folder).len() > before), "{}", server.log());
     let pids = ruby::processes(server.id());
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_secs(8)).is_some_and(|status| status.success()), "{}", server.log());
@@ -139,7 +139,7 @@ after_fork { |worker| File.write(\"second\", \"\") && sleep if worker == 2 }
     let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
     let mut server = ruby::serve_files(&files, &[], &["-w", "3", "-t", "1"]);
     let is_there = |name: &str| server.folder.join(name).exists();
-    assert!(within(PATIENCE, || is_there("second") && is_there("third")), "{}", server.log());
+    assert!(within(MAX_WAIT, || is_there("second") && is_there("third")), "{}", server.log());
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_secs(4)).is_some_and(|status| status.success()), "{}", server.log());
     assert!(!server.log().contains("boot failed"), "{}", server.log());
@@ -175,7 +175,7 @@ fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("not loaded within 1s") && began.elapsed() < PATIENCE, "{:?}: {said}", began.elapsed());
+    assert!(said.contains("not loaded within 1s") && began.elapsed() < MAX_WAIT, "{:?}: {said}", began.elapsed());
     assert_gone(&noted(&folder));
     fs::remove_dir_all(folder).unwrap();
 }
@@ -183,7 +183,7 @@ fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
 #[test]
 fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
     let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
     kill(mold, Signal::KILL);
     assert!(server.logs("mold (pid "), "{}", server.log());
@@ -212,7 +212,7 @@ fn workers_that_the_application_waits_for_are_replaced_as_always() {
     for (name, taker) in TAKERS {
         let more = ["-w", "2", "-t", "1", "--preload", "--log", "engine=debug"];
         let mut server = ruby::serve(&format!("{taker}\n{APP}"), &more);
-        assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{name}: {}", server.log());
+        assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{name}: {}", server.log());
         let mold = ruby::mold(&server);
         for _ in 0..3 {
             let worker = ruby::workers(&server)[0];
@@ -221,7 +221,7 @@ fn workers_that_the_application_waits_for_are_replaced_as_always() {
             kill(worker, Signal::KILL);
             assert!(server.logs(&format!("(pid {worker}) exited")), "{name}: {}", server.log());
             let is_whole = || ruby::workers(&server).len() == 2 && !ruby::workers(&server).contains(&worker);
-            assert!(within(PATIENCE, is_whole), "{name}: {}", server.log());
+            assert!(within(MAX_WAIT, is_whole), "{name}: {}", server.log());
             assert_eq!(server.text("/"), "gold");
         }
         assert_eq!(ruby::mold(&server), mold, "{name}: the mold has ended\n{}", server.log());
@@ -229,7 +229,7 @@ fn workers_that_the_application_waits_for_are_replaced_as_always() {
         let ours = ruby::processes(server.id());
         let began = Instant::now();
         server.signal(Signal::TERM);
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{name}: {}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{name}: {}", server.log());
         assert!(began.elapsed() < Duration::from_secs(15), "{name}: {:?}\n{}", began.elapsed(), server.log());
         assert!(!server.log().contains("SIGKILL; ") && !server.log().contains("ERROR"), "{name}: {}", server.log());
         assert_gone(&ours);
@@ -243,8 +243,8 @@ fn a_child_that_the_application_forks_without_a_block_while_it_is_loaded_is_no_s
             let forks =
                 format!("unless fork\n  File.write(\"notes\", \"#{{Process.pid}}\\n\", mode: \"a\")\n  {end}\nend\n");
             let server = ruby::serve(&format!("{forks}{APP}"), &["-w", "2", "-t", "1", preload]);
-            assert!(within(PATIENCE, || server.text("/") == "gold"), "{end}: {}", server.log());
-            assert!(within(PATIENCE, || !noted(&server.folder).is_empty()), "{end}: {}", server.log());
+            assert!(within(MAX_WAIT, || server.text("/") == "gold"), "{end}: {}", server.log());
+            assert!(within(MAX_WAIT, || !noted(&server.folder).is_empty()), "{end}: {}", server.log());
             assert_gone(&noted(&server.folder));
             let log = server.log();
             assert!(!log.contains("cannot start") && !log.contains("protocol"), "{end}: {log}");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{PATIENCE, Server, can_mount, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, can_mount, ruby, server, within};
 
 const APP: &str = "run ->(env) { [200, { \"content-type\" => \"text/plain\" }, [env[\"PATH_INFO\"]]] }\n";
 
@@ -23,7 +23,7 @@ fn has_one_for_all() -> bool {
 
 #[track_caller]
 fn wait_for(server: &Server, text: &str) {
-    assert!(within(PATIENCE, || server.log().contains(text)), "no {text:?} in\n{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().contains(text)), "no {text:?} in\n{}", server.log());
 }
 
 #[test]
@@ -114,6 +114,6 @@ fn the_threads_that_serve_requests_have_the_scheduling_policy_that_is_asked_for(
         assert_eq!(server.text("/"), "gold");
         // Two I/O threads, and two threads of the worker, one of which is its main thread.
         let seen = || (batches(server.id()), batches(ruby::workers(&server)[0]));
-        assert!(within(PATIENCE, || seen() == wanted), "{more:?}: {:?}", seen());
+        assert!(within(MAX_WAIT, || seen() == wanted), "{more:?}: {:?}", seen());
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
-use crate::support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -17,7 +17,7 @@ fn signal(pid: u32, signal: Signal) {
 /// Waits until there are so many workers.
 #[track_caller]
 fn expect_workers(server: &Server, count: usize) {
-    let found = within(PATIENCE, || ruby::workers(server).len() == count);
+    let found = within(MAX_WAIT, || ruby::workers(server).len() == count);
     assert!(found, "{:?} instead of {count}\n{}", ruby::workers(server), server.log());
 }
 
@@ -74,7 +74,7 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
         // More than all threads of all workers: on a busy machine a worker may look as if it waited, and takes some.
         let clients: Vec<_> = (0..12 * cores).map(|_| scope.spawn(|| server.text("/compute?go"))).collect();
         let has_grown = || ruby::workers(&server).len() > cores;
-        assert!(within(PATIENCE, has_grown), "{:?}\n{}", ruby::workers(&server), server.log());
+        assert!(within(MAX_WAIT, has_grown), "{:?}\n{}", ruby::workers(&server), server.log());
         let status = command().current_dir(&server.folder).arg("status").output().unwrap();
         let shown = String::from_utf8_lossy(&status.stdout).into_owned();
         assert!(shown.contains("one is added while requests wait and every worker computes"), "{shown}");
@@ -87,7 +87,7 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
     thread::scope(|scope| {
         let clients: Vec<_> = (0..2 * cores).map(|_| scope.spawn(|| server.text("/wait?woken"))).collect();
         let running = || ruby::notes(&server).iter().filter(|note| *note == "runs woken").count();
-        assert!(within(PATIENCE, || running() == 2 * cores), "{}\n{}", running(), server.log());
+        assert!(within(MAX_WAIT, || running() == 2 * cores), "{}\n{}", running(), server.log());
         assert_eq!(ruby::workers(&server).len(), cores, "{}", server.log());
         ruby::let_go(&server, "woken");
         assert!(clients.into_iter().all(|client| client.join().unwrap() == "waited"));
@@ -112,7 +112,7 @@ fn an_application_that_sleeps_wakes_for_its_first_request() {
     // Without its mold it cannot wake, so there is another at once.
     signal(mold, Signal::KILL);
     let has_another = || ruby::processes(server.id()).first().is_some_and(|pid| *pid != mold);
-    assert!(within(PATIENCE, has_another), "{}", server.log());
+    assert!(within(MAX_WAIT, has_another), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }
 
@@ -149,10 +149,10 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let server = ruby::serve(greedy, &["-w", "1", "-t", "1", "--worker-memory", "70MiB"]);
     let greedy = server.text("/");
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
-    assert!(within(PATIENCE, is_replaced), "{}", server.log());
+    assert!(within(MAX_WAIT, is_replaced), "{}", server.log());
     expect_workers(&server, 1);
     let is_told = || server.log().contains("uses too much memory (--worker-memory)");
-    assert!(within(PATIENCE, is_told), "{}", server.log());
+    assert!(within(MAX_WAIT, is_told), "{}", server.log());
 }
 
 #[test]
@@ -161,10 +161,10 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     expect_workers(&server, 2);
     let hung = ruby::workers(&server)[0];
     ruby::stop(hung);
-    assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
     let is_told = || server.log().contains("did not answer the server, timed out (--worker-timeout)");
-    assert!(within(PATIENCE, is_told), "{}", server.log());
+    assert!(within(MAX_WAIT, is_told), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }
 
@@ -175,13 +175,13 @@ fn titles_say_which_request_takes_long() {
     let worker = ruby::workers(&server)[0];
     thread::scope(|scope| {
         let client = scope.spawn(|| server.text("/wait?go"));
-        let says = |words: &str| within(PATIENCE, || ruby::title(worker).starts_with(words));
+        let says = |words: &str| within(MAX_WAIT, || ruby::title(worker).starts_with(words));
         assert!(says("foolsgold: worker 1 [shop] GET /wait 1."), "{}", ruby::title(worker));
         assert!(says("foolsgold: worker 1 [shop] GET /wait 2."), "{}", ruby::title(worker));
         ruby::let_go(&server, "go");
         client.join().unwrap();
     });
-    assert!(within(PATIENCE, || ruby::title(worker) == "foolsgold: worker 1 [shop]"), "{}", ruby::title(worker));
+    assert!(within(MAX_WAIT, || ruby::title(worker) == "foolsgold: worker 1 [shop]"), "{}", ruby::title(worker));
 }
 
 /// A worker reads what was sent ahead in one go, so that it may have begun a request when that is withdrawn from it. If
@@ -217,7 +217,7 @@ fn a_worker_does_what_it_has_to_between_requests_and_gets_none_meanwhile() {
     ruby::wait_for_note(&server, "out");
     // The hook runs: this waits for its end.
     assert_eq!(server.text("/"), "true");
-    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{:?}", ruby::notes(&server));
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{:?}", ruby::notes(&server));
 }
 
 #[test]

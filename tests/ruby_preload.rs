@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
 
 /// A server that answers each line with the same line, a moment later; it ends with the test's process.
@@ -80,7 +80,7 @@ fn loads(server: &Server) -> usize {
 #[track_caller]
 fn wait_for_workers(server: &Server, count: usize) {
     let all = || server.get("/pid").status == 200 && ruby::workers(server).len() == count;
-    assert!(within(PATIENCE, all), "{}", server.log());
+    assert!(within(MAX_WAIT, all), "{}", server.log());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn with_unicorns_default_each_worker_has_a_connection_of_its_own() {
     let unicorn = "worker_processes 2\nafter_fork { |_, worker| File.write(\"notes\", \"forked\\n\", mode: \"a\") }\n";
     let files = [("config.ru", &*echo.app("")), ("config/unicorn.rb", unicorn)];
     let server = ruby::serve_files(&files, &[], &["-C", "config/unicorn.rb"]);
-    assert!(within(PATIENCE, || loads(&server) == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || loads(&server) == 2), "{}", server.log());
     wait_for_workers(&server, 2);
     assert_eq!(wrong_answers(&server), 0, "{}", server.log());
     assert_eq!(echo.connections.load(Ordering::SeqCst), 2);
@@ -110,7 +110,7 @@ fn a_preloaded_application_that_holds_a_connection_is_not_forked() {
     assert!(log.contains("TCPSocket, held by Client, the constant CLIENT"), "{log}");
     assert!(!log.contains("ERROR"), "{log}");
     // The mold that was thrown away, and each worker.
-    assert!(within(PATIENCE, || loads(&server) == 3));
+    assert!(within(MAX_WAIT, || loads(&server) == 3));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_single_worker_loads_the_application_itself() {
     assert_eq!(server.text("/"), "true", "no fork after loading");
     let ticks = || server.text("/ticks").parse::<usize>().unwrap();
     let before = ticks();
-    assert!(within(PATIENCE, || ticks() > before), "a thread of the application lives");
+    assert!(within(MAX_WAIT, || ticks() > before), "a thread of the application lives");
     assert_eq!(ruby::notes(&server), ["after fork 1"]);
     let server = ruby::serve(app, &["-w", "1", "-t", "2", "--preload"]);
     assert_eq!(server.text("/"), "false");
@@ -243,7 +243,7 @@ fn without_preloading_a_reload_takes_new_code_and_broken_code_leaves_the_old() {
     // A worker that is started anew loads what is there.
     write(&app("new"));
     server.signal(Signal::USR1);
-    assert!(within(PATIENCE, || server.text("/") == "new"), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") == "new"), "{}", server.log());
 }
 
 #[test]
@@ -267,10 +267,10 @@ fn a_worker_that_still_loads_does_not_hold_the_end() {
     let mut server = ruby::serve(app, &["-w", "1", "-t", "1"]);
     ruby::let_go(&server, "slow");
     server.signal(Signal::URG);
-    assert!(within(PATIENCE, || loads(&server) == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || loads(&server) == 2), "{}", server.log());
     let began = Instant::now();
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
     assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::reload::{code, deploy, put, reload, serve, under_load};
-use crate::support::{Dice, PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Rng, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const HIJACK: &str = include_str!("apps/ruby/hijack.ru");
@@ -21,11 +21,11 @@ fn old_processes_go_and_nothing_is_left() {
     }
     let own = ruby::processes(server.id()).len();
     assert!(own >= 3, "{own} processes");
-    assert!(within(PATIENCE, || ruby::processes(server.id()).len() == 3), "{:?}", ruby::processes(server.id()));
+    assert!(within(MAX_WAIT, || ruby::processes(server.id()).len() == 3), "{:?}", ruby::processes(server.id()));
     assert!(first.iter().all(|pid| !ruby::is_alive(*pid)));
-    assert!(within(PATIENCE, || folders(server.id()) == 1), "one private folder is left");
+    assert!(within(MAX_WAIT, || folders(server.id()) == 1), "one private folder is left");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 /// How many folders for sockets this server holds open.
@@ -65,7 +65,7 @@ fn connections_that_were_taken_live_until_they_end() {
     ruby::let_go(&server, "go1");
     assert_eq!(client.reply().unwrap().text(), "later");
     assert!(String::from_utf8_lossy(&partial.rest().unwrap()).contains("second"));
-    assert!(within(PATIENCE, || !ruby::is_alive(old)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(old)), "{}", server.log());
 }
 
 #[test]
@@ -78,26 +78,26 @@ fn what_does_not_end_in_the_drain_time_is_cut() {
     deploy(&server, 2, 2);
     let begun = Instant::now();
     while let Ok(Some(_)) = stream.chunk() {
-        assert!(begun.elapsed() < PATIENCE, "the stream goes on\n{}", server.log());
+        assert!(begun.elapsed() < MAX_WAIT, "the stream goes on\n{}", server.log());
     }
-    assert!(within(PATIENCE, || !ruby::is_alive(old)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(old)), "{}", server.log());
     assert_eq!(server.text("/"), "v2");
 }
 
 #[test]
 fn a_storm_of_killed_workers_and_reloads_together_costs_no_safe_request() {
     let server = serve("ruby", &["-w", "2", "-t", "2"]);
-    let mut dice = Dice::new(11);
+    let mut rng = Rng::new(11);
     let mut killed = 0;
     let seen = under_load(&server, 4, |known| {
         for version in 2..8 {
             put(&server.folder, "config.ru", &code(version, ""));
             server.signal(Signal::USR1);
             let words = format!("generation {version} serves");
-            let serves = within(PATIENCE, || {
+            let serves = within(MAX_WAIT, || {
                 let workers = ruby::workers(&server);
-                if !workers.is_empty() && dice.below(4) == 0 {
-                    let pid = workers[dice.below(workers.len())];
+                if !workers.is_empty() && rng.below(4) == 0 {
+                    let pid = workers[rng.below(workers.len())];
                     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
                     killed += 1;
                     thread::park_timeout(Duration::from_millis(60));
@@ -150,20 +150,20 @@ fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
     let slow_end = |version| code(version, "at_exit { sleep 0.2 }");
     let options = ["-w", "4", "-t", "1", "--reload-surge", "1", "--access-log", "off"];
     let server = ruby::serve_files(&[("config.ru", &*slow_end(1))], &[], &options);
-    assert!(within(PATIENCE, || count(&server, "worker") == 4));
+    assert!(within(MAX_WAIT, || count(&server, "worker") == 4));
     let (mut most, mut looks) = (0, 0);
     let seen = under_load(&server, 6, |known| {
         for version in 2..5 {
             put(&server.folder, "config.ru", &slow_end(version));
             server.signal(Signal::USR1);
-            let serves = within(PATIENCE, || {
+            let serves = within(MAX_WAIT, || {
                 most = most.max(count(&server, "worker"));
                 looks += 1;
                 server.log().contains(&format!("generation {version} serves"))
             });
             assert!(serves, "{}", server.log());
             known.store(version, Ordering::SeqCst);
-            assert!(within(PATIENCE, || count(&server, "worker") == 4 && count(&server, "mold") == 1));
+            assert!(within(MAX_WAIT, || count(&server, "worker") == 4 && count(&server, "mold") == 1));
         }
     });
     assert!(seen.answers > 100 && seen.wrong.is_empty(), "{:?} of {}\n{}", seen.wrong, seen.answers, server.log());
@@ -174,7 +174,7 @@ fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
 fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
     let server =
         ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &["-w", "3", "-t", "1", "--reload-surge", "1"]);
-    assert!(within(PATIENCE, || count(&server, "worker") == 3));
+    assert!(within(MAX_WAIT, || count(&server, "worker") == 3));
     // As long as it is stopped, nobody takes note of the end of its workers.
     let mold = ruby::mold(&server);
     ruby::stop(mold);
@@ -184,7 +184,7 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
     let serves = || server.log().contains("generation 2 serves");
     assert!(!within(Duration::from_secs(2), serves), "{}", server.log());
     kill_process(Pid::from_raw(mold.cast_signed()).unwrap(), Signal::CONT).unwrap();
-    assert!(within(PATIENCE, serves), "{}", server.log());
+    assert!(within(MAX_WAIT, serves), "{}", server.log());
 }
 
 /// Three workers, and new code of which only the first worker boots.
@@ -197,7 +197,7 @@ fn with_new_code_for_one_worker() -> Server {
         let workers = status["apps"][0]["workers"].as_array().unwrap();
         workers.iter().filter(|worker| worker["state"] == "ready").count()
     };
-    assert!(within(PATIENCE, || ready() == 3), "{}", server.log());
+    assert!(within(MAX_WAIT, || ready() == 3), "{}", server.log());
     let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
     put(&server.folder, "config.ru", &code(2, only_one));
     server
@@ -210,7 +210,7 @@ fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
     assert!(server.logs("reload failed"), "{}", server.log());
     assert!(server.logs("generation 2 failed, generation 1 goes on: 1 of 2 workers came up"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
-    assert!(within(PATIENCE, || count(&server, "worker") == 3), "{}", server.log());
+    assert!(within(MAX_WAIT, || count(&server, "worker") == 3), "{}", server.log());
 }
 
 #[test]
@@ -218,11 +218,11 @@ fn fewer_workers_that_are_ordered_during_a_surge_are_enough_for_it() {
     let server = with_new_code_for_one_worker();
     server.signal(Signal::USR1);
     let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
-    assert!(within(PATIENCE, || boots() > 1), "{}", server.log());
+    assert!(within(MAX_WAIT, || boots() > 1), "{}", server.log());
     server.done(&["scale", "1"]);
     assert!(server.logs("generation 2 serves"), "{}", server.log());
     assert_eq!(server.text("/"), "v2");
-    assert!(within(PATIENCE, || count(&server, "worker") == 1), "{}", server.log());
+    assert!(within(MAX_WAIT, || count(&server, "worker") == 1), "{}", server.log());
 }
 
 /// While new and old code both serve, orders reach both: the old code serves again if the new one fails.
@@ -232,7 +232,7 @@ fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {
     server.done(&["pause"]);
     server.signal(Signal::USR1);
     let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
-    assert!(within(PATIENCE, || boots() > 1), "{}", server.log());
+    assert!(within(MAX_WAIT, || boots() > 1), "{}", server.log());
     server.done(&["resume"]);
     assert!(server.logs("reload failed"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
@@ -242,10 +242,10 @@ fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {
 fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
     let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);
     assert_eq!(server.text("/"), "v1");
-    assert!(within(PATIENCE, || count(&server, "worker") == 0), "{}", server.log());
+    assert!(within(MAX_WAIT, || count(&server, "worker") == 0), "{}", server.log());
     deploy(&server, 2, 2);
     assert_eq!(server.text("/"), "v2");
-    assert!(within(PATIENCE, || count(&server, "mold") == 1), "{}", server.log());
+    assert!(within(MAX_WAIT, || count(&server, "mold") == 1), "{}", server.log());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, ruby, within};
+use crate::support::{MAX_WAIT, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/rough.ru");
 /// For what must not wait for anything.
@@ -72,7 +72,7 @@ fn an_application_that_ends_its_thread_costs_its_request() {
     ruby::let_go(&server, "hold");
     assert_eq!(held.reply().unwrap().text(), "waited");
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(PATIENCE).unwrap().success(), "new threads end like others\n{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "new threads end like others\n{}", server.log());
     assert!(!server.log().contains("SIGKILL"), "{}", server.log());
 }
 
@@ -118,7 +118,7 @@ fn a_body_that_never_gives_anything_is_interrupted_when_its_client_has_gone() {
     let mut client = server.send_get("/mum");
     // With a client it has no deadline.
     assert_eq!(client.head().unwrap().status, 200);
-    client.patience(Duration::from_millis(1200));
+    client.set_timeout(Duration::from_millis(1200));
     assert!(client.chunk().is_err());
     assert!(!server.log().contains("timed out"), "{}", server.log());
     drop(client);
@@ -211,7 +211,7 @@ fn a_child_that_is_forked_without_a_block_after_an_answer_serves_nobody() {
             for (how, status) in [("raise", 1), ("exit", 7), ("thread", 0), ("returns", 0)] {
                 assert_eq!(server.text(&format!("{path}?{how}")), pid, "{path} {how}\n{}", server.log());
                 told.push(format!("{how} {status}"));
-                assert!(within(PATIENCE, || ruby::notes(&server) == told), "{path}: {told:?}\n{}", server.log());
+                assert!(within(MAX_WAIT, || ruby::notes(&server) == told), "{path}: {told:?}\n{}", server.log());
                 for _ in 0..10 {
                     assert_eq!(server.text("/"), pid, "{path} {how}\n{}", server.log());
                 }
@@ -246,7 +246,7 @@ fn a_child_that_a_request_forks_without_a_block_answers_nobody() {
     let workers = ruby::workers(&server);
     let mut held = server.client();
     held.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
-    assert!(within(PATIENCE, || server.folder.join("held").exists()));
+    assert!(within(MAX_WAIT, || server.folder.join("held").exists()));
     for (path, status) in [("/raise", 1), ("/exit", 7), ("/thread", 0), ("/returns", 0)] {
         assert_eq!(server.text(path), format!("parent {status}"), "{path}\n{}", server.log());
     }

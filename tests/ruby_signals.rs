@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::successor::signal as kill;
-use crate::support::{PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
 
 const APP: &str = r#"
@@ -65,7 +65,7 @@ fn programs_that_the_application_starts_can_be_ended() {
 fn signals_for_the_server_that_reach_all_processes_end_and_stop_none() {
     for kind in ["plain", "auto"] {
         let server = serve("2", kind);
-        assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+        assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
         let pids = ruby::processes(server.id());
         let clients: Vec<_> = (0..4)
             .map(|_| {
@@ -74,7 +74,7 @@ fn signals_for_the_server_that_reach_all_processes_end_and_stop_none() {
                 client
             })
             .collect();
-        assert!(within(PATIENCE, || ruby::notes(&server).len() == 4), "{}", server.log());
+        assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 4), "{}", server.log());
         for signal in [Signal::TTIN, Signal::TTOU, Signal::POWER, Signal::USR1, Signal::USR2, Signal::HUP, Signal::INT]
         {
             pids.iter().for_each(|pid| kill(*pid, signal));
@@ -133,7 +133,7 @@ fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
         ruby::wait_for_note(&server, "15 2 1 3");
         let begun = Instant::now();
         server.signal(Signal::TERM);
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{workers}{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{workers}{}", server.log());
         assert!(begun.elapsed() < Duration::from_secs(20), "{workers}{:?}\n{}", begun.elapsed(), server.log());
         assert_eq!(ruby::notes(&server), ["15 2 1 3", "15"], "{workers}{}", server.log());
     }
@@ -160,7 +160,7 @@ fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
     let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
     let mut seen = BTreeSet::new();
     for workers in 1..=3 {
-        assert!(within(PATIENCE, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());
+        assert!(within(MAX_WAIT, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());
         seen.insert(server.text("/own/TERM"));
     }
     assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
@@ -169,7 +169,7 @@ fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
 #[test]
 fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_ends() {
     let mut server = serve("2", "auto");
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     let worker = ruby::workers(&server)[0];
     kill(worker, Signal::TERM);
     thread::scope(|scope| {
@@ -178,12 +178,12 @@ fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_e
                 assert_eq!(server.get("/").status, 200, "{}", server.log());
             }
         });
-        assert!(within(PATIENCE, || !ruby::is_alive(worker)), "{}", server.log());
+        assert!(within(MAX_WAIT, || !ruby::is_alive(worker)), "{}", server.log());
     });
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     let pids = ruby::processes(server.id());
     pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
-    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
 /// What applications and hooks do to their server: they send a signal to the parent of their worker, or to themselves
@@ -198,9 +198,9 @@ fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_serve
     let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "puma.rb", "--preload"];
     let mut server = Server::spawn(folder, &[], &options);
     server.get("/TTIN");
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     std::fs::write(server.folder.join("go"), "").unwrap();
-    assert!(within(PATIENCE, || ruby::workers(&server).len() == 3), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3), "{}", server.log());
     server.get("/USR1");
     assert!(server.logs("generation 2 serves"), "{}", server.log());
     // What comes from elsewhere may have been meant for all processes of the service.
@@ -212,7 +212,7 @@ fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_serve
         server.log()
     );
     server.get("/TERM");
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
 }
 
 /// Gems that end workers look for their own server, find none, and say nothing.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{PATIENCE, Server, paths, within};
+use crate::support::{MAX_WAIT, Server, paths, within};
 
 /// Path, Ruby, the statuses that are a right answer.
 const RUNAWAYS: &[(&str, &str, &[u16])] = &[
@@ -138,7 +138,7 @@ fn memory_comes_back_after_those_who_ate_it() {
     assert_eq!(server.text("/work"), "2893");
     // Two interpreters of 16 MiB each may be in use at any time, and what they had may be in the allocator's hands as
     // often; twenty rounds must not add to that.
-    let back = within(PATIENCE, || server.rss_kib() < before + 5 * 16 * 1024);
+    let back = within(MAX_WAIT, || server.rss_kib() < before + 5 * 16 * 1024);
     assert!(back, "{before} KiB before, {} KiB after", server.rss_kib());
 }
 

@@ -199,7 +199,7 @@ fn a_reload_reads_the_file_again() {
     assert_eq!(server.text("/"), "first");
     fs::write(server.folder.join("foolsgold.toml"), toml("second", 2)).unwrap();
     server.signal(rustix::process::Signal::USR1);
-    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || server.text("/") == "second"), "{}", server.log());
     assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
     // Whoever asks is told, however often.
     let output = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
@@ -236,7 +236,7 @@ fn exceptions_are_shown_as_the_environment_of_the_current_code_says() {
     fs::write(server.folder.join("foolsgold.toml"), toml("")).unwrap();
     server.done(&["reload"]);
     // The old code may still answer for a moment.
-    assert!(support::within(support::PATIENCE, is_shown), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, is_shown), "{}", server.log());
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_folder_in_the_file_is_where_the_application_is_and_a_reload_finds_the_file_
     assert!(server.folder.join("run.pid").is_file(), "it begins at the file");
     fs::write(server.folder.join("foolsgold.toml"), toml.replace("first", "second")).unwrap();
     server.signal(rustix::process::Signal::USR1);
-    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(support::within(support::MAX_WAIT, || server.text("/") == "second"), "{}", server.log());
     assert!(!server.log().contains("takes effect at the next start"), "{}", server.log());
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const HOLD: [(&str, &str); 2] = [
@@ -16,7 +16,7 @@ fn busy(habit: &str) -> (Server, Client) {
     let server = Server::start(&paths(&HOLD), &["-t", "2", "--signals", habit]);
     let mut client = server.client();
     client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || server.text("/held") != "0"));
+    assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     (server, client)
 }
 
@@ -47,7 +47,7 @@ fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
         server.signal(signal);
         let answer = client.reply().map(|reply| reply.text());
         assert_eq!(answer.is_ok_and(|text| text == "held"), gracefully, "{habit} {signal:?}\n{}", server.log());
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     }
 }
 
@@ -57,7 +57,7 @@ fn each_server_reloads_by_its_own_signal() {
         let server = Server::start(&app("", "'old'"), &["-t", "1", "--signals", habit]);
         fs::write(server.folder.join("config.ru"), app("", "'new'")).unwrap();
         server.signal(signal);
-        assert!(within(PATIENCE, || server.text("/") == "new"), "{habit}\n{}", server.log());
+        assert!(within(MAX_WAIT, || server.text("/") == "new"), "{habit}\n{}", server.log());
     }
 }
 
@@ -101,15 +101,15 @@ fn signals_during_the_start_wait_and_an_end_does_not() {
     let log = || fs::read_to_string(folder.join("log")).unwrap();
     let mut child = start();
     let is_loading = || !ruby::processes(child.id()).is_empty();
-    assert!(within(PATIENCE, is_loading));
+    assert!(within(MAX_WAIT, is_loading));
     for signal in [Signal::HUP, Signal::TTIN] {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }
-    assert!(within(PATIENCE, || log().contains("SIGHUP: ") && log().contains("listening on ")), "{}", log());
+    assert!(within(MAX_WAIT, || log().contains("SIGHUP: ") && log().contains("listening on ")), "{}", log());
     child.kill().unwrap();
     child.wait().unwrap();
     let mut child = start();
-    assert!(within(PATIENCE, || !ruby::processes(child.id()).is_empty()));
+    assert!(within(MAX_WAIT, || !ruby::processes(child.id()).is_empty()));
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let ended = within(Duration::from_millis(900), || child.try_wait().unwrap().is_some());
     assert!(ended, "{}", log());
@@ -129,25 +129,25 @@ fn a_second_signal_ends_it_at_once() {
 fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
     let config = "run lambda { |env| sleep 5 if env['PATH_INFO'] == '/slow'; [200, {}, [Process.pid.to_s]] }";
     let server = ruby::serve(config, &["-w", "1", "-t", "2"]);
-    let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
+    let count = |wanted: usize| within(MAX_WAIT, || ruby::workers(&server).len() == wanted);
     assert!(count(1), "{}", server.log());
     server.signal(Signal::TTIN);
     assert!(count(2), "{}", server.log());
     server.signal(Signal::TTOU);
     assert!(count(1), "{}", server.log());
     server.signal(Signal::TTOU);
-    assert!(within(PATIENCE, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
     assert!(count(1), "never the last one\n{}", server.log());
     let mut slow = server.client();
     slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(PATIENCE, || {
+    assert!(within(MAX_WAIT, || {
         server.signal(Signal::POWER);
         server.log().contains("config.ru:1:in `sleep'") || server.log().contains("config.ru:1:in 'Kernel#sleep'")
     }));
     let old = ruby::workers(&server);
     server.signal(Signal::URG);
     let replaced = || server.text("/") != old[0].to_string();
-    assert!(within(PATIENCE, replaced), "{}", server.log());
+    assert!(within(MAX_WAIT, replaced), "{}", server.log());
     assert_eq!(slow.reply().unwrap().text(), old[0].to_string(), "the old one finishes what it has");
 }
 
@@ -159,10 +159,10 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
     assert!(server.logs("SIGWINCH: "), "{}", server.log());
     let mut client = server.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    client.patience(Duration::from_millis(300));
+    client.set_timeout(Duration::from_millis(300));
     assert!(client.reply().is_err(), "it waits");
     server.signal(Signal::HUP);
-    client.patience(PATIENCE);
+    client.set_timeout(MAX_WAIT);
     assert_eq!(client.reply().unwrap().text(), "ok", "{}", server.log());
 }
 
@@ -194,7 +194,7 @@ fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
 fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
     let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
     let server = ruby::serve(config, &["--min-workers", "1", "--max-workers", "2"]);
-    let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
+    let count = |wanted: usize| within(MAX_WAIT, || ruby::workers(&server).len() == wanted);
     for (signal, workers, words) in [
         (Signal::TTIN, 2, "SIGTTIN: 2 workers"),
         (Signal::TTIN, 2, "SIGTTIN: there may be 2 workers at most"),

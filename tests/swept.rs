@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::successor::signal;
-use crate::support::{PATIENCE, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, within};
 use rustix::process::{Signal, geteuid};
 
 /// Says its process; says how large a body is; takes its connection over, in full and in part.
@@ -62,7 +62,7 @@ fn replace(server: &Server, pids: &[u32]) {
         let reply = server.get("/");
         reply.status == 200 && !pids.iter().any(|pid| pid.to_string() == reply.text())
     };
-    assert!(within(PATIENCE, is_replaced), "{pids:?}\n{}", server.log());
+    assert!(within(MAX_WAIT, is_replaced), "{pids:?}\n{}", server.log());
 }
 
 /// Workers, the mold and the application are replaced one after the other, and all is well after each.
@@ -81,7 +81,7 @@ fn assert_goes_on(mut server: Server, place: &Path) {
     // A mold that was killed while it was to fork may be one boot that failed.
     assert!(!server.log().contains("refused") && !server.log().contains("reload failed"), "{}", server.log());
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     assert_eq!(wires(place), Vec::<PathBuf>::new(), "nothing is left");
 }
 
@@ -143,7 +143,7 @@ fn systemd_leaves_the_folder_of_a_server_that_serves_alone() {
     assert!(found.len() == 1 && files(&found[0]) > 10 && found[0].join("wire.sock").exists(), "{found:?}");
     assert!(!place.join("old").exists(), "it does clean");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 #[test]

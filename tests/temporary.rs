@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{PATIENCE, Server, paths, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
 use rustix::process::Signal;
 
 const SIZE: &[(&str, &str)] = &[("/size", "text(env[\"rack.input\"].read.bytesize)"), ("/", "text(\"gold\")")];
@@ -47,7 +47,7 @@ fn the_ruby_engine_serves_without_a_temporary_folder() {
     assert_eq!(log.matches("TMPDIR").count(), 1, "said once: {log}");
     assert!(log.contains("kept in memory, 64 MiB at most") && log.contains("no-folder"), "{log}");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     assert!(!wire.exists());
 }
 
@@ -88,7 +88,7 @@ fn a_read_only_file_system_is_enough() {
         assert!(log.contains(" by its control socket /") && !log.contains("no control socket"), "{log}");
         assert!(log.contains("no temporary file can be made in /run (read-only"), "{log}");
         server.signal(Signal::TERM);
-        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     }
 }
 
@@ -119,7 +119,7 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
     assert!(server.logs(&format!("No space left on device (os error 28), in {place}")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     server.signal(Signal::TERM);
-    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn nothing_is_left_of_ends_upgrades_failures_and_kills() {
     };
     let logs = |words: &str| {
         let log = || fs::read_to_string(folder.join("log")).unwrap();
-        assert!(within(PATIENCE, || log().contains(words)), "{words}: {}", log());
+        assert!(within(MAX_WAIT, || log().contains(words)), "{words}: {}", log());
     };
     let ours = || entries(&place).iter().filter(|name| name.starts_with("foolsgold-wire-")).count();
     // Killed while it serves, and while it loads.
@@ -197,7 +197,7 @@ fn nothing_is_left_of_ends_upgrades_failures_and_kills() {
     assert_eq!(ours(), 1);
     new.signal(Signal::USR1);
     logs("reload");
-    assert!(within(PATIENCE, || ours() == 2) && within(PATIENCE, || ours() == 1));
+    assert!(within(MAX_WAIT, || ours() == 2) && within(MAX_WAIT, || ours() == 1));
     new.signal(Signal::TERM);
     assert!(new.ended());
     assert_eq!(entries(&place), ["other-tool"]);

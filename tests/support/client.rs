@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
 
-use super::PATIENCE;
+use super::MAX_WAIT;
 
 /// One response.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +64,7 @@ impl Client {
     pub fn unix(path: &Path) -> Client {
         // The file is there before anybody listens.
         let mut stream = UnixStream::connect(path);
-        super::within(PATIENCE, || {
+        super::within(MAX_WAIT, || {
             if stream.is_err() {
                 stream = UnixStream::connect(path);
             }
@@ -75,12 +75,12 @@ impl Client {
 
     fn on(stream: Box<dyn Stream>) -> Client {
         let mut client = Client(BufReader::new(stream));
-        client.patience(PATIENCE);
+        client.set_timeout(MAX_WAIT);
         client
     }
 
-    /// How long a read or a write may take from now on.
-    pub fn patience(&mut self, limit: Duration) {
+    /// Sets how long a read or a write may take from now on.
+    pub fn set_timeout(&mut self, limit: Duration) {
         for direction in [Timeout::Recv, Timeout::Send] {
             set_socket_timeout(self.0.get_ref(), direction, Some(limit)).unwrap();
         }

@@ -14,8 +14,8 @@ pub use server::Server;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything in a test may take before it counts as hanging. Generous: the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(45);
+/// Longest wait for anything in a test: after it, that counts as hanging. Generous, since the machine may be busy.
+pub const MAX_WAIT: Duration = Duration::from_secs(45);
 
 /// Rests between two looks, at least and at most.
 const LOOKS_APART: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
@@ -43,13 +43,13 @@ pub fn can_mount() -> bool {
     tried.is_ok_and(|ran| ran.status.success())
 }
 
-/// Numbers that look random and are the same in every run (xorshift64*).
-pub struct Dice(u64);
+/// A random number generator with the same numbers in every run (xorshift64*).
+pub struct Rng(u64);
 
-impl Dice {
+impl Rng {
     /// A fixed start.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed.max(1))
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.max(1))
     }
 
     /// The next number below `end`.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{PATIENCE, server, within};
+use super::{MAX_WAIT, server, within};
 
 /// What a machine without one is told.
 const MISSING: &str = "there is no PostgreSQL (initdb) on PATH or in /usr/lib/postgresql: bin/setup brings it";
@@ -48,7 +48,7 @@ impl Postgres {
         let settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=50", "-k"];
         let child = command("postgres").args(settings).arg(&folder).spawn().unwrap();
         let mut postgres = Postgres { child, folder };
-        let is_ready = within(PATIENCE, || {
+        let is_ready = within(MAX_WAIT, || {
             assert!(postgres.child.try_wait().unwrap().is_none(), "postgres ended:\n{}", said(&postgres.folder));
             said(&postgres.folder).contains("ready to accept connections")
         });
@@ -68,7 +68,7 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         // "Fast shutdown": it does not wait for clients, and ends its processes.
         let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
-        let _ = within(PATIENCE, || matches!(self.child.try_wait(), Ok(Some(_))));
+        let _ = within(MAX_WAIT, || matches!(self.child.try_wait(), Ok(Some(_))));
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);

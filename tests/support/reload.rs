@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::{PATIENCE, Server, paths, ruby, server, within};
+use super::{MAX_WAIT, Server, paths, ruby, server, within};
 
 /// The engines, as the tests name them.
 pub const ENGINES: [&str; 2] = ["mruby", "ruby"];
@@ -60,7 +60,7 @@ pub fn serve(engine: &str, options: &[&str]) -> Server {
 #[track_caller]
 pub fn reload(server: &Server, words: &str) {
     server.signal(Signal::USR1);
-    assert!(within(PATIENCE, || server.log().contains(words)), "{words:?} is not in the log:\n{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().contains(words)), "{words:?} is not in the log:\n{}", server.log());
 }
 
 /// Deploys this version, which must come to serve.

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{PATIENCE, Reply, Server, server, within};
+use super::{MAX_WAIT, Reply, Server, server, within};
 
 const COMMON: &str = include_str!("../apps/ruby/common.rb");
 
@@ -84,7 +84,7 @@ pub fn count(server: &Server, note: &str) -> usize {
 /// Waits until this is among the notes.
 #[track_caller]
 pub fn wait_for_note(server: &Server, note: &str) {
-    let found = within(PATIENCE, || notes(server).iter().any(|line| line == note));
+    let found = within(MAX_WAIT, || notes(server).iter().any(|line| line == note));
     assert!(found, "{note:?} is not in {:?}\n{}", notes(server), server.log());
 }
 
@@ -140,7 +140,7 @@ pub fn stop(pid: u32) {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
         threads.flatten().all(|thread| stands(&thread.path()))
     };
-    assert!(within(PATIENCE, stand), "process {pid} is not stopped");
+    assert!(within(MAX_WAIT, stand), "process {pid} is not stopped");
 }
 
 /// A process and its parent.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Client, PATIENCE, Reply, within};
+use super::{Client, MAX_WAIT, Reply, within};
 
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
@@ -122,7 +122,7 @@ impl Server {
 
     /// Ready means: its log names an address, and something answers there.
     pub fn wait_ready(&mut self) {
-        let ready = within(PATIENCE, || {
+        let ready = within(MAX_WAIT, || {
             if let Some(status) = self.child.try_wait().unwrap() {
                 panic!("foolsgold ended at start with {status}:\n{}", self.log());
             }
@@ -165,7 +165,7 @@ impl Server {
 
     /// Waits until the log has this in it.
     pub fn logs(&self, words: &str) -> bool {
-        within(PATIENCE, || self.log().contains(words))
+        within(MAX_WAIT, || self.log().contains(words))
     }
 
     pub fn id(&self) -> u32 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
 use super::client::Client;
-use super::{PATIENCE, ruby, within};
+use super::{MAX_WAIT, ruby, within};
 
 /// Makes this process the parent of all that is left behind below it, so that it can wait for them.
 pub fn adopt_orphans() {
@@ -32,7 +32,7 @@ impl Process {
     #[track_caller]
     pub fn named_in(file: &Path, other_than: u32) -> Process {
         let mut pid = None;
-        within(PATIENCE, || {
+        within(MAX_WAIT, || {
             pid = pid_in(file).filter(|pid| *pid != other_than);
             pid.is_some()
         });
@@ -49,7 +49,7 @@ impl Process {
 
     /// Waits until it has ended.
     pub fn ended(&self) -> bool {
-        within(PATIENCE, || !self.is_alive())
+        within(MAX_WAIT, || !self.is_alive())
     }
 
     fn pid(&self) -> Pid {
@@ -63,9 +63,9 @@ impl Drop for Process {
         if self.is_alive() {
             let _ = kill_process(self.pid(), Signal::KILL);
         }
-        within(PATIENCE, || !self.is_alive());
+        within(MAX_WAIT, || !self.is_alive());
         let _ = waitpid(Some(self.pid()), WaitOptions::NOHANG);
-        within(PATIENCE, || !below.iter().any(|pid| ruby::is_alive(*pid)));
+        within(MAX_WAIT, || !below.iter().any(|pid| ruby::is_alive(*pid)));
     }
 }
 
@@ -108,7 +108,7 @@ impl Load {
     #[track_caller]
     pub fn goes_on(&self, more: usize) {
         let before = self.served();
-        assert!(within(PATIENCE, || self.served() >= before + more), "answers stopped at {}", self.served());
+        assert!(within(MAX_WAIT, || self.served() >= before + more), "answers stopped at {}", self.served());
     }
 
     /// Ends it; a client that had one wrong answer has panicked with it.
@@ -148,7 +148,7 @@ pub struct Manager(UnixDatagram);
 impl Manager {
     pub fn listen(at: &Path) -> Manager {
         let socket = UnixDatagram::bind(at).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(MAX_WAIT)).unwrap();
         Manager(socket)
     }
 

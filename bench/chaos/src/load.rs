@@ -32,8 +32,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the clients. A request without a response after `patience` counts as failed: it hangs.
-    pub fn begin(port: u16, workload: &Workload, clients: u32, patience: Duration) -> Load {
+    /// Starts the clients. A request without a response after `timeout` counts as failed: it hangs.
+    pub fn begin(port: u16, workload: &Workload, clients: u32, timeout: Duration) -> Load {
         let is_over = Arc::new(AtomicBool::new(false));
         let counts = Counts::default();
         let groups = GROUPS.min(clients).max(1);
@@ -47,7 +47,7 @@ impl Load {
             let clients = of(group);
             let keep = group + 1 < GROUPS;
             thread::spawn(move || {
-                let watch = Watch { timeout: patience, ..Watch::default() };
+                let watch = Watch { timeout, ..Watch::default() };
                 let mut seed = u64::from(group) + 1;
                 while !is_over.load(Ordering::Acquire) {
                     let plan = Closed { clients, until: Until::Seconds(TURN_S), keep, seed };

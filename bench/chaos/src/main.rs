@@ -4,9 +4,10 @@
 mod api;
 mod app;
 mod count;
-mod kin;
+mod findings;
 mod load;
 mod pace;
+mod processes;
 mod progress;
 mod rundown;
 mod scenarios;
@@ -14,7 +15,6 @@ mod server;
 mod slow;
 mod stage;
 mod table;
-mod told;
 
 use std::env;
 use std::io::{Write, stderr, stdout};
@@ -29,7 +29,7 @@ use scenarios::{ALL, Scenario};
 /// checked.
 #[derive(Debug, Parser)]
 #[command(name = "chaos", max_term_width = 100)]
-struct Asked {
+struct Arguments {
     /// A few seconds per scenario: to see that all is well, not to find what is rare.
     #[arg(long)]
     quick: bool,
@@ -51,7 +51,7 @@ struct Asked {
 }
 
 fn main() -> ExitCode {
-    match run(&Asked::parse()) {
+    match run(&Arguments::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
@@ -62,16 +62,16 @@ fn main() -> ExitCode {
 }
 
 /// Whether all scenarios went well.
-fn run(asked: &Asked) -> Result<bool, String> {
-    let chosen = chosen(&asked.only)?;
-    if asked.list {
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let chosen = chosen(&arguments.only)?;
+    if arguments.list {
         return table::list(&chosen, &mut stdout()).map(|()| true).map_err(|error| error.to_string());
     }
-    let home = home(asked.home.as_deref())?;
-    let foolsgold = foolsgold(asked.foolsgold.as_deref())?;
-    kin::adopt_orphans()?;
+    let home = home(arguments.home.as_deref())?;
+    let foolsgold = foolsgold(arguments.foolsgold.as_deref())?;
+    processes::adopt_orphans()?;
     pace::watch();
-    let plan = rundown::Plan { foolsgold, home, is_quick: asked.quick, keeps: asked.keep };
+    let plan = rundown::Plan { foolsgold, home, is_quick: arguments.quick, keeps: arguments.keep };
     let results = rundown::run(&chosen, &plan);
     table::print(&results, &mut stdout()).map_err(|error| error.to_string())?;
     Ok(results.iter().all(table::Row::is_well))
@@ -87,10 +87,10 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Scenario>, String> {
     Ok(chosen)
 }
 
-/// The repository: as configured, or above this program, or above the current folder.
-fn home(told: Option<&Path>) -> Result<PathBuf, String> {
+/// The repository: as given, or above this program, or above the current folder.
+fn home(given: Option<&Path>) -> Result<PathBuf, String> {
     let is_home = |folder: &Path| folder.join("apps/arena/config.ru").is_file() && folder.join("bench/chaos").is_dir();
-    if let Some(folder) = told {
+    if let Some(folder) = given {
         let folder = folder.canonicalize().map_err(|error| format!("--home {}: {error}", folder.display()))?;
         return if is_home(&folder) { Ok(folder) } else { Err("--home: there is no apps/arena in it".into()) };
     }
@@ -99,10 +99,10 @@ fn home(told: Option<&Path>) -> Result<PathBuf, String> {
     found.map(Path::to_path_buf).ok_or_else(|| "where is the repository? Say it with --home FOLDER".into())
 }
 
-/// The program under test: as configured, or beside this one.
-fn foolsgold(told: Option<&Path>) -> Result<PathBuf, String> {
+/// The program under test: as given, or beside this one.
+fn foolsgold(given: Option<&Path>) -> Result<PathBuf, String> {
     let beside = env::current_exe().ok().map(|program| program.with_file_name("foolsgold"));
-    let program = told.map(Path::to_path_buf).or(beside).unwrap_or_default();
+    let program = given.map(Path::to_path_buf).or(beside).unwrap_or_default();
     let found = program.canonicalize().ok().filter(|program| program.is_file());
     found.ok_or_else(|| format!("there is no {}: build it, or say --foolsgold PATH", program.display()))
 }

@@ -59,12 +59,12 @@ impl Progress {
         let of = self.of;
         let name = row.name;
         let s = row.took.as_secs_f64();
-        let told = &row.told;
+        let findings = &row.findings;
         self.line(&format!(
             "{at}/{of} {name}: {verdict} after {s:.0} s, {} requests, {} failed",
-            told.requests, told.failed
+            findings.requests, findings.failed
         ));
-        for complaint in &told.complaints {
+        for complaint in &findings.complaints {
             self.line(&format!("    {}", complaint.replace('\n', "\n    ")));
         }
     }

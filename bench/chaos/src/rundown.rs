@@ -6,13 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::findings::Findings;
 use crate::pace;
 use crate::progress::Progress;
 use crate::scenarios::Scenario;
 use crate::server;
 use crate::stage::Stage;
 use crate::table::Row;
-use crate::told::Told;
 
 /// Settings of all scenarios.
 pub struct Plan {
@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 /// Interval of progress output.
-const LOOK: Duration = Duration::from_millis(200);
+const SHOW_INTERVAL: Duration = Duration::from_millis(200);
 /// Time for a scenario to notice that its processes were killed.
 const NOTICE: Duration = Duration::from_secs(30);
 
@@ -38,11 +38,11 @@ pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
         progress.begins(scenario.name);
         let begun = Instant::now();
         pace::begin();
-        let told = one(scenario, plan, &progress).unwrap_or_else(|why| {
+        let findings = one(scenario, plan, &progress).unwrap_or_else(|why| {
             let complaints = vec![why];
-            Told { complaints, ..Told::default() }
+            Findings { complaints, ..Findings::default() }
         });
-        let row = Row { name: scenario.name, told, took: begun.elapsed() };
+        let row = Row { name: scenario.name, findings, took: begun.elapsed() };
         progress.ends(&row);
         row
     });
@@ -51,37 +51,37 @@ pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
     rows
 }
 
-fn one(scenario: &'static Scenario, plan: &Plan, progress: &Progress) -> Result<Told, String> {
+fn one(scenario: &'static Scenario, plan: &Plan, progress: &Progress) -> Result<Findings, String> {
     let made =
         tempfile::Builder::new().prefix(&format!("chaos-{}-", scenario.name)).disable_cleanup(plan.keeps).tempdir();
     let folder = made.map_err(|error| format!("a folder for it cannot be made: {error}"))?;
     let path = folder.path().canonicalize().map_err(|error| error.to_string())?;
     let stage = Stage::new(&plan.foolsgold, &plan.home, plan.is_quick, &path);
-    let mut told = bounded(scenario, &stage, progress)?;
+    let mut findings = bounded(scenario, &stage, progress)?;
     server::end_all(&stage);
     if plan.keeps {
-        told.remark(format!("kept: {}", path.display()));
-    } else if !told.complaints.is_empty() {
-        told.complaints.extend(last_words(&path));
+        findings.remark(format!("kept: {}", path.display()));
+    } else if !findings.complaints.is_empty() {
+        findings.complaints.extend(last_words(&path));
     }
-    Ok(told)
+    Ok(findings)
 }
 
 /// Runs a scenario in a thread of its own. When its time is over, its processes are killed.
-fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> Result<Told, String> {
+fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> Result<Findings, String> {
     let (sender, receiver) = sync_channel(1);
     let theirs = stage.clone();
     thread::spawn(move || {
-        let told = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&theirs)));
-        let told = told.unwrap_or_else(|_| Err("the scenario itself has crashed".to_owned()));
-        let _ = sender.send(told);
+        let findings = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&theirs)));
+        let findings = findings.unwrap_or_else(|_| Err("the scenario itself has crashed".to_owned()));
+        let _ = sender.send(findings);
     });
     let limit = scenario.limit(stage.is_quick);
     let begun = Instant::now();
     // A scenario has many steps, each of which may be slow.
     while begun.elapsed() < pace::allowed(limit * 2) {
-        match receiver.recv_timeout(LOOK) {
-            Ok(told) => return told,
+        match receiver.recv_timeout(SHOW_INTERVAL) {
+            Ok(findings) => return findings,
             Err(RecvTimeoutError::Disconnected) => return Err("the scenario itself has crashed".to_owned()),
             Err(RecvTimeoutError::Timeout) => progress.shows(&stage.count(), &stage.shown().doing),
         }

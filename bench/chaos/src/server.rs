@@ -12,11 +12,11 @@ use loadgen::process::{Launch, Process};
 use rustix::process::Signal;
 
 use crate::api::{self, Status, Worker};
-use crate::kin::{self, Kin, MARK};
+use crate::findings::Findings;
 use crate::load::{CLIENTS, Load};
 use crate::pace;
+use crate::processes::{self, MARK, ProcessInfo};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Longest time of a request, queueing included. Its client waits a little longer and then reports that it hangs.
 const REQUEST_S: u64 = 15;
@@ -25,9 +25,9 @@ const END: Duration = Duration::from_secs(30);
 /// Time for a start; Rails is slow.
 const START: Duration = Duration::from_secs(60);
 /// Time to recover after a disturbance.
-const SETTLE: Duration = Duration::from_secs(20);
-/// Time for a server's processes to exit after it: they notice within a second.
-const FAREWELL: Duration = Duration::from_secs(5);
+const RECOVERY_TIME: Duration = Duration::from_secs(20);
+/// Time for a server's processes to exit after it: they notice its end within a second.
+const EXIT_TIME: Duration = Duration::from_secs(5);
 /// Exit status of a good shutdown.
 const WELL: &str = "exit status: 0";
 /// Name of the control socket in the scenario's folder.
@@ -84,7 +84,7 @@ pub struct Server {
     /// Port on 127.0.0.1.
     pub port: u16,
     /// Longest time that a client waits.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// See [`Setup`].
     pub workers: usize,
     log: PathBuf,
@@ -104,11 +104,11 @@ impl Server {
         let id = process.id();
         let log = setup.log.clone().unwrap_or(log);
         stage.shown().roots.push(id);
-        let patience = Duration::from_secs(REQUEST_S + 5);
+        let timeout = Duration::from_secs(REQUEST_S + 5);
         let control = control(stage, setup);
         let workers = setup.workers;
         let stage = stage.clone();
-        let mut server = Server { process, id, port: 0, patience, workers, log, control, is_successor: false, stage };
+        let mut server = Server { process, id, port: 0, timeout, workers, log, control, is_successor: false, stage };
         let mut ended = None;
         let is_ready = pace::within(START, || {
             server.port = port(&server.log()).unwrap_or(0);
@@ -129,7 +129,7 @@ impl Server {
 
     /// Starts a load with this number of clients.
     pub fn load_of(&self, workload: &Workload, clients: u32) -> Load {
-        self.stage.load_at(self.port, self.patience, workload, clients)
+        self.stage.load_at(self.port, self.timeout, workload, clients)
     }
 
     /// Its log so far.
@@ -139,7 +139,7 @@ impl Server {
 
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
-        kin::signal(self.id, signal);
+        processes::signal(self.id, signal);
     }
 
     /// Its status.
@@ -165,8 +165,8 @@ impl Server {
     }
 
     /// Its processes, as /proc shows them one after the other.
-    pub fn kin(&self) -> Vec<Kin> {
-        kin::of_session(&self.stage.shown().roots.clone())
+    pub fn processes(&self) -> Vec<ProcessInfo> {
+        processes::of_session(&self.stage.shown().roots.clone())
     }
 
     /// Records the process of its successor, which has taken over.
@@ -189,30 +189,31 @@ impl Server {
             return ended;
         }
         // A successor is no child of this process.
-        let is_there = self.kin().iter().any(|one| one.id == self.id && !one.is_zombie);
+        let is_there = self.processes().iter().any(|one| one.id == self.id && !one.is_zombie);
         (!is_there).then(|| WELL.to_owned())
     }
 
     /// Waits until all workers are ready, and there are no zombies.
-    pub fn settle(&mut self, told: &mut Told) {
+    pub fn wait_for_recovery(&mut self, findings: &mut Findings) {
         self.stage.doing("settles");
         let mut found = (String::new(), Vec::new());
         let mut ended = None;
-        let is_settled = pace::within(SETTLE, || {
+        let has_recovered = pace::within(RECOVERY_TIME, || {
             ended = self.ended();
             let status = self.status();
-            let zombies: Vec<Kin> = self.kin().into_iter().filter(|one| one.is_zombie).collect();
+            let zombies: Vec<ProcessInfo> = self.processes().into_iter().filter(|one| one.is_zombie).collect();
             found = (in_words(&status), zombies);
             let is_whole = status.is_ok_and(|status| self.is_whole(&status));
             ended.is_some() || (is_whole && found.1.is_empty())
         });
         if let Some(how) = ended {
-            told.complain(format!("foolsgold has ended: {how}; its log ends with {}", self.process.tail()));
-        } else if !is_settled {
-            let zombies: Vec<String> = found.1.iter().map(Kin::in_words).collect();
+            findings.complain(format!("foolsgold has ended: {how}; its log ends with {}", self.process.tail()));
+        } else if !has_recovered {
+            let zombies: Vec<String> = found.1.iter().map(ProcessInfo::in_words).collect();
+            let zombies = zombies.join(", ");
             let has = found.0;
             let wanted = self.workers;
-            told.complain(format!("{has}, not {wanted} ready, after {SETTLE:?}; zombies: [{}]", zombies.join(", ")));
+            findings.complain(format!("{has}, not {wanted} ready, after {RECOVERY_TIME:?}; zombies: [{zombies}]"));
         }
     }
 
@@ -225,22 +226,22 @@ impl Server {
 
     /// Ends the load, and counts a failure for each failed request, and if one took longer than `longest`. Then waits
     /// until all workers are there, and ends the server.
-    pub fn finish(mut self, load: Load, longest: Duration, mut told: Told) -> Told {
-        told.count("the clients", &load.end(), &[]);
-        told.bound(longest);
-        self.settle(&mut told);
-        self.end(&mut told);
-        told
+    pub fn finish(mut self, load: Load, longest: Duration, mut findings: Findings) -> Findings {
+        findings.count("the clients", &load.end(), &[]);
+        findings.bound(longest);
+        self.wait_for_recovery(&mut findings);
+        self.end(&mut findings);
+        findings
     }
 
     /// Stops it with SIGTERM and checks that nothing is left.
-    pub fn end(self, told: &mut Told) {
+    pub fn end(self, findings: &mut Findings) {
         self.signal(Signal::TERM);
-        self.ends(END, told);
+        self.ends(END, findings);
     }
 
     /// Waits for a shutdown that has begun and checks that nothing is left.
-    pub fn ends(mut self, limit: Duration, told: &mut Told) {
+    pub fn ends(mut self, limit: Duration, findings: &mut Findings) {
         self.stage.doing("ends");
         let begun = Instant::now();
         let mut how = None;
@@ -250,29 +251,29 @@ impl Server {
         });
         match how {
             Some(how) if how != WELL => {
-                told.complain(format!("at its end: {how}\n{}", self.process.tail()));
+                findings.complain(format!("at its end: {how}\n{}", self.process.tail()));
             }
             _ => {}
         }
         if !has_ended {
             let took = begun.elapsed().as_secs();
-            told.complain(format!("it was told to end and runs still after {took} s\n{}", self.process.tail()));
+            findings.complain(format!("it was told to end and runs still after {took} s\n{}", self.process.tail()));
         }
         drop(self.process);
-        left_over(&self.stage, told);
+        left_over(&self.stage, findings);
     }
 }
 
 /// Complains about processes that outlive the server, zombies included.
-fn left_over(stage: &Stage, told: &mut Told) {
+fn left_over(stage: &Stage, findings: &mut Findings) {
     let mut left = Vec::new();
-    let is_gone = pace::within(FAREWELL, || {
+    let is_gone = pace::within(EXIT_TIME, || {
         left = stage.processes();
         left.is_empty()
     });
     if !is_gone {
-        let words: Vec<String> = left.iter().map(Kin::in_words).collect();
-        told.complain(format!("left behind {FAREWELL:?} after the end: {}", words.join(", ")));
+        let words: Vec<String> = left.iter().map(ProcessInfo::in_words).collect();
+        findings.complain(format!("left behind {EXIT_TIME:?} after the end: {}", words.join(", ")));
         end_all(stage);
     }
 }
@@ -280,7 +281,7 @@ fn left_over(stage: &Stage, told: &mut Told) {
 /// Kills all processes of a scenario.
 pub fn end_all(stage: &Stage) {
     for one in stage.processes() {
-        kin::signal(one.id, Signal::KILL);
+        processes::signal(one.id, Signal::KILL);
     }
 }
 

@@ -8,8 +8,8 @@ use loadgen::Workload;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::count::Count;
-use crate::kin::{self, Kin, Marks};
 use crate::load::{Counts, Load};
+use crate::processes::{self, Marks, ProcessInfo};
 
 /// Environment of a scenario. Clones share it.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct Stage {
     pub is_quick: bool,
     /// Folder of this scenario.
     pub folder: PathBuf,
-    /// See [`kin::MARK`].
+    /// See [`processes::MARK`].
     pub mark: String,
     shown: Arc<Mutex<Shown>>,
 }
@@ -74,14 +74,14 @@ impl Stage {
     }
 
     /// All processes of the scenario.
-    pub fn processes(&self) -> Vec<Kin> {
+    pub fn processes(&self) -> Vec<ProcessInfo> {
         let roots = self.shown().roots.clone();
-        kin::all(&Marks { roots, mark: &self.mark, folder: &self.folder })
+        processes::all(&Marks { roots, mark: &self.mark, folder: &self.folder })
     }
 
     /// Starts a load with this number of clients on a port: that of a server, or of a proxy before it.
-    pub fn load_at(&self, port: u16, patience: Duration, workload: &Workload, clients: u32) -> Load {
-        let load = Load::begin(port, workload, clients, patience);
+    pub fn load_at(&self, port: u16, timeout: Duration, workload: &Workload, clients: u32) -> Load {
+        let load = Load::begin(port, workload, clients, timeout);
         self.shown().counts.push(load.counts());
         load
     }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
+use crate::findings::Findings;
 use crate::scenarios::Scenario;
-use crate::told::Told;
 
 /// Result of a scenario.
 pub struct Row {
     /// Name of the scenario.
     pub name: &'static str,
     /// Its findings.
-    pub told: Told,
+    pub findings: Findings,
     /// Its duration, with start and stop of the server.
     pub took: Duration,
 }
@@ -21,12 +21,12 @@ pub struct Row {
 impl Row {
     /// Whether there are no complaints.
     pub fn is_well(&self) -> bool {
-        self.told.complaints.is_empty()
+        self.findings.complaints.is_empty()
     }
 
     /// The result in a word or two.
     pub fn verdict(&self) -> &'static str {
-        match (self.is_well(), self.told.is_skipped) {
+        match (self.is_well(), self.findings.is_skipped) {
             (true, true) => "not tried",
             (true, false) => "well",
             (false, _) => "NOT WELL",
@@ -48,10 +48,11 @@ pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     let heads = ["scenario", "requests", "failed", "503s", "longest wait", "time", "verdict"];
     let mut table = empty(&heads);
     for row in rows {
-        let told = &row.told;
-        let longest = format!("{:.0} ms", told.longest_ms);
+        let findings = &row.findings;
+        let longest = format!("{:.0} ms", findings.longest_ms);
         let verdict = row.verdict();
-        let cells = [row.name.to_owned(), told.requests.to_string(), told.failed.to_string(), told.shed.to_string()];
+        let Findings { requests, failed, shed, .. } = findings;
+        let cells = [row.name.to_owned(), requests.to_string(), failed.to_string(), shed.to_string()];
         let took = format!("{:.0} s", row.took.as_secs_f64());
         table.add_row(cells.into_iter().chain([longest, took, verdict.to_owned()]));
     }
@@ -60,12 +61,12 @@ pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "{table}\n")?;
     for row in rows {
-        for words in row.told.remarks.iter().chain(&row.told.complaints) {
+        for words in row.findings.remarks.iter().chain(&row.findings.complaints) {
             writeln!(out, "{}: {}", row.name, words.replace('\n', "\n    "))?;
         }
     }
     let bad = rows.iter().filter(|row| !row.is_well()).count();
-    let skipped = rows.iter().filter(|row| row.told.is_skipped).count();
+    let skipped = rows.iter().filter(|row| row.findings.is_skipped).count();
     let all = rows.len();
     if skipped > 0 {
         writeln!(out, "\n{skipped} of {all} could not be tried here")?;
@@ -91,8 +92,8 @@ mod tests {
 
     #[test]
     fn a_complaint_makes_a_row_not_well() {
-        let told = Told { complaints: vec!["it broke".into()], requests: 7, ..Told::default() };
-        let rows = [Row { name: "some", told, took: Duration::from_secs(3) }];
+        let findings = Findings { complaints: vec!["it broke".into()], requests: 7, ..Findings::default() };
+        let rows = [Row { name: "some", findings, took: Duration::from_secs(3) }];
         let mut out = Vec::new();
         print(&rows, &mut out).expect("written");
         let text = String::from_utf8(out).expect("text");

@@ -49,21 +49,29 @@ pub struct Host {
     pub folders: Folders,
     /// Ticks since the request was interrupted; None while it was not.
     late_ticks: Option<u32>,
+    /// Bytes that C reads after a call: the last result of a native function, or the last bytecode.
     out: Vec<u8>,
 }
 
 impl Host {
     /// The host for an interpreter that is about to be opened.
     pub fn new(shared: Arc<Shared>, run_state: Arc<RunState>, clock: Clock) -> Host {
-        let timers = Timers::default();
-        let handles = Handles::default();
-        let folders = Folders::default();
-        let (writer, error, late_ticks, out) = (None, None, None, Vec::new());
-        Host { shared, run_state, clock, writer, error, timers, handles, folders, late_ticks, out }
+        Host {
+            shared,
+            run_state,
+            clock,
+            writer: None,
+            error: None,
+            timers: Timers::default(),
+            handles: Handles::default(),
+            folders: Folders::default(),
+            late_ticks: None,
+            out: Vec::new(),
+        }
     }
 
     /// Forgets the time limits of what ran before, and whether it was interrupted.
-    pub fn calm(&mut self) {
+    pub fn reset(&mut self) {
         self.timers.clear();
         self.late_ticks = None;
     }
@@ -298,7 +306,7 @@ extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
 extern "C" fn fg_host_unasked(host: *mut c_void) {
     with(host, (), |host| {
         if let Some(writer) = &mut host.writer {
-            writer.leave_body();
+            writer.skip_body();
         }
     })
 }

@@ -35,8 +35,8 @@ pub enum Place {
 pub enum Step {
     /// The call has ended.
     Over,
-    /// The call turned out to be long and must be resumed in a runner.
-    Left,
+    /// The call turned out to be long and migrates: it must be resumed in a runner.
+    Migrates,
 }
 
 /// An interpreter with the application loaded, or with the error that prevented it.
@@ -64,11 +64,12 @@ unsafe impl Send for Interpreter {}
 struct Carried(NonNull<Interpreter>);
 
 impl Interpreter {
-    /// An interpreter without the application; [`Interpreter::renew`] loads it.
+    /// An interpreter without the application; [`Interpreter::load`] loads it.
     pub fn new(
         number: usize,
         shared: Arc<Shared>,
-        (run_state, clock): (Arc<RunState>, Clock),
+        run_state: Arc<RunState>,
+        clock: Clock,
         watchdog: Arc<Watchdog>,
     ) -> io::Result<Box<Interpreter>> {
         let host = Box::new(Host::new(shared, run_state, clock));
@@ -106,12 +107,9 @@ impl Interpreter {
             job.responder.send(Err(app_fault(Some((**error).clone()))), queued);
             return Step::Over;
         }
-        let (started, deadline) = {
-            let clock = self.host().clock;
-            (clock.at(now), clock.at(job.request.deadline))
-        };
-        self.host().calm();
-        self.host().run_state.start(started, deadline);
+        let clock = self.host().clock;
+        self.host().reset();
+        self.host().run_state.start(clock.at(now), clock.at(job.request.deadline));
         self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
         let over = self.stack.begin(move |migration| {
@@ -124,7 +122,7 @@ impl Interpreter {
         self.step(over)
     }
 
-    /// Resumes a call that left its I/O thread, in the current thread.
+    /// Resumes a call that migrates, in the current thread.
     pub fn resume(&mut self) -> Step {
         let over = self.stack.resume();
         self.step(over)
@@ -132,7 +130,7 @@ impl Interpreter {
 
     fn step(&mut self, over: bool) -> Step {
         if !over {
-            return Step::Left;
+            return Step::Migrates;
         }
         self.host().run_state.stop();
         self.host().writer = None;
@@ -169,9 +167,9 @@ impl Interpreter {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// The reason to replace the interpreter before the next call, if there is one. `generation` is the pool's current
+    /// The reason to recycle the interpreter before the next call, if there is one. `generation` is the pool's current
     /// generation.
-    pub fn worn(&mut self, settings: &Settings, generation: u64) -> Option<Reason> {
+    pub fn recycle_reason(&mut self, settings: &Settings, generation: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
         } else if self.host().run_state.is_to_end() {
@@ -189,8 +187,9 @@ impl Interpreter {
         }
     }
 
-    /// Closes the interpreter and loads the application into a new one.
-    pub fn renew(&mut self, settings: &Settings, generation: u64) -> Result<(), Box<AppError>> {
+    /// Loads the application into a new interpreter, after the one before is closed. `generation` is the pool's current
+    /// generation.
+    pub fn load(&mut self, settings: &Settings, generation: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.host().handles.clear();
         self.host().folders = Folders::default();
@@ -199,7 +198,7 @@ impl Interpreter {
         self.generation = generation;
         self.host().run_state.open();
         // A Timeout in a suspended Enumerator or Fiber would otherwise expire while the application loads.
-        self.host().calm();
+        self.host().reset();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();
@@ -239,7 +238,8 @@ struct OpenWork {
 impl OpenWork {
     fn run(&mut self, memory_bytes: usize, rackup: &std::path::Path) {
         let opened = Vm::open(self.host, memory_bytes, rackup);
-        // SAFETY: the place lies in the frame of `Interpreter::open`, which waits for this work: opening never leaves.
+        // SAFETY: the place lies in the frame of `Interpreter::open`, which waits for this work: opening never
+        // migrates.
         unsafe { *self.place.as_mut() = Some(opened) };
     }
 }

@@ -96,9 +96,9 @@ impl MrubyEngine {
         let watchdog = Watchdog::start(run_states.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(run_states.len());
         for (number, run_state) in run_states.iter().enumerate() {
-            let opened = Interpreter::new(number, shared.clone(), (run_state.clone(), clock), watchdog.clone());
+            let opened = Interpreter::new(number, shared.clone(), run_state.clone(), clock, watchdog.clone());
             let mut interpreter = opened.map_err(StartError::Machine)?;
-            interpreter.renew(&settings, 0).map_err(StartError::App)?;
+            interpreter.load(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
         let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;

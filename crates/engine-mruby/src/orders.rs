@@ -23,7 +23,7 @@ impl Pool {
             pool: Bounds { min: count, max: count, wanted: count, ..Bounds::default() },
             workers: self.watchdog.views(now),
             molds: Vec::new(),
-            restarts_by: self.restarts().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
+            restarts_by: self.restarts_by(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Pool {
                 let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
                 // Interpreters that run a request are replaced after it.
                 while let Some(interpreter) = self.queue.take_idle(|one| one.generation() < generation) {
-                    self.renew_idle(interpreter);
+                    self.recycle_idle(interpreter);
                 }
                 Ok(format!("replacing {}", count(self.settings.interpreters, "interpreter")))
             }
@@ -82,7 +82,7 @@ impl Pool {
         };
         run_state.end(now && run_state.is_running());
         if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
-            self.renew_idle(interpreter);
+            self.recycle_idle(interpreter);
             return Ok(format!("interpreter {number} is replaced"));
         }
         Ok(format!("interpreter {number} is replaced when {}", if now { "it has stopped" } else { "it has done" }))

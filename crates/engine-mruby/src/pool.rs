@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
@@ -46,7 +46,7 @@ const RUNNER_STACK_BYTES: usize = 256 << 10;
 enum Task {
     Begin(Box<Interpreter>, Job),
     Resume(Box<Interpreter>),
-    Renew(Box<Interpreter>),
+    Recycle(Box<Interpreter>),
 }
 
 /// The interpreters of one engine, with queue, runners and watchdog.
@@ -66,9 +66,9 @@ pub struct Pool {
     served: AtomicU64,
     /// The pool itself, for closures that an I/O thread runs later.
     me: Weak<Pool>,
-    /// Numbers of interpreters replaced so far, by the reason's label.
-    pub restarts: Mutex<BTreeMap<&'static str, u64>>,
-    /// The generation: the number of recycle orders so far. An interpreter of an older one is replaced.
+    /// Numbers of interpreters recycled so far, by the reason's label.
+    restarts: Mutex<BTreeMap<&'static str, u64>>,
+    /// The generation: the number of recycle orders so far. An interpreter of an older one is recycled.
     pub generation: AtomicU64,
 }
 
@@ -156,26 +156,41 @@ impl Pool {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Releases an interpreter after a call, replaced where that is due. Returns the task that follows: the next
-    /// waiting request, or the replacement, which must not hold up an I/O thread.
+    /// Releases an interpreter after a call, recycled where that is due. Returns the task that follows: the next
+    /// waiting request, or the recycling, which must not hold up an I/O thread.
     fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
         self.learn(interpreter.took());
-        if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
-            if place == Place::Here {
-                return Some(Task::Renew(interpreter));
-            }
-            self.renew(&mut interpreter, why);
+        match place {
+            Place::Runner => self.recycle_if_due(interpreter),
+            Place::Here if self.recycle_reason(&mut interpreter).is_some() => Some(Task::Recycle(interpreter)),
+            Place::Here => self.release(interpreter),
         }
+    }
+
+    /// Releases an interpreter in a runner, recycled where that is due. Returns the next waiting request as a task.
+    fn recycle_if_due(&self, mut interpreter: Box<Interpreter>) -> Option<Task> {
+        if let Some(reason) = self.recycle_reason(&mut interpreter) {
+            self.recycle(&mut interpreter, reason);
+        }
+        self.release(interpreter)
+    }
+
+    /// Releases an interpreter. Returns the next waiting request as a task.
+    fn release(&self, interpreter: Box<Interpreter>) -> Option<Task> {
         self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job))
     }
 
-    fn renew(&self, interpreter: &mut Interpreter, why: Reason) {
-        *self.restarts().entry(why.name()).or_default() += 1;
-        let words = why.words();
-        let reason = why.name();
+    fn recycle_reason(&self, interpreter: &mut Interpreter) -> Option<Reason> {
+        interpreter.recycle_reason(&self.settings, self.generation.load(Ordering::Relaxed))
+    }
+
+    fn recycle(&self, interpreter: &mut Interpreter, reason: Reason) {
+        *self.restarts.lock().entry(reason.name()).or_default() += 1;
+        let words = reason.words();
+        let reason = reason.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        match interpreter.renew(&self.settings, self.generation.load(Ordering::Relaxed)) {
+        match interpreter.load(&self.settings, self.generation.load(Ordering::Relaxed)) {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();
@@ -211,21 +226,16 @@ impl Pool {
                 let step = interpreter.resume();
                 (interpreter, step)
             }
-            Task::Renew(mut interpreter) => {
-                if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
-                    self.renew(&mut interpreter, why);
-                }
-                return self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job));
-            }
+            Task::Recycle(interpreter) => return self.recycle_if_due(interpreter),
         };
-        while step == Step::Left && interpreter.resume() == Step::Left {}
+        while step == Step::Migrates && interpreter.resume() == Step::Migrates {}
         self.watchdog.wake();
         self.next(interpreter, Place::Runner)
     }
 
-    /// Numbers of interpreters replaced so far, by the reason's label.
-    pub fn restarts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
-        self.restarts.lock()
+    /// Numbers of interpreters recycled so far, by the reason's label.
+    pub fn restarts_by(&self) -> BTreeMap<String, u64> {
+        self.restarts.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
     /// Runs a request that the queue has released in a runner.
@@ -233,9 +243,9 @@ impl Pool {
         self.hand_over(Task::Begin(interpreter, job));
     }
 
-    /// Replaces an interpreter that was idle, in a runner.
-    pub fn renew_idle(&self, interpreter: Box<Interpreter>) {
-        self.hand_over(Task::Renew(interpreter));
+    /// Recycles an interpreter that was idle, in a runner.
+    pub fn recycle_idle(&self, interpreter: Box<Interpreter>) {
+        self.hand_over(Task::Recycle(interpreter));
     }
 
     /// Sends a task to the runners. There is always room: the channel has a place for each interpreter.
@@ -270,7 +280,7 @@ impl Pool {
         let step = interpreter.begin(job, Place::Here);
         self.distrust(interpreter.took());
         let task = match step {
-            Step::Left => Some(Task::Resume(interpreter)),
+            Step::Migrates => Some(Task::Resume(interpreter)),
             Step::Over => self.next(interpreter, Place::Here),
         };
         if let Some(task) = task {
@@ -315,7 +325,7 @@ impl Engine for Pool {
             busy: self.settings.interpreters.saturating_sub(depth.idle),
             queued: depth.waiting,
             served: self.served.load(Ordering::Relaxed),
-            restarts: self.restarts().values().sum(),
+            restarts: self.restarts.lock().values().sum(),
         }
     }
 

@@ -46,7 +46,7 @@ pub struct ResponseWriter {
     whole: bool,
     prompt: bool,
     migration: Migration,
-    is_away: bool,
+    has_migrated: bool,
     /// The number of the interpreter.
     number: usize,
     /// The run state that the live page and the watchdog read; a long request describes itself there.
@@ -76,7 +76,7 @@ impl ResponseWriter {
             whole: false,
             prompt: false,
             migration,
-            is_away: false,
+            has_migrated: false,
             number: 0,
             run_state: None,
             worked: None,
@@ -153,7 +153,7 @@ impl ResponseWriter {
     }
 
     /// Marks the body as one that is not read, since the request is a HEAD.
-    pub fn leave_body(&mut self) {
+    pub fn skip_body(&mut self) {
         self.is_unasked = true;
     }
 
@@ -170,7 +170,7 @@ impl ResponseWriter {
     /// Whether the request has used `WORK` of processor time since the first tick; true where it runs in a runner
     /// already. Asked at each tick of the watchdog.
     pub fn has_worked_long(&mut self) -> bool {
-        if self.is_away || !self.migration.can_migrate() {
+        if self.has_migrated || !self.migration.can_migrate() {
             return true;
         }
         let now = thread_time();
@@ -181,11 +181,11 @@ impl ResponseWriter {
     /// Migrates the request from its I/O thread to a runner; does nothing in a runner. Called before anything that can
     /// block.
     pub fn migrate(&mut self) {
-        if !self.is_away {
-            self.is_away = true;
+        if !self.has_migrated {
+            self.has_migrated = true;
             if let Some(run_state) = &self.run_state {
                 run_state.leave_io();
-                run_state.tell(self.about());
+                run_state.describe(self.about());
             }
             self.migration.migrate();
         }

@@ -54,11 +54,14 @@ unsafe impl Send for DeadlineTimer {}
 
 /// The run state of one interpreter. Times are those of [`Clock`].
 pub struct RunState {
+    /// When what runs has started; 0 while nothing runs.
     started: AtomicU64,
     deadline: AtomicU64,
     /// The nearest limit of a Timeout block, u64::MAX for none.
     soon: AtomicU64,
+    /// Whether the request that runs has been handled as a long one.
     ticked: AtomicBool,
+    /// The address that interrupts the interpreter; None while it is closed.
     deadline_timer: Mutex<Option<DeadlineTimer>>,
     /// When the interpreter was opened.
     opened: Mutex<Instant>,
@@ -67,7 +70,8 @@ pub struct RunState {
     ends: AtomicBool,
     /// Description of the request that runs, once it is a long one.
     running: Mutex<Option<RunView>>,
-    has_told: AtomicBool,
+    /// Whether `running` is set.
+    is_described: AtomicBool,
     /// Whether the interpreter runs on an I/O thread now.
     on_io: AtomicBool,
     /// The I/O thread on which the interpreter ran last, and the thread's term at that time.
@@ -87,7 +91,7 @@ impl RunState {
             served: AtomicU64::new(0),
             ends: AtomicBool::new(false),
             running: Mutex::new(None),
-            has_told: AtomicBool::new(false),
+            is_described: AtomicBool::new(false),
             on_io: AtomicBool::new(false),
             io: Mutex::new(None),
         }
@@ -121,16 +125,16 @@ impl RunState {
     pub fn stop(&self) {
         self.leave_io();
         self.started.store(0, Ordering::Relaxed);
-        if self.has_told.load(Ordering::Relaxed) {
-            self.has_told.store(false, Ordering::Relaxed);
+        if self.is_described.load(Ordering::Relaxed) {
+            self.is_described.store(false, Ordering::Relaxed);
             *self.running.lock() = None;
         }
     }
 
     /// Sets the description of a long request.
-    pub fn tell(&self, run: RunView) {
+    pub fn describe(&self, run: RunView) {
         *self.running.lock() = Some(run);
-        self.has_told.store(true, Ordering::Relaxed);
+        self.is_described.store(true, Ordering::Relaxed);
     }
 
     /// Counts a request that was served.

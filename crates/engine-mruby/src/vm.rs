@@ -125,7 +125,7 @@ impl Vm {
         // SAFETY: the host is alive, and this thread is the only one to use it.
         let host = unsafe { host.as_mut() };
         // SAFETY: the interpreter is open and does not run.
-        unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
+        unsafe { sys::fg_vm_reset(self.vm.as_ptr()) };
         match ended {
             sys::DONE => Ok(()),
             sys::NO_MEMORY => Err(no_memory(host.shared.memory_bytes)),
@@ -153,7 +153,7 @@ impl Vm {
         let hit_limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
         // SAFETY: the call has ended and no other thread uses this interpreter; the flag that this clears was read
         // before.
-        unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
+        unsafe { sys::fg_vm_reset(self.vm.as_ptr()) };
         if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Poisoned } else { Ended::Well }
     }
 

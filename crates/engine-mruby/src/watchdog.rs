@@ -73,7 +73,7 @@ impl Watchdog {
     }
 
     /// Does the work of one tick. Returns whether any interpreter runs.
-    fn look(&self) -> bool {
+    fn tick(&self) -> bool {
         let now = Instant::now();
         let nanoseconds = self.clock.at(now);
         self.run_states.iter().for_each(|run_state| run_state.watch(nanoseconds));
@@ -104,7 +104,7 @@ impl Watchdog {
 fn run(watchdog: &Weak<Watchdog>) {
     let mut idle_ticks = 0;
     while let Some(watchdog) = watchdog.upgrade() {
-        idle_ticks = if watchdog.look() { 0 } else { idle_ticks + 1 };
+        idle_ticks = if watchdog.tick() { 0 } else { idle_ticks + 1 };
         watchdog.wait(idle_ticks >= IDLE_TICKS);
     }
 }

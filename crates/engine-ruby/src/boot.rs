@@ -36,8 +36,8 @@ pub fn boot(settings: Settings, io_threads: Vec<Handle>) -> Result<(Arc<Pool>, S
     let token = Uuid::new_v4().simple().to_string();
     let handshake = Arc::new(Handshake { token, uid: settings.user.as_ref().map(|user| user.uid) });
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
-    let (told, telling) = mpsc::sync_channel(1);
-    let supervisor = EventLoop::new(settings, pool.clone(), (folder, handshake.clone()), messages.clone(), told);
+    let (started, start) = mpsc::sync_channel(1);
+    let supervisor = EventLoop::new(settings, pool.clone(), folder, handshake.clone(), messages.clone(), started);
     let theirs = pool.clone();
     let outbox = messages.clone();
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
@@ -48,7 +48,7 @@ pub fn boot(settings: Settings, io_threads: Vec<Handle>) -> Result<(Arc<Pool>, S
         });
     });
     let thread = thread.map_err(StartError::Machine)?;
-    match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
+    match start.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
         Ok(facts) => Ok((pool, Supervisor::new(messages, thread), facts)),
         Err(error) => {
             // The thread ends by itself now, and has removed its files by then.

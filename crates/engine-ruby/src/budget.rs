@@ -32,14 +32,14 @@ struct Members {
 /// One application with a share of the budget.
 struct Member {
     messages: UnboundedSender<Message>,
-    standing: Standing,
+    report: ShareReport,
     /// When it was asked to give a place up, if it has not done so yet.
     asked: Option<Instant>,
 }
 
 /// An application's report of its workers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Standing {
+pub struct ShareReport {
     /// Number of places it has.
     pub holds: usize,
     /// Number of those that it is giving up: each is free when its worker has exited.
@@ -50,7 +50,7 @@ pub struct Standing {
     pub spare_for: Option<Duration>,
 }
 
-impl Standing {
+impl ShareReport {
     /// Returns the number of places that it can be asked for, besides those that it is giving up.
     fn to_spare(self) -> usize {
         self.holds.saturating_sub(self.leaving + self.floor)
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Budget {
 
 impl Members {
     fn held(&self) -> usize {
-        self.all.iter().map(|(_, member)| member.standing.holds).sum()
+        self.all.iter().map(|(_, member)| member.report.holds).sum()
     }
 
     /// Asks another application to give up a place that it does not need; if none has one to spare and `must` is true,
@@ -85,10 +85,10 @@ impl Members {
         if others.iter().any(|other| other.asked.is_some_and(|then| now.saturating_duration_since(then) < ASKED_TIME)) {
             return;
         }
-        let may_ask = |standing: &Standing| must || standing.spare_for >= Some(SPARE_TIME);
-        others.retain(|other| other.standing.to_spare() > 0 && may_ask(&other.standing));
+        let may_ask = |report: &ShareReport| must || report.spare_for >= Some(SPARE_TIME);
+        others.retain(|other| other.report.to_spare() > 0 && may_ask(&other.report));
         // Whoever was asked in vain comes last.
-        others.sort_by_key(|other| (other.asked.is_none(), other.standing.spare_for, other.standing.to_spare()));
+        others.sort_by_key(|other| (other.asked.is_none(), other.report.spare_for, other.report.to_spare()));
         if let Some(asked) = others.pop() {
             asked.asked = asked.messages.send(Message::GiveUp).is_ok().then_some(now);
         }
@@ -111,18 +111,18 @@ impl Budget {
         let mut members = self.members.lock();
         members.next += 1;
         let id = members.next;
-        members.all.push((id, Member { messages, standing: Standing::default(), asked: None }));
+        members.all.push((id, Member { messages, report: ShareReport::default(), asked: None }));
         Share { budget: self.clone(), id }
     }
 }
 
 impl Share {
     /// Reports the current state of the application.
-    pub fn tell(&self, standing: Standing) {
+    pub fn report(&self, report: ShareReport) {
         let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
-            member.asked = member.asked.filter(|_| standing.holds >= member.standing.holds);
-            member.standing = standing;
+            member.asked = member.asked.filter(|_| report.holds >= member.report.holds);
+            member.report = report;
         }
         // The floors may be more than there are places: what others do not need is taken from them.
         if members.held() > self.budget.places {
@@ -145,7 +145,7 @@ impl Share {
         let mut members = self.budget.members.lock();
         if members.held() < self.budget.places {
             if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
-                member.standing.holds += 1;
+                member.report.holds += 1;
             }
             return true;
         }
@@ -169,7 +169,8 @@ mod tests {
     fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Message>) {
         let (messages, inbox) = unbounded_channel();
         let share = budget.join(messages);
-        share.tell(Standing { holds, floor: 1, spare_for: spare_s.map(Duration::from_secs), ..Standing::default() });
+        let spare_for = spare_s.map(Duration::from_secs);
+        share.report(ShareReport { holds, floor: 1, spare_for, ..ShareReport::default() });
         (share, inbox)
     }
 
@@ -195,7 +196,7 @@ mod tests {
         assert!(!asks.take(true) && !asks.take(true));
         assert_eq!((was_asked(&mut first), was_asked(&mut second_inbox)), (false, true));
         assert!(!was_asked(&mut second_inbox), "it is asked once");
-        second.tell(Standing { holds: 3, floor: 1, ..Standing::default() });
+        second.report(ShareReport { holds: 3, floor: 1, ..ShareReport::default() });
         assert!(asks.take(true));
     }
 
@@ -205,7 +206,7 @@ mod tests {
         let (asks, _inbox) = member(&budget, 1, None);
         let (other, mut inbox) = member(&budget, 2, Some(0));
         assert!(!asks.take(false) && !was_asked(&mut inbox));
-        other.tell(Standing { holds: 2, floor: 1, spare_for: Some(SPARE_TIME), ..Standing::default() });
+        other.report(ShareReport { holds: 2, floor: 1, spare_for: Some(SPARE_TIME), ..ShareReport::default() });
         assert!(!asks.take(false) && was_asked(&mut inbox));
     }
 
@@ -226,13 +227,13 @@ mod tests {
         let budget = Budget::new(3);
         let (asks, _inbox) = member(&budget, 0, None);
         let (other, mut inbox) = member(&budget, 3, Some(9));
-        let spare = |holds| Standing { holds, floor: 1, spare_for: Some(SPARE_TIME), ..Standing::default() };
+        let spare = |holds| ShareReport { holds, floor: 1, spare_for: Some(SPARE_TIME), ..ShareReport::default() };
         assert!(!asks.take(true) && was_asked(&mut inbox));
-        other.tell(spare(3));
+        other.report(spare(3));
         assert!(!asks.take(true) && !was_asked(&mut inbox), "it has not decided");
         other.keep();
         assert!(!asks.take(true) && was_asked(&mut inbox), "it has kept it");
-        other.tell(spare(2));
+        other.report(spare(2));
         assert!(asks.take(true), "it has given one up");
         assert!(!asks.take(true) && was_asked(&mut inbox));
     }
@@ -260,13 +261,13 @@ mod tests {
         let budget = Budget::new(3);
         let (asks, _inbox) = member(&budget, 0, None);
         let (other, mut inbox) = member(&budget, 3, None);
-        let gives_up = |leaving| Standing { holds: 3, leaving, floor: 1, spare_for: None };
+        let gives_up = |leaving| ShareReport { holds: 3, leaving, floor: 1, spare_for: None };
         assert!(!asks.take(true) && was_asked(&mut inbox));
-        other.tell(gives_up(1));
+        other.report(gives_up(1));
         assert!(!asks.take(true) && !was_asked(&mut inbox), "its worker may be about to exit");
         is_asked_in_vain(&budget, &other);
         assert!(!asks.take(true) && was_asked(&mut inbox), "its worker has a request that lasts for ever");
-        other.tell(gives_up(2));
+        other.report(gives_up(2));
         is_asked_in_vain(&budget, &other);
         assert!(!asks.take(true) && !was_asked(&mut inbox), "it keeps what it never gives up");
     }
@@ -277,7 +278,7 @@ mod tests {
         let (_idle, mut idle) = member(&budget, 3, Some(9));
         let (busy, _inbox) = member(&budget, 1, None);
         assert!(!was_asked(&mut idle), "there are as many");
-        busy.tell(Standing { holds: 2, floor: 2, ..Standing::default() });
+        busy.report(ShareReport { holds: 2, floor: 2, ..ShareReport::default() });
         assert!(was_asked(&mut idle));
     }
 
@@ -287,8 +288,8 @@ mod tests {
         let (asks, _inbox) = member(&budget, 0, None);
         let (few, mut few_inbox) = member(&budget, 6, None);
         let (most, mut most_inbox) = member(&budget, 5, None);
-        few.tell(Standing { holds: 6, floor: 2, ..Standing::default() });
-        most.tell(Standing { holds: 5, floor: 0, ..Standing::default() });
+        few.report(ShareReport { holds: 6, floor: 2, ..ShareReport::default() });
+        most.report(ShareReport { holds: 5, floor: 0, ..ShareReport::default() });
         assert!(!asks.take(true));
         assert_eq!((was_asked(&mut few_inbox), was_asked(&mut most_inbox)), (false, true));
     }

@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use crate::dispatch::in_flight::Step;
 use crate::dispatch::job::Job;
-use crate::dispatch::worker_thread::WorkerThread;
+use crate::dispatch::worker_thread::{ThreadOwner, WorkerThread};
 use crate::wire::control::Control;
 use crate::wire::frames::take;
 
@@ -20,7 +20,8 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _in = runtime.enter();
     let (ours, _theirs) = UnixStream::pair()?;
-    let thread = WorkerThread::new(1, 0, Arc::new(Control::new().0), ours.into_split().1);
+    let owner = ThreadOwner::sample(1, Arc::new(Control::new().0));
+    let thread = WorkerThread::new(owner, 0, ours.into_split().1);
     let mut replies = Vec::new();
     for request in requests {
         let (responder, reply) = reply::pair();
@@ -35,7 +36,7 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
         while let Ok(Some(frame)) = take(&mut buffer) {
             match thread.receive(frame) {
                 // The body has no reader: a chunk that does not fit would wait for ever.
-                Ok((Step::Chunk(sink, _) | Step::Memory(Some(sink), _), _)) => thread.sent(sink, Ok(())),
+                Ok((Step::Chunk(sink, _) | Step::Memory(Some(sink), _), _)) => thread.return_sink(sink, Ok(())),
                 Ok(_) => {}
                 Err(_) => return Ok((replies, false)),
             }

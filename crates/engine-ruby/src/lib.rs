@@ -56,7 +56,8 @@ impl RubyEngine {
     /// none, when the application is loaded; or with the error that prevented that. Answers are read on the event loops
     /// of `io_threads`.
     pub fn start(settings: Settings, io_threads: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
-        let (is_batch, meter) = (settings.is_batch, settings.meter.clone());
+        let is_batch = settings.is_batch;
+        let meter = settings.meter.clone();
         let (pool, supervisor, facts) = boot::boot(settings, io_threads.clone())?;
         let engine = RubyEngine { pool, supervisor, meter, facts };
         // I/O threads that give way to workers that do not would only wait longer.

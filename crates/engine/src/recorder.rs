@@ -102,7 +102,8 @@ impl Recorder {
         }
     }
 
-    /// Adds the backtrace that its thread had at the time-out; the engine learns it only after the fault was sent.
+    /// Adds the backtrace of its thread to the records of a request that timed out: the engine learns it only after it
+    /// has sent the fault.
     pub fn add_backtrace(&self, id: &str, lines: &[String]) {
         let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
@@ -111,7 +112,7 @@ impl Recorder {
         }
     }
 
-    /// Removes a request, of which more is known now.
+    /// Removes the records of a request, which is about to be recorded anew with another outcome.
     pub fn forget(&self, id: &str) {
         let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
@@ -132,8 +133,8 @@ impl Recorder {
     fn is_next_refusal(&self, now_ms: u64) -> bool {
         let between = BETWEEN_REFUSALS.as_millis() as u64;
         let is_due = |last: u64| last > now_ms || now_ms - last >= between;
-        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-        self.refused_at_ms.fetch_update(set, fetch, |last| is_due(last).then_some(now_ms)).is_ok()
+        let next = |last: u64| is_due(last).then_some(now_ms);
+        self.refused_at_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 }
 

@@ -136,7 +136,7 @@ impl Drop for TempFile {
 }
 
 /// Tries to create a temporary file, so that the log says at the start where they are kept.
-pub fn look() {
+pub fn check() {
     drop(TempFile::new());
 }
 

@@ -7,7 +7,7 @@ mod group;
 mod memory;
 mod pressure;
 
-pub use memory::{Memory, Standing};
+pub use memory::{Memory, MemoryUse};
 
 /// Resources on which default settings depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

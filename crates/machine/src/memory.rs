@@ -25,7 +25,7 @@ pub struct Memory {
 
 /// A measurement of the memory in use.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct MemoryUse {
     /// The tightest limit in bytes: of a control group, or the machine's memory.
     pub limit: u64,
     /// Bytes of it in use, without what the kernel can reclaim at once.
@@ -55,14 +55,14 @@ impl Memory {
     }
 
     /// Measures the memory in use, under the limit with the least left.
-    pub fn look(&self) -> Option<Standing> {
+    pub fn measure(&self) -> Option<MemoryUse> {
         let bounded = self.groups.iter().filter_map(|group| Some((group.limit()?, group.used()?, Some(group))));
         let machine = self.machine().map(|(total, used)| (total, used, None));
         let tightest = bounded.chain(machine).min_by_key(|(limit, used, _)| limit.saturating_sub(*used));
         let (limit, used, group) = tightest?;
         let file = group.map_or_else(|| self.root.join("proc/pressure/memory"), Group::pressure);
         let stalled_percent = fs::read_to_string(file).ok().and_then(|text| stalled_percent(&text));
-        Some(Standing { limit, used, is_machine: group.is_none(), stalled_percent })
+        Some(MemoryUse { limit, used, is_machine: group.is_none(), stalled_percent })
     }
 
     /// Number of processes that the kernel has killed for want of memory, in the group of this process, or on the whole
@@ -84,7 +84,7 @@ impl Memory {
     }
 }
 
-impl Standing {
+impl MemoryUse {
     /// Bytes left.
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used)
@@ -120,7 +120,7 @@ mod tests {
     fn seen(files: &[(&str, &str)]) -> (Option<u64>, Option<(u64, u64, bool)>) {
         let root = root(files);
         let memory = Memory::below(root.path());
-        (memory.limit(), memory.look().map(|one| (one.limit / MIB, one.used / MIB, one.is_machine)))
+        (memory.limit(), memory.measure().map(|one| (one.limit / MIB, one.used / MIB, one.is_machine)))
     }
 
     const MEMINFO: (&str, &str) =
@@ -201,12 +201,12 @@ mod tests {
     #[test]
     fn memory_is_short_near_the_limit_and_earlier_where_processes_wait() {
         let short =
-            |used, is_machine, stalled_percent| Standing { limit: 100, used, is_machine, stalled_percent }.is_short();
+            |used, is_machine, stalled_percent| MemoryUse { limit: 100, used, is_machine, stalled_percent }.is_short();
         assert!(short(95, false, None) && short(95, false, Some(0.0)) && short(85, false, Some(10.0)));
         assert!(!short(94, false, Some(9.9)) && !short(84, false, Some(50.0)));
         assert!(short(99, true, None) && short(90, true, Some(20.0)) && !short(99, true, Some(0.5)));
         let large =
-            |left| Standing { limit: 64 << 30, used: (64 << 30) - left, is_machine: false, stalled_percent: None };
+            |left| MemoryUse { limit: 64 << 30, used: (64 << 30) - left, is_machine: false, stalled_percent: None };
         assert!(!large(300 * MIB).is_short() && large(200 * MIB).is_short());
     }
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn this_machine_says_something() {
         let memory = Memory::of_this_process();
-        let (seen, (total, _)) = (memory.look().unwrap(), memory.machine().unwrap());
+        let (seen, (total, _)) = (memory.measure().unwrap(), memory.machine().unwrap());
         assert!(seen.used > 0 && seen.limit <= total && memory.limit().unwrap() <= total);
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_never_less_than_nothing() {
-        let standing = |used| Standing { limit: 100, used, is_machine: false, stalled_percent: None };
-        assert_eq!((standing(60).left(), standing(101).left()), (40, 0));
+        let in_use = |used| MemoryUse { limit: 100, used, is_machine: false, stalled_percent: None };
+        assert_eq!((in_use(60).left(), in_use(101).left()), (40, 0));
     }
 }

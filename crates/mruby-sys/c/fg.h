@@ -143,7 +143,7 @@ typedef struct fg_vm {
   mrb_state *mrb;
   void *host;
   size_t used, limit;     /* bytes of memory; the allocator, fg_reserve and fg_release write `used` */
-  bool out_of_memory;     /* memory was short, even without garbage, since the last fg_vm_calm */
+  bool out_of_memory;     /* memory was short, even without garbage, since the last fg_vm_reset */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
@@ -178,7 +178,7 @@ fg_vm *fg_vm_open(void *host, size_t limit);
 void fg_vm_close(fg_vm *vm);
 void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set writes to */
 void fg_deadline_timer_set(void *address);
-void fg_vm_calm(fg_vm *vm); /* resets timer and limits, after each call */
+void fg_vm_reset(fg_vm *vm); /* resets timer and limits, after each call */
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name);
@@ -188,7 +188,7 @@ uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
 void fg_seed(uint64_t seed);
 size_t fg_vm_used(const fg_vm *vm); /* bytes of memory, with those that Rust holds for its objects */
-bool fg_vm_hit_limit(const fg_vm *vm); /* of time or memory since the last fg_vm_calm, also where it was rescued */
+bool fg_vm_hit_limit(const fg_vm *vm); /* of time or memory since the last fg_vm_reset, also where it was rescued */
 const char *fg_version(void);
 /* What the linked mruby can do: interrupt a script (MRB_USE_DEBUG_HOOK); `$!` and causes (our patch). */
 int fg_can_stop(void);

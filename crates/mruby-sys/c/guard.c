@@ -151,7 +151,7 @@ int fg_can_stop(void) { return 0; }
 #endif
 
 /* Resets the deadline timer and the flags of limits, after a call. */
-void fg_vm_calm(fg_vm *vm)
+void fg_vm_reset(fg_vm *vm)
 {
 #ifdef MRB_USE_DEBUG_HOOK
   vm->mrb->code_fetch_hook = NULL;

@@ -124,7 +124,7 @@ unsafe extern "C" {
     pub fn fg_vm_close(vm: *mut FgVm);
     pub fn fg_vm_deadline_timer(vm: *mut FgVm) -> *mut c_void;
     pub fn fg_deadline_timer_set(address: *mut c_void);
-    pub fn fg_vm_calm(vm: *mut FgVm);
+    pub fn fg_vm_reset(vm: *mut FgVm);
     pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
     pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
     pub fn fg_vm_compile(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;

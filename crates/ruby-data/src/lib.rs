@@ -22,7 +22,7 @@ pub fn roll_back(handles: &Handles) -> usize {
             connections.push(connection);
         }
     }
-    connections.into_iter().filter(|connection| connection.settle()).count()
+    connections.into_iter().filter(|connection| connection.roll_back()).count()
 }
 
 /// All native functions of this crate.

@@ -25,7 +25,7 @@ pub trait Work {
 
     /// Migrates the request to a thread where it delays no other request. Called before anything that may wait, and
     /// before anything is borrowed or locked.
-    fn leave(&mut self);
+    fn migrate(&mut self);
 
     /// Sends the part of the response body that is there, before a wait. A client that has gone away is noticed by the
     /// next write.
@@ -47,9 +47,9 @@ pub trait Work {
 }
 
 impl Context<'_> {
-    /// Calls [`Work::leave`].
-    pub fn leave(&mut self) {
-        self.work.leave();
+    /// Calls [`Work::migrate`].
+    pub fn migrate(&mut self) {
+        self.work.migrate();
     }
 
     /// Calls [`Work::until`].
@@ -70,7 +70,7 @@ impl Context<'_> {
     /// Migrates the request, and returns the exception to raise where its time is over. Called every few milliseconds
     /// by long work, and before anything that can block.
     pub fn tick(&mut self) -> Result<(), Raise> {
-        self.leave();
+        self.migrate();
         self.overdue().map_or(Ok(()), Err)
     }
 }

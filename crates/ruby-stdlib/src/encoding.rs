@@ -136,12 +136,19 @@ fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) ->
         });
         return Ok(Value::Bytes(cased.collect()));
     }
-    let plain = bytes.is_ascii() || arg(args, 1) == Arg::Sym(b"ascii");
+    let is_ascii = bytes.is_ascii() || arg(args, 1) == Arg::Sym(b"ascii");
     let text = std::str::from_utf8(bytes).map_err(|_| raise("ArgumentError", "input string invalid"))?;
     let mut out = Vec::with_capacity(bytes.len());
+    let mut room = [0; 4];
     for char in text.chars() {
         let up = up(char, out.is_empty());
-        push_in_case(&mut out, char, up, plain);
+        let mut push = |one: char| out.extend_from_slice(one.encode_utf8(&mut room).as_bytes());
+        match (is_ascii, up) {
+            (true, true) => push(char.to_ascii_uppercase()),
+            (true, false) => push(char.to_ascii_lowercase()),
+            (false, true) => char.to_uppercase().for_each(push),
+            (false, false) => char.to_lowercase().for_each(push),
+        }
     }
     Ok(Value::Str(out))
 }
@@ -159,16 +166,5 @@ fn case_options(options: &[Arg<'_>], downcase: bool) -> Result<(), Raise> {
         [b"turkic" | b"lithuanian", _] => wrong("invalid second option"),
         [_] => wrong("invalid option"),
         _ => wrong("too many options"),
-    }
-}
-
-fn push_in_case(out: &mut Vec<u8>, char: char, up: bool, plain: bool) {
-    let mut room = [0; 4];
-    let mut push = |one: char| out.extend_from_slice(one.encode_utf8(&mut room).as_bytes());
-    match (plain, up) {
-        (true, true) => push(char.to_ascii_uppercase()),
-        (true, false) => push(char.to_ascii_lowercase()),
-        (false, true) => char.to_uppercase().for_each(push),
-        (false, false) => char.to_lowercase().for_each(push),
     }
 }

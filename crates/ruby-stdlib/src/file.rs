@@ -130,7 +130,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let found = context.folders.readable(path)?;
-    context.leave();
+    context.migrate();
     let listed = fs::read_dir(&found).map_err(|error| failed(&error, path))?;
     let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
     names.sort();
@@ -145,7 +145,7 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         Arg::Nil => None,
         base => Some(base.path()?),
     };
-    context.leave();
+    context.migrate();
     let until = context.until();
     let folders = &context.folders;
     let may_see = |path: &Path| folders.find(path).ok();

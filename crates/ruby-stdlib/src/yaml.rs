@@ -17,13 +17,12 @@ pub fn events(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         return Err(raise("ArgumentError", "the YAML is not UTF-8"));
     };
     let mut list = List { out: Vec::new(), count: 0 };
-    let mut explicit = true;
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => {
                 // No event says whether a document ends with `...`; the length of its last event does.
                 let ends = span.end.index() > span.start.index();
-                let Some((name, arguments)) = described(event, &mut explicit, ends) else { continue };
+                let Some((name, arguments)) = described(event, ends) else { continue };
                 list.push(span.start, span.end, name, arguments);
             }
             Err(error) => {
@@ -67,14 +66,13 @@ impl List {
 }
 
 /// The method of psych's handler for an event, and its arguments as libyaml would pass them; None for an event without
-/// one.
-fn described(event: Event<'_>, explicit: &mut bool, ends: bool) -> Option<(&'static str, Vec<Tree>)> {
+/// one. `ends` is whether the text has the end of a document (`...`).
+fn described(event: Event<'_>, ends: bool) -> Option<(&'static str, Vec<Tree>)> {
     Some(match event {
         Event::Nothing => return None,
         Event::StreamStart => ("start_stream", vec![Tree::Int(1)]),
         Event::StreamEnd => ("end_stream", vec![]),
         Event::DocumentStart(begun) => {
-            *explicit = begun;
             ("start_document", vec![Tree::Array(vec![]), Tree::Array(vec![]), Tree::Bool(!begun)])
         }
         Event::DocumentEnd => ("end_document", vec![Tree::Bool(!ends)]),

@@ -62,20 +62,26 @@ fn main() -> ExitCode {
         Command::OptionsPage if !typed.problems.is_empty() => refuse_to("print the options", &typed.problems),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(invocation.asked()),
-        Command::Config { json, check } => show_settings(invocation.asked(), &invocation, json, check),
+        Command::Config { json, check: false } => show_settings(invocation.asked(), &invocation, json),
+        Command::Config { json, check: true } => check_settings(invocation.asked(), &invocation, json),
         Command::Explain => explain(&typed),
         Command::Serve => run::serve(invocation, program),
     }
 }
 
-fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {
-    match effective::find(asked, invocation, check) {
-        Ok(_) if check && json => show("{}\n"),
-        Ok(settings) if check => show(&settings.summary()),
+fn show_settings(asked: Arguments, invocation: &Invocation, json: bool) -> ExitCode {
+    match effective::find(asked, invocation, false) {
         Ok(settings) if json => show(&settings.json()),
         Ok(settings) => show(&settings.table()),
-        Err(problems) if check => refuse_to("use these settings", &problems),
         Err(problems) => refuse_to("show the settings", &problems),
+    }
+}
+
+fn check_settings(asked: Arguments, invocation: &Invocation, json: bool) -> ExitCode {
+    match effective::find(asked, invocation, true) {
+        Ok(_) if json => show("{}\n"),
+        Ok(settings) => show(&settings.summary()),
+        Err(problems) => refuse_to("use these settings", &problems),
     }
 }
 

@@ -7,11 +7,11 @@ use rustix::process::Signal;
 
 use super::strangers::{APP, short};
 use crate::app;
-use crate::kin::Kin;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
+use crate::processes::ProcessInfo;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Longest latency: a load or a fork may cause a wait.
 const LONGEST: Duration = Duration::from_secs(6);
@@ -20,11 +20,11 @@ const BODY_BYTES: usize = 600_000;
 /// The only writable folder, as in a container with a read-only root.
 const SHM: &str = "/dev/shm";
 /// Time for orphans, which end within a second, to be reaped.
-const BURIAL: Duration = Duration::from_secs(10);
+const REAP_TIME: Duration = Duration::from_secs(10);
 
 /// Every file system except shared memory is read-only.
-pub fn read_only(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn read_only(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     for (which, setup) in [("ruby", Setup::ruby(APP, 2, 3)), ("mruby", Setup::mruby(app::MRUBY, 8))] {
         // The control socket needs a writable folder.
         let control = format!("{SHM}/{}-{which}.sock", stage.folder.file_name().unwrap_or_default().display());
@@ -34,12 +34,12 @@ pub fn read_only(stage: &Stage) -> Result<Told, String> {
         pause(stage.lasts(15.0, 3.0));
         server.signal(Signal::USR1);
         pause(stage.lasts(10.0, 3.0));
-        told.count(which, &load.end(), &[]);
-        told.bound(LONGEST);
-        server.settle(&mut told);
-        server.end(&mut told);
+        findings.count(which, &load.end(), &[]);
+        findings.bound(LONGEST);
+        server.wait_for_recovery(&mut findings);
+        server.end(&mut findings);
     }
-    Ok(told)
+    Ok(findings)
 }
 
 /// Runs the server in a mount namespace without writable file systems. Open files, such as the log, stay writable.
@@ -62,13 +62,13 @@ fn bodies() -> Result<Workload, String> {
 }
 
 /// As process 1 of a PID namespace, with an application that leaves orphans: none stays a zombie, and an upgrade works.
-pub fn orphans(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn orphans(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut setup = Setup::ruby(APP, 2, 3);
     setup.before = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
     // Signals are for process 1, the child of unshare.
-    let first = server.kin().into_iter().find(|one| one.parent == server.id).map(|one| one.id);
+    let first = server.processes().into_iter().find(|one| one.parent == server.id).map(|one| one.id);
     server.id = first.ok_or("unshare has no child")?;
     let load = server.load_of(&short()?, 8);
     let leaving = server.load_of(&app::workload(&[r#"{ "path": "/orphans", "exactly": "orphans\n" }"#])?, 2);
@@ -77,18 +77,18 @@ pub fn orphans(stage: &Stage) -> Result<Told, String> {
     server.signal(Signal::USR1);
     pause(stage.lasts(15.0, 3.0));
     let left = leaving.end();
-    told.count("those who leave orphans", &left, &[]);
-    told.remark(format!("{} orphans were left behind", 2 * left.right));
-    told.count("the clients", &load.end(), &[]);
-    told.bound(LONGEST);
-    let mut zombies: Vec<Kin> = Vec::new();
-    let are_buried = pace::within(BURIAL, || {
+    findings.count("those who leave orphans", &left, &[]);
+    findings.remark(format!("{} orphans were left behind", 2 * left.right));
+    findings.count("the clients", &load.end(), &[]);
+    findings.bound(LONGEST);
+    let mut zombies: Vec<ProcessInfo> = Vec::new();
+    let are_reaped = pace::within(REAP_TIME, || {
         zombies = stage.processes().into_iter().filter(|one| one.is_zombie).collect();
         zombies.is_empty()
     });
-    let words = |all: &[Kin]| all.iter().take(3).map(Kin::in_words).collect::<Vec<_>>().join(", ");
-    told.expect(are_buried, || format!("{} zombies after {BURIAL:?}: {}", zombies.len(), words(&zombies)));
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    let words = |all: &[ProcessInfo]| all.iter().take(3).map(ProcessInfo::in_words).collect::<Vec<_>>().join(", ");
+    findings.expect(are_reaped, || format!("{} zombies after {REAP_TIME:?}: {}", zombies.len(), words(&zombies)));
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }

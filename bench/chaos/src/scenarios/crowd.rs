@@ -14,10 +14,10 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::strangers::{APP, request, short};
+use crate::findings::Findings;
 use crate::pace::{self, pause};
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Address of the crowd, different from that of the other clients.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -46,8 +46,8 @@ enum Says {
 }
 
 /// Silence after a request, then slow heads.
-pub fn crowd(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn crowd(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let allowed = places(stage.is_quick);
     let options = ["--connections", &allowed.to_string(), "--admin", "127.0.0.1:0"];
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&options))?;
@@ -55,25 +55,27 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
         stage.doing(format!("a crowd of {} {words}", allowed + allowed / 10));
         let crowd = Crowd::gather(server.port, allowed + allowed / 10, says);
         let is_full = pace::within(Duration::from_secs(60), || crowd.size() >= allowed);
-        told.expect(is_full, || format!("only {} of {allowed} connections could be taken", crowd.size()));
+        findings.expect(is_full, || format!("only {} of {allowed} connections could be taken", crowd.size()));
         // The crowd's own requests were queued first and are answered first.
         let is_calm = pace::within(Duration::from_secs(60), || answer_time(server.port) < IN_TIME / 2);
-        told.expect(is_calm, || "the crowd's own requests were not all answered within a minute".to_owned());
+        findings.expect(is_calm, || "the crowd's own requests were not all answered within a minute".to_owned());
         let load = server.load_of(&short()?, 4);
         pause(stage.lasts(30.0, 5.0));
-        told.count("those who poll", &load.end(), &[]);
-        told.remark(format!("a crowd that {words} came {} times for {allowed} places", crowd.came()));
+        findings.count("those who poll", &load.end(), &[]);
+        findings.remark(format!("a crowd that {words} came {} times for {allowed} places", crowd.came()));
     }
-    told.bound(IN_TIME);
+    findings.bound(IN_TIME);
     let is_said = pace::within(Duration::from_secs(5), || server.log().contains("no places for connections left"));
-    told.expect(is_said, || "the log does not say that there were no places for connections left".to_owned());
+    findings.expect(is_said, || "the log does not say that there were no places for connections left".to_owned());
     match displaced(&server.log()) {
-        Some(many) if many > 0 => told.remark(format!("{many} connections were closed for others, say the metrics")),
-        other => told.complain(format!("foolsgold_connections_displaced_total is {other:?}")),
+        Some(many) if many > 0 => {
+            findings.remark(format!("{many} connections were closed for others, say the metrics"))
+        }
+        other => findings.complain(format!("foolsgold_connections_displaced_total is {other:?}")),
     }
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// Time of one request from connecting to the end of the response, or to an error.

@@ -7,11 +7,11 @@ use rustix::process::Signal;
 
 use crate::app;
 use crate::count::LATE;
-use crate::kin;
+use crate::findings::Findings;
 use crate::pace::{self, each, each_until_enough, pause};
+use crate::processes;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Longest latency: a death may cause a wait, but no request may hang.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -21,12 +21,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 const CALM: Duration = Duration::from_secs(20);
 
 /// A storm on Sinatra.
-pub fn storm(stage: &Stage) -> Result<Told, String> {
+pub fn storm(stage: &Stage) -> Result<Findings, String> {
     killing(stage, &Setup::ruby(app::SINATRA, 4, 2), &app::sinatra()?)
 }
 
 /// A storm on Rails.
-pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
+pub fn storm_rails(stage: &Stage) -> Result<Findings, String> {
     let mut setup = Setup::ruby(app::RAILS, 3, 2);
     // By default its log would be in the repository.
     setup.env.extend([("RAILS_LOG_TO_STDOUT", "1".to_owned()), ("RAILS_LOG_LEVEL", "error".to_owned())]);
@@ -34,8 +34,8 @@ pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
 }
 
 /// Kills all workers but one at once, and a moment later a random one, perhaps a new one.
-fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
-    let mut told = Told::default();
+fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let server = Server::start(stage, setup)?;
     let load = server.load(workload);
     stage.doing("kills workers");
@@ -45,15 +45,15 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
         let workers = server.workers();
         let spared = rng.place(&sums(workers.len()));
         let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
-        killed += struck.filter(|(_, one)| kin::signal(**one, Signal::KILL)).count();
+        killed += struck.filter(|(_, one)| processes::signal(**one, Signal::KILL)).count();
         pause(Duration::from_millis(50));
         killed += usize::from(kill_one(&server, &mut rng));
-        told.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
+        findings.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
         killed > 5
     });
-    told.remark(format!("{killed} workers were killed"));
-    told.expect(killed > 5, || format!("only {killed} workers could be killed"));
-    Ok(server.finish(load, LONGEST, told))
+    findings.remark(format!("{killed} workers were killed"));
+    findings.expect(killed > 5, || format!("only {killed} workers could be killed"));
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Cumulative weights, all equal.
@@ -63,12 +63,12 @@ fn sums(count: usize) -> Vec<f64> {
 
 fn kill_one(server: &Server, rng: &mut SeededRng) -> bool {
     let workers = server.workers();
-    !workers.is_empty() && kin::signal(workers[rng.place(&sums(workers.len()))], Signal::KILL)
+    !workers.is_empty() && processes::signal(workers[rng.place(&sums(workers.len()))], Signal::KILL)
 }
 
 /// Kills all workers at once, so that none can answer until new ones are forked.
-pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn all_at_once(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
     let load = server.load(&app::sinatra()?);
     stage.doing("kills all workers");
@@ -76,16 +76,16 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     each(Duration::from_secs(2), stage.lasts(30.0, 5.0), || {
         pause(Duration::from_secs(1));
         let workers = server.workers();
-        let killed = workers.iter().filter(|one| kin::signal(**one, Signal::KILL)).count();
+        let killed = workers.iter().filter(|one| processes::signal(**one, Signal::KILL)).count();
         rounds += u32::from(killed > 0);
     });
-    told.remark(format!("all workers were killed {rounds} times"));
-    Ok(server.finish(load, LONGEST, told))
+    findings.remark(format!("all workers were killed {rounds} times"));
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Kills the mold, and then a worker, whose replacement needs a new mold.
-pub fn mold(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn mold(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
     let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(11);
@@ -93,24 +93,24 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     stage.doing("kills molds");
     each_until_enough(Duration::from_millis(100), stage.lasts(30.0, 6.0), || {
         let molds = server.molds();
-        killed += molds.iter().filter(|mold| kin::signal(**mold, Signal::KILL)).count();
+        killed += molds.iter().filter(|mold| processes::signal(**mold, Signal::KILL)).count();
         pause(Duration::from_millis(200));
         kill_one(&server, &mut rng);
         let is_new = |all: &[u32]| all.len() == 1 && !molds.contains(&all[0]);
         let is_whole = || is_new(&server.molds()) && server.ready() == server.workers;
-        told.expect(pace::within(Duration::from_secs(20), is_whole), || {
+        findings.expect(pace::within(Duration::from_secs(20), is_whole), || {
             format!("20 s after a mold's death: {} molds, {} workers", server.molds().len(), server.workers().len())
         });
         killed > 1
     });
-    told.remark(format!("{killed} molds were killed"));
-    told.expect(killed > 1, || format!("only {killed} molds could be killed"));
-    Ok(server.finish(load, LONGEST, told))
+    findings.remark(format!("{killed} molds were killed"));
+    findings.expect(killed > 1, || format!("only {killed} molds could be killed"));
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Stops workers with SIGSTOP: their requests time out, and they are replaced.
-pub fn frozen(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn frozen(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "4s", "--kill-time", "1s"]);
     let mut server = Server::start(stage, &setup)?;
     let load = server.load(&app::sinatra()?);
@@ -118,22 +118,23 @@ pub fn frozen(stage: &Stage) -> Result<Told, String> {
     let mut frozen = 0;
     each(Duration::from_secs(1), stage.lasts(30.0, 5.0), || {
         let Some(one) = server.workers().first().copied() else { return };
-        frozen += u32::from(kin::signal(one, Signal::STOP));
+        frozen += u32::from(processes::signal(one, Signal::STOP));
         let is_gone = pace::within(Duration::from_secs(15), || !is_there(&server, one));
-        told.expect(is_gone, || format!("worker {one} was stopped 15 s ago, and was not replaced"));
-        kin::signal(one, Signal::CONT);
+        findings.expect(is_gone, || format!("worker {one} was stopped 15 s ago, and was not replaced"));
+        processes::signal(one, Signal::CONT);
     });
-    told.remark(format!("{frozen} workers were stopped"));
+    findings.remark(format!("{frozen} workers were stopped"));
     let count = load.end();
     let late = count.errors.get(LATE).copied().unwrap_or(0);
-    told.count("the clients", &count, &[LATE]);
-    told.remark(format!("{late} requests in them had their own deadline"));
+    findings.count("the clients", &count, &[LATE]);
+    findings.remark(format!("{late} requests in them had their own deadline"));
     // Each has two threads, and each thread may have a few pipelined requests.
-    told.expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings
+        .expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));
+    findings.bound(LONGEST);
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 fn is_there(server: &Server, id: u32) -> bool {

@@ -8,17 +8,17 @@ use rustix::process::Signal;
 use super::full::BIG;
 use crate::app;
 use crate::count::REFUSED;
+use crate::findings::Findings;
 use crate::pace::pause;
 use crate::server::{Server, Setup};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Time for the shutdown, streams included.
 const END: Duration = Duration::from_secs(25);
 
 /// Streams of five seconds, and slow readers of a large response.
-pub fn ruby(stage: &Stage) -> Result<Told, String> {
+pub fn ruby(stage: &Stage) -> Result<Findings, String> {
     let stream = Reader {
         path: "/stream",
         bytes: 1_000,
@@ -35,7 +35,7 @@ pub fn ruby(stage: &Stage) -> Result<Told, String> {
 }
 
 /// Slow readers on embedded interpreters.
-pub fn mruby(stage: &Stage) -> Result<Told, String> {
+pub fn mruby(stage: &Stage) -> Result<Findings, String> {
     let slow = Reader {
         path: "/ticks",
         bytes: 1_000,
@@ -55,8 +55,8 @@ fn again(
     setup: &Setup,
     workload: &Workload,
     slow: &[(usize, Reader)],
-) -> Result<Told, String> {
-    let mut told = Told::default();
+) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     for _ in 0..rounds {
         let server = Server::start(stage, setup)?;
         let load = server.load(workload);
@@ -66,13 +66,13 @@ fn again(
         server.signal(Signal::TERM);
         pause(Duration::from_millis(500));
         // New connections are refused during a drain. All other requests must get responses.
-        told.count("the clients", &load.end(), &[REFUSED]);
-        told.complaints.extend(slow::outcome(readings));
-        server.ends(END, &mut told);
+        findings.count("the clients", &load.end(), &[REFUSED]);
+        findings.complaints.extend(slow::outcome(readings));
+        server.ends(END, &mut findings);
     }
-    told.remark(format!(
+    findings.remark(format!(
         "ended {rounds} times with {} long answers each",
         slow.iter().map(|(count, _)| count).sum::<usize>()
     ));
-    Ok(told)
+    Ok(findings)
 }

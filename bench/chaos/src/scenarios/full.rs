@@ -8,12 +8,12 @@ use rustix::process::Signal;
 
 use crate::app;
 use crate::count::Count;
-use crate::kin;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
+use crate::processes;
 use crate::server::{Server, Setup};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// The failure of a request that finds no disk space.
 const NO_ROOM: &str = "status 507";
@@ -23,7 +23,7 @@ const BODY_BYTES: usize = 600_000;
 pub const BIG: usize = 64 * 65_536 + 4;
 
 /// A small disk for temporary files.
-pub fn disk(stage: &Stage) -> Result<Told, String> {
+pub fn disk(stage: &Stage) -> Result<Findings, String> {
     let folder = stage.folder.join("tmp");
     std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
     let place = folder.display().to_string();
@@ -36,14 +36,14 @@ pub fn disk(stage: &Stage) -> Result<Told, String> {
 }
 
 /// Files may not grow beyond half a megabyte; a larger write gets SIGXFSZ and an error.
-pub fn file_size(stage: &Stage) -> Result<Told, String> {
+pub fn file_size(stage: &Stage) -> Result<Findings, String> {
     let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--log", "off,server=info"]);
     setup.before = ["prlimit", "--fsize=524288:524288"].map(str::to_owned).to_vec();
     spooling(stage, &setup)
 }
 
-fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
-    let mut told = Told::default();
+fn spooling(stage: &Stage, setup: &Setup) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, setup)?;
     let load = server.load(&app::sinatra()?);
     let bodies = server.load_of(&uploads()?, 8);
@@ -61,24 +61,25 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
     // Only several bodies at once fill it, which may take a while.
     pace::within(Duration::from_secs(10), || bodies.count().errors.contains_key(NO_ROOM));
     let bodies = bodies.end();
-    told.count("safe ones", &load.end(), &[]);
-    told.bound(Duration::from_secs(5));
+    findings.count("safe ones", &load.end(), &[]);
+    findings.bound(Duration::from_secs(5));
     stage.doing("waits for slow readers");
-    told.complaints.extend(slow::outcome(readings));
-    judge_bodies(&bodies, &mut told);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.complaints.extend(slow::outcome(readings));
+    judge_bodies(&bodies, &mut findings);
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// A body that finds no space must be refused with a clear response.
-fn judge_bodies(bodies: &Count, told: &mut Told) {
+fn judge_bodies(bodies: &Count, findings: &mut Findings) {
     let refused = bodies.errors.get(NO_ROOM).copied().unwrap_or(0);
-    told.remark(format!("of {} request bodies, {refused} were refused because the disk was full", bodies.requests()));
-    told.take(bodies, &[NO_ROOM]);
+    findings
+        .remark(format!("of {} request bodies, {refused} were refused because the disk was full", bodies.requests()));
+    findings.take(bodies, &[NO_ROOM]);
     let others = Count { right: bodies.right.max(1), ..bodies.clone() };
-    told.complaints.extend(others.complaint(&[NO_ROOM]));
-    told.expect(refused > 0, || "no body was ever refused: the disk was not full".to_owned());
+    findings.complaints.extend(others.complaint(&[NO_ROOM]));
+    findings.expect(refused > 0, || "no body was ever refused: the disk was not full".to_owned());
 }
 
 fn uploads() -> Result<Workload, String> {
@@ -89,8 +90,8 @@ fn uploads() -> Result<Workload, String> {
 }
 
 /// Idle connections take all open files; a worker dies meanwhile, and its replacement needs some.
-pub fn open_files(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn open_files(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut setup = Setup::ruby(app::SINATRA, 3, 2);
     setup.before = ["prlimit", "--nofile=160:160"].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
@@ -106,16 +107,16 @@ pub fn open_files(stage: &Stage) -> Result<Told, String> {
         let workers = server.workers();
         let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
         if !workers.is_empty() {
-            kin::signal(workers[rng.place(&sums)], Signal::KILL);
+            processes::signal(workers[rng.place(&sums)], Signal::KILL);
         }
         pause(Duration::from_millis(1500));
-        told.remark(format!("{} idle connections were open", idle.len()));
+        findings.remark(format!("{} idle connections were open", idle.len()));
         drop(idle);
         pause(Duration::from_secs(1));
     }
-    told.count("safe ones", &load.end(), &[]);
-    told.bound(Duration::from_secs(8));
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.count("safe ones", &load.end(), &[]);
+    findings.bound(Duration::from_secs(8));
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }

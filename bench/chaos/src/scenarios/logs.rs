@@ -6,14 +6,14 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::app;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Renames the log and sends SIGHUP, again and again.
-pub fn rotation(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn rotation(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let log = stage.folder.join("server.log");
     let place = log.display().to_string();
     let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
@@ -27,17 +27,18 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
         fs::rename(&log, stage.folder.join(format!("server.log.{round}"))).map_err(|error| error.to_string())?;
         server.signal(Signal::HUP);
         let is_there = pace::within(Duration::from_secs(5), || fs::metadata(&log).is_ok_and(|file| file.len() > 0));
-        told.expect(is_there, || format!("rotation {round}: there is no new log 5 s after SIGHUP"));
+        findings.expect(is_there, || format!("rotation {round}: there is no new log 5 s after SIGHUP"));
     }
     let count = load.end();
-    told.count("the clients", &count, &[]);
-    told.bound(Duration::from_secs(5));
-    server.settle(&mut told);
-    server.end(&mut told);
+    findings.count("the clients", &count, &[]);
+    findings.bound(Duration::from_secs(5));
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
     let lines = lines(stage)?;
-    told.remark(format!("{rounds} rotations; {lines} lines for {} requests", count.requests()));
-    told.expect(lines == count.requests(), || format!("{lines} lines in all logs for {} requests", count.requests()));
-    Ok(told)
+    findings.remark(format!("{rounds} rotations; {lines} lines for {} requests", count.requests()));
+    findings
+        .expect(lines == count.requests(), || format!("{lines} lines in all logs for {} requests", count.requests()));
+    Ok(findings)
 }
 
 /// Number of lines about requests in all files.

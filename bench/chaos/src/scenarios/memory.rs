@@ -10,17 +10,17 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::app;
-use crate::kin::Kin;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
+use crate::processes::ProcessInfo;
 use crate::server::{self, Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 const APP: &str = "bench/chaos/apps/hungry.ru";
 /// Memory limit of the group in bytes.
 const LIMIT: u64 = 160 << 20;
 /// Longest time that a client waits for a worker.
-const PATIENCE: Duration = Duration::from_secs(75);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(75);
 const TIMES: [&str; 6] = ["--queue-wait", "60s", "--request-time", "60s", "--drain-time", "10s"];
 /// Time for an expected log line.
 const SEEN: Duration = Duration::from_secs(60);
@@ -116,23 +116,23 @@ const SHORTAGES: [Shortage; 8] = [
 ];
 
 /// All shortages, one after the other.
-pub fn short(stage: &Stage) -> Result<Told, String> {
+pub fn short(stage: &Stage) -> Result<Findings, String> {
     let name = format!("chaos-{}", std::process::id());
     let group = match MemoryGroup::new(&name, LIMIT) {
         Ok(group) => group,
-        Err(why) => return Ok(Told::skipped(why)),
+        Err(why) => return Ok(Findings::skipped(why)),
     };
-    let mut told = Told::default();
+    let mut findings = Findings::default();
     for shortage in &SHORTAGES {
-        if let Err(why) = one(stage, &group, shortage, &mut told) {
-            told.complain(format!("{}: {why}", shortage.name));
+        if let Err(why) = one(stage, &group, shortage, &mut findings) {
+            findings.complain(format!("{}: {why}", shortage.name));
             server::end_all(stage);
         }
     }
-    Ok(told)
+    Ok(findings)
 }
 
-fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told) -> Result<(), String> {
+fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, findings: &mut Findings) -> Result<(), String> {
     let name = shortage.name;
     let settings = stage.folder.join("foolsgold.toml");
     let mut setup = Setup { rackup: if shortage.are_two { "" } else { APP }, ..Setup::default() };
@@ -144,7 +144,7 @@ fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told)
     let enter = "echo $$ > \"$0\" && exec \"$@\"";
     setup.before = ["sh", "-c", enter, &group.entrance().display().to_string()].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
-    server.patience = PATIENCE;
+    server.timeout = CLIENT_TIMEOUT;
     let prefixes: &[&str] = if shortage.are_two { &["/one", "/two"] } else { &[""] };
     let load = server.load(&asks(prefixes, shortage.path)?);
     stage.doing(format!("memory runs out: {name}"));
@@ -153,10 +153,10 @@ fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told)
         server.ended().is_some() || shortage.reloads || shortage.log.iter().any(|words| log.contains(words))
     });
     if let Some(how) = server.ended() {
-        told.count(name, &load.end(), &[]);
+        findings.count(name, &load.end(), &[]);
         return Err(format!("the server has ended: {how}"));
     }
-    told.expect(is_seen, || format!("{name}: memory did not run out, as far as the log says"));
+    findings.expect(is_seen, || format!("{name}: memory did not run out, as far as the log says"));
     let rounds = if stage.is_quick { 2 } else { 6 };
     for _ in 0..rounds {
         if shortage.reloads {
@@ -164,14 +164,14 @@ fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told)
         }
         pause(Duration::from_secs(2));
     }
-    front_is_last(&server, told);
+    front_is_last(&server, findings);
     let count = load.end();
-    told.count(name, &count, &[]);
+    findings.count(name, &count, &[]);
     let apps = server.status().map(|status| status.all["apps"].clone()).unwrap_or(Value::Null);
     let ends: Vec<&Value> = apps.as_array().into_iter().flatten().map(|app| &app["restarts_by"]).collect();
     let ends = ends.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
-    told.remark(format!("{name}: {} requests, ends of workers by reason: {ends}", count.right));
-    server.end(told);
+    findings.remark(format!("{name}: {} requests, ends of workers by reason: {ends}", count.right));
+    server.end(findings);
     if shortage.are_two {
         fs::remove_file(&settings).map_err(|error| error.to_string())?;
     }
@@ -191,17 +191,17 @@ fn two(stage: &Stage) -> String {
 }
 
 /// Checks that the kernel would kill the server last: it kills the process with the highest score first.
-fn front_is_last(server: &Server, told: &mut Told) {
+fn front_is_last(server: &Server, findings: &mut Findings) {
     let score =
         |id: u32| -> Option<i32> { fs::read_to_string(format!("/proc/{id}/oom_score_adj")).ok()?.trim().parse().ok() };
-    let Some(front) = score(server.id) else { return told.complain("the front is gone") };
+    let Some(front) = score(server.id) else { return findings.complain("the front is gone") };
     // A forked process has the score of its mold for a moment.
     let mut above = Vec::new();
     let is_last = pace::within(Duration::from_secs(5), || {
-        let others = server.kin().into_iter().filter(|one| one.id != server.id && !one.is_zombie);
-        above = others.filter(|one| score(one.id).is_some_and(|score| score <= front)).collect::<Vec<Kin>>();
+        let others = server.processes().into_iter().filter(|one| one.id != server.id && !one.is_zombie);
+        above = others.filter(|one| score(one.id).is_some_and(|score| score <= front)).collect::<Vec<ProcessInfo>>();
         above.is_empty()
     });
-    let words: Vec<String> = above.iter().map(Kin::in_words).collect();
-    told.expect(is_last, || format!("the kernel takes the front before these: {}", words.join(", ")));
+    let words: Vec<String> = above.iter().map(ProcessInfo::in_words).collect();
+    findings.expect(is_last, || format!("the kernel takes the front before these: {}", words.join(", ")));
 }

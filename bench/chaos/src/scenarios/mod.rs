@@ -17,8 +17,8 @@ mod stuck;
 
 use std::time::Duration;
 
+use crate::findings::Findings;
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// A scenario.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Scenario {
     /// Time limit in seconds: in full, and with `--quick`.
     pub limit_s: (u64, u64),
     /// Runs it.
-    pub run: fn(&Stage) -> Result<Told, String>,
+    pub run: fn(&Stage) -> Result<Findings, String>,
 }
 
 impl Scenario {
@@ -43,7 +43,7 @@ impl Scenario {
 const fn scenario(
     name: &'static str,
     limit_s: (u64, u64),
-    run: fn(&Stage) -> Result<Told, String>,
+    run: fn(&Stage) -> Result<Findings, String>,
     about: &'static str,
 ) -> Scenario {
     Scenario { name, about, limit_s, run }

@@ -9,11 +9,11 @@ use loadgen::{Closed, Until, Watch, Workload, watch_closed};
 
 use crate::app;
 use crate::count::{Count, SHED};
+use crate::findings::Findings;
 use crate::load::CLIENTS;
 use crate::pace::{self, Work};
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Load as a multiple of the capacity.
 const FACTOR: f64 = 5.0;
@@ -32,33 +32,33 @@ const OTHERS: f64 = 0.1;
 
 /// Pi to 4000 digits: real work, about as long as a page of Rails. With less work the clients on the same cores
 /// dominate: each request costs them as much as its refusal costs the server.
-pub fn ruby(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn ruby(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let setup = Setup::ruby(app::SINATRA, 2, 1).with(&["--queue", "32", "--queue-wait", "1s"]);
     let mut server = Server::start(stage, &setup)?;
     let workload = app::workload(&[r#"{ "path": "/work", "length": 4003 }"#])?;
     for attempt in 1..=ATTEMPTS {
         let (seen, is_steady) = once(stage, &server, &workload)?;
         if seen.complaints.is_empty() || is_steady {
-            told.join(seen);
+            findings.join(seen);
             break;
         }
         // Other programs have changed the capacity that goodput is relative to.
-        told.remark(format!("attempt {attempt}: the machine changed its pace, so this shows nothing: {}", {
+        findings.remark(format!("attempt {attempt}: the machine changed its pace, so this shows nothing: {}", {
             seen.complaints.join("; ")
         }));
-        told.join(Told { complaints: Vec::new(), ..seen });
+        findings.join(Findings { complaints: Vec::new(), ..seen });
     }
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// Measures once; returns whether the machine had constant speed.
-fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bool), String> {
-    let mut told = Told::default();
+fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Findings, bool), String> {
+    let mut findings = Findings::default();
     pace::begin();
-    let ours: Vec<u32> = server.kin().into_iter().map(|one| one.id).collect();
+    let ours: Vec<u32> = server.processes().into_iter().map(|one| one.id).collect();
     let begun = Work::now(&ours);
     let before = capacity(stage, server, workload);
     stage.doing("asks five times as much");
@@ -76,15 +76,15 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bo
     let reports = run(server.port, workload, &plan)?;
     // Shared machines change their speed within a minute: the capacity is between the two.
     let after = capacity(stage, server, workload);
-    told.remark(format!("capacity with {CLIENTS} clients: {before:.0}/s before, {after:.0}/s after"));
+    findings.remark(format!("capacity with {CLIENTS} clients: {before:.0}/s before, {after:.0}/s after"));
     for report in reports {
-        judge(&report, f64::midpoint(before, after), &mut told);
+        judge(&report, f64::midpoint(before, after), &mut findings);
     }
     let others = Work::now(&ours).of_others_since(&begun);
-    told.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
+    findings.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
     // Equal speed before and after does not mean equal speed in between.
     let is_steady = before.max(after) < STEADY * before.min(after) && pace::slowest() < STALL && others < OTHERS;
-    Ok((told, is_steady))
+    Ok((findings, is_steady))
 }
 
 fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
@@ -96,20 +96,20 @@ fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
     seen.number(loadgen::metric::RATE).unwrap_or(0.0)
 }
 
-fn judge(report: &ScenarioReport, capacity: f64, told: &mut Told) {
+fn judge(report: &ScenarioReport, capacity: f64, findings: &mut Findings) {
     let number = |name: &str| report.outcome.numbers.get(name).copied();
     let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
     count.errors.clone_from(&report.outcome.errors);
     count.wrong.clone_from(&report.outcome.wrong);
     count.longest_ms = number("max_ms").unwrap_or(0.0);
-    told.count("the clients", &count, &[SHED]);
-    told.remarks.extend(report.words.iter().cloned());
+    findings.count("the clients", &count, &[SHED]);
+    findings.remarks.extend(report.words.iter().cloned());
     let goodput = number("goodput_per_s").unwrap_or(0.0) * 100.0 / capacity;
-    told.remark(format!("goodput {goodput:.0} % of the capacity"));
-    told.expect(goodput >= GOODPUT, || format!("goodput was {goodput:.0} % of the capacity, not {GOODPUT:.0} %"));
+    findings.remark(format!("goodput {goodput:.0} % of the capacity"));
+    findings.expect(goodput >= GOODPUT, || format!("goodput was {goodput:.0} % of the capacity, not {GOODPUT:.0} %"));
     let recovery = number("recovery_s");
-    told.expect(recovery.is_some_and(|seconds| seconds <= 1.0), || {
+    findings.expect(recovery.is_some_and(|seconds| seconds <= 1.0), || {
         format!("it took {} to recover, not a second", recovery.map_or("too long".to_owned(), |s| format!("{s} s")))
     });
-    told.expect(count.shed() > 0, || "nothing was refused: that was no overload".to_owned());
+    findings.expect(count.shed() > 0, || "nothing was refused: that was no overload".to_owned());
 }

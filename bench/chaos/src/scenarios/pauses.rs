@@ -10,22 +10,22 @@ use rustix::process::Signal;
 
 use super::strangers::{APP, request, short};
 use crate::count::{Count, LATE, SHED};
-use crate::kin::{self, Kin};
+use crate::findings::Findings;
 use crate::pace::pause;
+use crate::processes;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Default of `--queue-wait`, the longest wait.
 const QUEUE_WAIT: Duration = Duration::from_secs(10);
 /// Requests per second; two workers can answer more than a thousand.
 const RATE: f64 = 250.0;
 /// Timeout of clients, longer than any pause.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// All worker threads are held for a second; all workers are stopped for up to three seconds.
-pub fn known(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn known(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, &setup())?;
     let (rounds, between) = if stage.is_quick { (2u32, 4.0) } else { (5, 6.0) };
     let load = load(server.port, f64::from(rounds) * between * 2.0);
@@ -40,16 +40,16 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
         stop(&server.workers(), Duration::from_millis([400, 1_000, 2_000, 3_000, 500][round as usize % 5]));
         pause(Duration::from_secs_f64(between - 4.0).max(Duration::from_millis(200)));
     }
-    told.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
-    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut told);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
+    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut findings);
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// Random pauses of 0.1 to 3 seconds, of one worker, of all workers, or of what the application waits for.
-pub fn random(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn random(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, &setup())?;
     let mut rng = SeededRng::from_seed(13);
     let rounds = if stage.is_quick { 15 } else { 40 };
@@ -67,16 +67,16 @@ pub fn random(stage: &Stage) -> Result<Told, String> {
             _ => drop(hold_all(server.port, length)),
         }
     }
-    told.remark(format!("{rounds} pauses"));
-    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut told);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.remark(format!("{rounds} pauses"));
+    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut findings);
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// All processes of the server are stopped for longer than `--worker-timeout`, and go on.
-pub fn machine(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn machine(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let wait = Duration::from_secs(40);
     let setup = setup().with(&["--worker-timeout", "3s", "--queue-wait", "40s", "--request-time", "60s"]);
     let mut server = Server::start(stage, &setup)?;
@@ -86,16 +86,16 @@ pub fn machine(stage: &Stage) -> Result<Told, String> {
     for length in lengths {
         pause(Duration::from_secs(3));
         stage.doing(format!("stops everything for {length} s"));
-        let all: Vec<u32> = server.kin().into_iter().filter(|one: &Kin| !one.is_zombie).map(|one| one.id).collect();
+        let all: Vec<u32> = server.processes().into_iter().filter(|one| !one.is_zombie).map(|one| one.id).collect();
         stop(&all, Duration::from_secs(*length));
     }
-    told.remark(format!("all processes were stopped for {lengths:?} seconds"));
-    judge(&load.join().unwrap_or_default(), wait, &mut told);
-    server.settle(&mut told);
+    findings.remark(format!("all processes were stopped for {lengths:?} seconds"));
+    judge(&load.join().unwrap_or_default(), wait, &mut findings);
+    server.wait_for_recovery(&mut findings);
     let after = server.workers();
-    told.expect(before == after, || format!("the workers were {before:?}, and are {after:?}: some were killed"));
-    server.end(&mut told);
-    Ok(told)
+    findings.expect(before == after, || format!("the workers were {before:?}, and are {after:?}: some were killed"));
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 fn setup() -> Setup {
@@ -107,7 +107,7 @@ fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
     let phases = vec![Phase { per_s: RATE, seconds }];
     let plan = Steps { phases, connections: 8_000, keep: true, seed: 3, is_real_time: true };
     thread::spawn(move || {
-        let watch = Watch { timeout: PATIENCE, ..Watch::default() };
+        let watch = Watch { timeout: CLIENT_TIMEOUT, ..Watch::default() };
         let mut count = Count::default();
         if let Ok(workload) = short() {
             count.add(&watch_open(port, &workload, &plan, &watch));
@@ -126,18 +126,18 @@ fn hold_all(port: u16, seconds: f64) -> Vec<Option<TcpStream>> {
 
 /// Stops these processes for a time.
 fn stop(all: &[u32], time: Duration) {
-    all.iter().for_each(|id| _ = kin::signal(*id, Signal::STOP));
+    all.iter().for_each(|id| _ = processes::signal(*id, Signal::STOP));
     pause(time);
-    all.iter().for_each(|id| _ = kin::signal(*id, Signal::CONT));
+    all.iter().for_each(|id| _ = processes::signal(*id, Signal::CONT));
 }
 
 /// Complains about refused requests that could have been served in time. On a machine so busy that others had to wait
 /// that long, nothing can be concluded.
-fn judge(count: &Count, wait: Duration, told: &mut Told) {
+fn judge(count: &Count, wait: Duration, findings: &mut Findings) {
     let longest = Duration::from_secs_f64(count.longest_ms / 1_000.0);
     let is_overloaded = longest > wait.mul_f64(0.8);
-    told.count("the clients", count, if is_overloaded { &[SHED, LATE] } else { &[] });
+    findings.count("the clients", count, if is_overloaded { &[SHED, LATE] } else { &[] });
     if is_overloaded {
-        told.remark(format!("too busy a machine: somebody waited {longest:?}, which shows nothing about refusals"));
+        findings.remark(format!("too busy a machine: somebody waited {longest:?}, which shows nothing about refusals"));
     }
 }

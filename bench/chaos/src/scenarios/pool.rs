@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::app;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Longest latency, as on a busy machine.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 const SCALED: Duration = Duration::from_secs(20);
 
 /// From one worker to eight and back.
-pub fn scale(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn scale(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
     let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 1 } else { 8 };
@@ -24,40 +24,40 @@ pub fn scale(stage: &Stage) -> Result<Told, String> {
             stage.doing(format!("scales to {wanted}"));
             let output = server.command(&["scale", &wanted.to_string()])?;
             let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-            told.expect(output.status.success(), || format!("scale {wanted}: {said}"));
+            findings.expect(output.status.success(), || format!("scale {wanted}: {said}"));
             let is_scaled = pace::within(SCALED, || server.ready() == wanted);
-            told.expect(is_scaled, || format!("{} workers {SCALED:?} after scale {wanted}", server.ready()));
+            findings.expect(is_scaled, || format!("{} workers {SCALED:?} after scale {wanted}", server.ready()));
             pause(Duration::from_secs(1));
         }
     }
-    told.remark(format!("{rounds} times from 1 to 8 and back"));
-    Ok(server.finish(load, LONGEST, told))
+    findings.remark(format!("{rounds} times from 1 to 8 and back"));
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Each worker is replaced after some hundred requests.
-pub fn max_requests(stage: &Stage) -> Result<Told, String> {
+pub fn max_requests(stage: &Stage) -> Result<Findings, String> {
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--max-requests", "200"]);
     replaced(stage, &setup, "", 3)
 }
 
 /// The same with interpreters.
-pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
+pub fn max_requests_mruby(stage: &Stage) -> Result<Findings, String> {
     let server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
     let load = server.load(&app::mruby()?);
     stage.doing("interpreters are replaced");
     pause(stage.lasts(20.0, 4.0));
-    Ok(server.finish(load, LONGEST, Told::default()))
+    Ok(server.finish(load, LONGEST, Findings::default()))
 }
 
 /// Each request leaks forty kilobytes.
-pub fn memory(stage: &Stage) -> Result<Told, String> {
+pub fn memory(stage: &Stage) -> Result<Findings, String> {
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
     replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
 }
 
 /// Checks that workers are replaced one at a time, and never missing.
-fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<Told, String> {
-    let mut told = Told::default();
+fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let server = Server::start(stage, setup)?;
     let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
     let load = server.load(&workload);
@@ -79,9 +79,9 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
         pause(Duration::from_millis(50));
     }
     let replaced = seen.len().saturating_sub(first);
-    told.remark(format!("{replaced} workers were replaced; there were from {fewest} to {most}"));
-    told.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
-    told.expect(fewest >= first, || format!("{fewest} workers served at times, fewer than {first}"));
-    told.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
-    Ok(server.finish(load, LONGEST, told))
+    findings.remark(format!("{replaced} workers were replaced; there were from {fewest} to {most}"));
+    findings.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
+    findings.expect(fewest >= first, || format!("{fewest} workers served at times, fewer than {first}"));
+    findings.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
+    Ok(server.finish(load, LONGEST, findings))
 }

@@ -12,12 +12,12 @@ use rustix::process::Signal;
 
 use super::deploys::{boots_as, finish, reload, serves, upgraded};
 use crate::app;
-use crate::kin;
+use crate::findings::Findings;
 use crate::load::CLIENTS;
 use crate::pace::pause;
+use crate::processes;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// User of proxies on Debian. If it is not started by root, nginx runs as the current user, with a warning.
 const USER: &str = "www-data";
@@ -61,7 +61,7 @@ impl Nginx {
 impl Drop for Nginx {
     /// SIGKILL would leave its workers behind.
     fn drop(&mut self) {
-        kin::signal(self.process.id(), Signal::TERM);
+        processes::signal(self.process.id(), Signal::TERM);
         until(START, || self.process.ended().is_some());
     }
 }
@@ -77,8 +77,8 @@ fn configuration(socket: &Path, port: u16) -> String {
 }
 
 /// Alternates reloads and upgrades: no request through the proxy fails, POST included.
-pub fn unix(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn unix(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     boots_as(stage, "1")?;
     // Other users may enter it, as /run/shop.
     fs::set_permissions(&stage.folder, Permissions::from_mode(0o711)).map_err(|error| error.to_string())?;
@@ -89,24 +89,24 @@ pub fn unix(stage: &Stage) -> Result<Told, String> {
     let setup = setup.with(&["-b", &bind, "--pidfile", &pidfile.display().to_string()]);
     let mut server = Server::start(stage, &setup)?;
     let nginx = Nginx::start(&socket)?;
-    let load = stage.load_at(nginx.port, server.patience, &app::sinatra_with_posts()?, CLIENTS);
+    let load = stage.load_at(nginx.port, server.timeout, &app::sinatra_with_posts()?, CLIENTS);
     let rounds = if stage.is_quick { 2 } else { 6 };
     for round in 0..rounds {
         let version = round * 2 + 2;
         stage.doing(format!("reloads to version {version}"));
         boots_as(stage, &version.to_string())?;
-        reload(&server, &mut told, None);
+        reload(&server, &mut findings, None);
         pause(Duration::from_millis(500));
         stage.doing(format!("upgrades to version {}", version + 1));
         boots_as(stage, &(version + 1).to_string())?;
-        if !upgraded(stage, &mut server, &pidfile, &mut told, |server| serves(server, version + 1).is_ok()) {
-            told.complain(format!("no new process serves version {}", version + 1));
+        if !upgraded(stage, &mut server, &pidfile, &mut findings, |server| serves(server, version + 1).is_ok()) {
+            findings.complain(format!("no new process serves version {}", version + 1));
             break;
         }
     }
-    told.remark(format!("{rounds} reloads and {rounds} upgrades behind nginx"));
-    finish(&mut server, load, &mut told, stage);
+    findings.remark(format!("{rounds} reloads and {rounds} upgrades behind nginx"));
+    finish(&mut server, load, &mut findings, stage);
     drop(nginx);
-    server.end(&mut told);
-    Ok(told)
+    server.end(&mut findings);
+    Ok(findings)
 }

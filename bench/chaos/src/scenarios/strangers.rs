@@ -10,11 +10,11 @@ use loadgen::Workload;
 use rustix::process::Signal;
 
 use crate::app;
-use crate::kin;
+use crate::findings::Findings;
 use crate::pace::{self, each, each_until_enough, pause};
+use crate::processes;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// An application in bench/chaos/apps.
 pub const APP: &str = "bench/chaos/apps/strangers.ru";
@@ -53,8 +53,8 @@ fn echo(stream: &TcpStream) {
 
 /// An application that connects while it is loaded, in several workers, which are killed and reloaded: no request may
 /// get another one's response.
-pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn shared_connection(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let asks: Vec<String> = (0..200)
         .map(|number| format!(r#"{{ "path": "/ask?token-{number}", "exactly": "token-{number}\n" }}"#))
         .collect();
@@ -62,24 +62,24 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(APP, 3, 2);
     setup.env.push(("UPSTREAM", upstream()?.to_string()));
     let server = Server::start(stage, &setup)?;
-    told.expect(server.log().contains("so each worker loads it itself"), || {
+    findings.expect(server.log().contains("so each worker loads it itself"), || {
         "the log does not say that the application holds a connection".to_owned()
     });
     let load = server.load(&asks);
     stage.doing("kills and reloads");
     each(Duration::from_secs(2), stage.lasts(30.0, 6.0), || {
         if let Some(worker) = server.workers().first() {
-            kin::signal(*worker, Signal::KILL);
+            processes::signal(*worker, Signal::KILL);
         }
         pause(Duration::from_millis(500));
         server.signal(Signal::USR1);
     });
-    Ok(server.finish(load, LONGEST, told))
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Requests that end their worker, two at a time, beside others.
-pub fn poison(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn poison(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
     let load = server.load_of(&short()?, 8);
     stage.doing("sends poison");
@@ -88,13 +88,13 @@ pub fn poison(stage: &Stage) -> Result<Told, String> {
     let poisoners: Vec<JoinHandle<u32>> =
         ["/exit", "/segv"].into_iter().map(|path| thread::spawn(move || poisoned(port, path, time))).collect();
     let sent: u32 = poisoners.into_iter().map(|one| one.join().unwrap_or(0)).sum();
-    told.remark(format!("{sent} requests ended three workers each"));
-    told.expect(sent > 2, || format!("only {sent} requests with poison were answered with 502"));
-    told.count("those beside them", &load.end(), &[]);
-    told.bound(LONGEST);
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.remark(format!("{sent} requests ended three workers each"));
+    findings.expect(sent > 2, || format!("only {sent} requests with poison were answered with 502"));
+    findings.count("those beside them", &load.end(), &[]);
+    findings.bound(LONGEST);
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }
 
 /// Requests a path again and again; returns how often the response was 502.
@@ -121,8 +121,8 @@ pub fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStrea
 }
 
 /// Fifty WebSockets at each reload and at the shutdown: each must get 1001, and none may delay the server.
-pub fn websockets(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
+pub fn websockets(stage: &Stage) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
     let load = server.load_of(&short()?, 8);
     let rounds = if stage.is_quick { 2 } else { 8 };
@@ -131,19 +131,19 @@ pub fn websockets(stage: &Stage) -> Result<Told, String> {
         stage.doing("reloads");
         pause(Duration::from_millis(500));
         server.signal(Signal::USR1);
-        all_told_to_go(sockets, &mut told);
+        all_told_to_go(sockets, &mut findings);
     }
-    told.count("the clients", &load.end(), &[]);
-    told.remark(format!("{} WebSockets were told to go away", (rounds + 1) * 50));
-    server.settle(&mut told);
+    findings.count("the clients", &load.end(), &[]);
+    findings.remark(format!("{} WebSockets were told to go away", (rounds + 1) * 50));
+    server.wait_for_recovery(&mut findings);
     let sockets = open_websockets(server.port, 50);
     pause(Duration::from_millis(500));
     let began = Instant::now();
-    server.end(&mut told);
+    server.end(&mut findings);
     let took = began.elapsed();
-    told.expect(took < pace::allowed(LONGEST), || format!("the end took {took:?}"));
-    all_told_to_go(sockets, &mut told);
-    Ok(told)
+    findings.expect(took < pace::allowed(LONGEST), || format!("the end took {took:?}"));
+    all_told_to_go(sockets, &mut findings);
+    Ok(findings)
 }
 
 fn open_websockets(port: u16, count: usize) -> Vec<JoinHandle<Result<(), String>>> {
@@ -182,8 +182,8 @@ fn until_told_to_go(port: u16) -> Result<(), String> {
     if rest.is_empty() { Ok(()) } else { Err(format!("after the close frame: {rest:?}")) }
 }
 
-fn all_told_to_go(sockets: Vec<JoinHandle<Result<(), String>>>, told: &mut Told) {
+fn all_told_to_go(sockets: Vec<JoinHandle<Result<(), String>>>, findings: &mut Findings) {
     let ends = sockets.into_iter().map(|socket| socket.join().unwrap_or_else(|_| Err("crashed".into())));
     let bad: Vec<String> = ends.filter_map(Result::err).collect();
-    told.expect(bad.is_empty(), || format!("{} WebSockets ended otherwise; one: {}", bad.len(), bad[0]));
+    findings.expect(bad.is_empty(), || format!("{} WebSockets ended otherwise; one: {}", bad.len(), bad[0]));
 }

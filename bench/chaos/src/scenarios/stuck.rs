@@ -6,10 +6,10 @@ use loadgen::Workload;
 
 use crate::app;
 use crate::count::LATE;
+use crate::findings::Findings;
 use crate::pace::{self, pause};
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
-use crate::told::Told;
 
 /// Request timeout, and time until a worker that does not react is killed.
 const TIMES: [&str; 4] = ["--request-time", "4s", "--kill-time", "500ms"];
@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(7);
 const STALL: Duration = Duration::from_millis(300);
 
 /// Sleeping, computing, and ignoring interruption, each from two clients.
-pub fn ruby(stage: &Stage) -> Result<Told, String> {
+pub fn ruby(stage: &Stage) -> Result<Findings, String> {
     let never = app::workload(&[r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 },
            { "path": "/deaf", "status": 504 }"#])?;
     let setup = Setup::ruby(app::SINATRA, 3, 4).with(&TIMES);
@@ -28,7 +28,7 @@ pub fn ruby(stage: &Stage) -> Result<Told, String> {
 }
 
 /// Computing, sleeping, and taking all memory.
-pub fn mruby(stage: &Stage) -> Result<Told, String> {
+pub fn mruby(stage: &Stage) -> Result<Findings, String> {
     let never = app::workload(&[
         r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 }, { "path": "/hog", "status": 500 }"#,
     ])?;
@@ -36,8 +36,8 @@ pub fn mruby(stage: &Stage) -> Result<Told, String> {
     beside(stage, &setup, &app::mruby()?, &never)
 }
 
-fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> Result<Told, String> {
-    let mut told = Told::default();
+fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> Result<Findings, String> {
+    let mut findings = Findings::default();
     let mut server = Server::start(stage, setup)?;
     let load = server.load(quick);
     let stuck = server.load_of(never, 4);
@@ -47,21 +47,21 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
     let stuck = stuck.end();
     // On such a busy machine a quick request beside others that hang may time out, too.
     let is_slow = pace::slowest() >= STALL;
-    told.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });
+    findings.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });
     if is_slow {
-        told.remark(format!(
+        findings.remark(format!(
             "the machine took {:?} to start a program: timeouts are not counted as failures",
             pace::slowest()
         ));
     }
-    told.bound(LONGEST);
-    told.count("those that hang", &stuck, &[]);
-    told.remark(format!(
+    findings.bound(LONGEST);
+    findings.count("those that hang", &stuck, &[]);
+    findings.remark(format!(
         "{} of them hung and had their deadline, after {:.0} ms at most",
         stuck.right, stuck.longest_ms
     ));
-    told.bound(Duration::from_secs(10));
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
+    findings.bound(Duration::from_secs(10));
+    server.wait_for_recovery(&mut findings);
+    server.end(&mut findings);
+    Ok(findings)
 }

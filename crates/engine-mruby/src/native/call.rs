@@ -54,7 +54,7 @@ impl Work for Running<'_> {
         self.writer.is_some()
     }
 
-    fn leave(&mut self) {
+    fn migrate(&mut self) {
         if let Some(writer) = &mut self.writer {
             writer.migrate();
         }

@@ -51,7 +51,7 @@ pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
              with --engine ruby.",
         ));
     }
-    call.work.leave();
+    call.work.migrate();
     call.work.flush();
     // From now on: the flush may have blocked.
     let ends = Instant::now().checked_add(wanted);

@@ -1,6 +1,6 @@
 //! Whether a worker that has requests computes or waits, as the kernel tells it. The readings take up to a few
 //! microseconds for each thread of the worker, so none is made under the lock of the dispatch: a worker gives its
-//! [`Probe`] away for the time of a look.
+//! [`Probe`] away for the time of a sample.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use super::run_queue::RunQueue;
 
 /// The shortest time over which the processor time of a process is sampled.
 pub const SAMPLE: Duration = Duration::from_millis(1);
-/// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands
-/// in the run queue, a file is read for each of its threads.
-const LOOK_PART: u32 = 100;
+/// The pause after a sample of a worker is at least this many times as long as the sample took: to know whether it
+/// stands in the run queue, a file is read for each of its threads.
+const SAMPLE_PART: u32 = 100;
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
@@ -25,7 +25,7 @@ const QUEUED_MAX: Duration = Duration::from_millis(20);
 /// Whether a request that comes to a busy worker finds Ruby's lock free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// Not known yet: it has been busy for less than two looks.
+    /// Not known yet: it has been busy for less than two samples.
     Unknown,
     /// It waits for something else than a processor for a part of the time.
     Waiting,
@@ -33,14 +33,14 @@ pub enum Activity {
     Computing,
 }
 
-/// What a look has found.
+/// What a sample has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing new: it was the first look, or the kernel has not yet counted what the worker did.
+    /// Nothing new: it was the first sample, or the kernel has not yet counted what the worker did.
     Nothing,
     /// It waited.
     Waiting,
-    /// It has been computing since the last look, for this long.
+    /// It has been computing since the last sample, for this long.
     Computing(Duration),
 }
 
@@ -55,23 +55,23 @@ struct Sample {
     queued: Option<Duration>,
 }
 
-/// What is known of the processor time of a process, from one look to the next.
+/// What is known of the processor time of a process, from one sample to the next.
 #[derive(Debug)]
 pub struct Probe {
     pid: i32,
     sample: Option<Sample>,
     run_queue: RunQueue,
-    /// Time after a look before the next one.
+    /// Time after a sample before the next one.
     pause: Duration,
 }
 
 impl Probe {
-    /// Of a process that has not been looked at.
+    /// Creates the probe of a process that has not been sampled.
     pub fn of(pid: i32) -> Probe {
         Probe { pid, sample: None, run_queue: RunQueue::of(pid), pause: SAMPLE }
     }
 
-    /// Whether it is time for the next look.
+    /// Returns whether it is time for the next sample.
     pub fn is_due(&self, now: Instant) -> bool {
         self.sample.as_ref().is_none_or(|last| now.saturating_duration_since(last.at) >= self.pause)
     }
@@ -81,18 +81,18 @@ impl Probe {
         self.sample = None;
     }
 
-    /// Looks whether the process computes all the time. Only the kernel can tell: a request that waits for a database
+    /// Samples whether the process computes all the time. Only the kernel can tell: a request that waits for a database
     /// and one that computes look the same from outside. Time in which it was ready to run counts as computing: with
     /// more processes that compute than processors, each has one for a part of the time only. That part is read when
     /// `is_wanted`: while requests wait. `was` is what it did before.
-    pub fn look(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
+    pub fn sample(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
         let begun = Instant::now();
         let found = self.compare(now, is_wanted, was);
-        self.pause = (begun.elapsed() * LOOK_PART).clamp(SAMPLE, QUEUED_MAX / 2);
+        self.pause = (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, QUEUED_MAX / 2);
         found
     }
 
-    /// Compares what it has done with the last look, and remembers it for the next one.
+    /// Compares what it has done with the last sample, and remembers it for the next one.
     fn compare(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
         // Where nothing is known of it for good, its threads are there to be used.
         let Some(used) = processor_time(self.pid) else { return Found::Waiting };
@@ -128,14 +128,14 @@ mod tests {
         Probe::of(std::process::id().cast_signed())
     }
 
-    /// While requests wait, a look reads a file for each thread: with many threads that is too much for each
+    /// While requests wait, a sample reads a file for each thread: with many threads that is too much for each
     /// millisecond.
     #[test]
-    fn a_look_that_takes_long_is_followed_by_a_long_pause() {
+    fn a_sample_that_takes_long_is_followed_by_a_long_pause() {
         let mut probe = this_process();
         let now = Instant::now();
-        assert!(probe.is_due(now), "there was no look yet");
-        assert_eq!(probe.look(now, true, Activity::Unknown), Found::Nothing, "there is nothing to compare with");
+        assert!(probe.is_due(now), "there was no sample yet");
+        assert_eq!(probe.sample(now, true, Activity::Unknown), Found::Nothing, "there is nothing to compare with");
         assert!(probe.pause >= SAMPLE && probe.pause <= QUEUED_MAX / 2, "{:?}", probe.pause);
         probe.pause = QUEUED_MAX / 2;
         assert!(!probe.is_due(now + 2 * SAMPLE), "it is too soon");
@@ -146,14 +146,14 @@ mod tests {
     fn a_computing_process_in_the_run_queue_goes_on_computing() {
         let mut probe = this_process();
         let now = Instant::now();
-        let mut looked = |after: Duration, is_wanted| {
+        let mut sampled = |after: Duration, is_wanted| {
             // Used no processor since then, as the kernel tells it.
             probe.sample = Some(Sample { at: now, used: Duration::MAX, queued: None });
-            probe.look(now + after, is_wanted, Activity::Computing)
+            probe.sample(now + after, is_wanted, Activity::Computing)
         };
-        assert_eq!(looked(2 * SAMPLE, true), Found::Nothing, "this thread runs");
-        assert_eq!(looked(QUEUED_MAX, true), Found::Waiting, "not for ever");
-        assert_eq!(looked(2 * SAMPLE, false), Found::Waiting);
+        assert_eq!(sampled(2 * SAMPLE, true), Found::Nothing, "this thread runs");
+        assert_eq!(sampled(QUEUED_MAX, true), Found::Waiting, "not for ever");
+        assert_eq!(sampled(2 * SAMPLE, false), Found::Waiting);
     }
 
     #[test]
@@ -162,9 +162,9 @@ mod tests {
         let now = Instant::now();
         probe.sample = Some(Sample { at: now, used: Duration::ZERO, queued: None });
         let used = processor_time(probe.pid).expect("this process is there");
-        assert_eq!(probe.look(now + used, false, Activity::Unknown), Found::Computing(used));
+        assert_eq!(probe.sample(now + used, false, Activity::Unknown), Found::Computing(used));
         // The kernel's greatest process id is one less.
         let mut missing = Probe::of(1 << 22);
-        assert_eq!(missing.look(now, true, Activity::Computing), Found::Waiting, "there is no such process");
+        assert_eq!(missing.sample(now, true, Activity::Computing), Found::Waiting, "there is no such process");
     }
 }

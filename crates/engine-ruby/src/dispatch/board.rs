@@ -23,7 +23,8 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
             ..WorkerView::default()
         };
         if let Some(worker) = dispatch.worker(process.id) {
-            (shown.threads, shown.served) = (worker.thread_count(), worker.served);
+            shown.threads = worker.thread_count();
+            shown.served = worker.served;
             shown.running = worker.threads().filter_map(|thread| thread.running(now)).collect();
             shown.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
             if worker.is_leaving {

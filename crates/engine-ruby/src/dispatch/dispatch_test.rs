@@ -7,7 +7,7 @@ use tokio::net::UnixStream;
 use super::*;
 use crate::dispatch::activity::Activity;
 use crate::dispatch::job::Death;
-use crate::dispatch::worker_thread::Unfinished;
+use crate::dispatch::worker_thread::{ThreadOwner, Unfinished};
 use crate::wire::control::Control;
 
 fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
@@ -16,21 +16,21 @@ fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
 }
 
 /// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.
-struct Scene {
+struct DispatchScene {
     dispatch: Dispatch,
     replies: Vec<engine::Reply>,
     _ends: Vec<UnixStream>,
 }
 
-impl Scene {
-    fn new(workers: u32, threads: u32) -> Scene {
-        let mut scene = Scene { dispatch: Dispatch::new(3), replies: Vec::new(), _ends: Vec::new() };
+impl DispatchScene {
+    fn new(workers: u32, threads: u32) -> DispatchScene {
+        let mut scene = DispatchScene { dispatch: Dispatch::new(3), replies: Vec::new(), _ends: Vec::new() };
         for id in 0..workers {
             let control = Arc::new(Control::new().0);
             let threads = (0..threads).map(|number| {
                 let (ours, theirs) = UnixStream::pair().unwrap();
                 scene._ends.push(theirs);
-                Arc::new(WorkerThread::new(id, number, control.clone(), ours.into_split().1))
+                Arc::new(WorkerThread::new(ThreadOwner::sample(id, control.clone()), number, ours.into_split().1))
             });
             let worker = Worker::new(id, 1, id as usize, control.clone(), threads.collect());
             scene.dispatch.workers.push(worker);
@@ -65,8 +65,8 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
-    let mut scene = Scene::new(3, 2);
+async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_io_thread() {
+    let mut scene = DispatchScene::new(3, 2);
     assert_eq!(scene.get(1), Ok((1, 0)));
     assert_eq!(scene.get(1), Ok((0, 0)));
     assert_eq!(scene.get(0), Ok((2, 0)));
@@ -77,27 +77,27 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
 
 /// The lock is free while the kernel is asked: a worker may end meanwhile.
 #[tokio::test]
-async fn only_workers_that_have_requests_and_could_take_more_are_looked_at() {
-    let looked_at = |looks: &[Look]| looks.iter().map(|look| look.worker).collect::<Vec<_>>();
-    let mut scene = Scene::new(3, 2);
+async fn only_workers_that_have_requests_and_could_take_more_are_sampled() {
+    let workers_of = |samples: &[ActivitySample]| samples.iter().map(|sample| sample.worker).collect::<Vec<_>>();
+    let mut scene = DispatchScene::new(3, 2);
     assert_eq!((scene.get(1), scene.get(2)), (Ok((1, 0)), Ok((2, 0))));
-    let looks = scene.dispatch.begin_looks(Instant::now());
-    assert_eq!(looked_at(&looks), [1, 2]);
+    let samples = scene.dispatch.begin_samples(Instant::now());
+    assert_eq!(workers_of(&samples), [1, 2]);
     scene.dispatch.workers.remove(1);
-    scene.dispatch.end_looks(looks);
-    assert_eq!(looked_at(&scene.dispatch.begin_looks(Instant::now())), [2]);
+    scene.dispatch.end_samples(samples);
+    assert_eq!(workers_of(&scene.dispatch.begin_samples(Instant::now())), [2]);
 
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
-    assert!(scene.dispatch.begin_looks(Instant::now()).is_empty(), "it has no other thread");
+    assert!(scene.dispatch.begin_samples(Instant::now()).is_empty(), "it has no other thread");
     scene.dispatch.growth = Growth::Computing;
-    assert_eq!(looked_at(&scene.dispatch.begin_looks(Instant::now())), [0], "another worker could be of use");
+    assert_eq!(workers_of(&scene.dispatch.begin_samples(Instant::now())), [0], "another worker could be of use");
 }
 
 /// On a busy machine any time may pass between two steps of the same thread.
 #[tokio::test]
-async fn nothing_runs_or_waits_that_nobody_looks_at() {
-    let mut scene = Scene::new(1, 1);
+async fn nothing_runs_or_waits_that_is_not_watched() {
+    let mut scene = DispatchScene::new(1, 1);
     assert!(!scene.dispatch.lacks_watch(), "there is nothing to see");
     assert!(scene.dispatch.may_rest());
     assert_eq!(scene.get(0), Ok((0, 0)));
@@ -113,14 +113,14 @@ async fn nothing_runs_or_waits_that_nobody_looks_at() {
 
 #[tokio::test]
 async fn only_short_and_safe_requests_are_handed_ahead() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     scene.requests_are_short();
     assert_eq!(scene.get(0), Ok((0, 0)));
     assert_eq!(scene.admit(Method::POST, 0), Err("queued"));
     // No request overtakes the one in the queue.
     assert_eq!(scene.get(0), Err("queued"));
 
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     scene.requests_are_short();
     let places: Vec<_> = (0..8).map(|_| scene.get(0)).collect();
     assert_eq!(places[..4], [Ok((0, 0)); 4]);
@@ -129,7 +129,7 @@ async fn only_short_and_safe_requests_are_handed_ahead() {
 
 #[tokio::test]
 async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     assert_eq!(scene.get(0), Ok((0, 0)));
     // Nothing is known of it yet; then it is.
     assert_eq!(scene.get(0), Err("queued"));
@@ -141,7 +141,7 @@ async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long(
 
 #[tokio::test]
 async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_computes() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.dispatch.is_parallel = true;
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
@@ -150,7 +150,7 @@ async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_comp
 
 #[tokio::test]
 async fn where_threads_compute_at_the_same_time_each_has_one_request_however_short_they_are() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.dispatch.is_parallel = true;
     scene.requests_are_short();
     assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((0, 1)), Err("queued")));
@@ -163,7 +163,7 @@ async fn where_threads_compute_at_the_same_time_each_has_one_request_however_sho
 /// interrupted, which costs its worker.
 #[tokio::test]
 async fn a_request_begins_only_if_there_is_time_for_it() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     let now = Instant::now();
     let (mut job, _reply) = job(Method::POST, 0);
@@ -176,15 +176,15 @@ async fn a_request_begins_only_if_there_is_time_for_it() {
 
 /// Its requests are spread over the I/O threads, and each worker takes those of its own first, however long all wait.
 #[tokio::test]
-async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_almost_the_same_time() {
-    let mut scene = Scene::new(2, 1);
+async fn a_worker_takes_requests_of_its_own_io_thread_first_as_long_as_they_came_at_almost_the_same_time() {
+    let mut scene = DispatchScene::new(2, 1);
     scene.dispatch.queue = Backlog::new(100, Instant::now());
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     // All have waited for long.
     let start = Instant::now() - Duration::from_millis(50);
     let waiting = [(1, 0), (1, 0), (0, 1), (1, 5), (0, 5)];
-    for (lane, after_ms) in waiting {
-        let (mut job, reply) = job(Method::GET, lane);
+    for (io_thread, after_ms) in waiting {
+        let (mut job, reply) = job(Method::GET, io_thread);
         job.offered = start + Duration::from_millis(after_ms);
         scene.replies.push(reply);
         let _ = scene.dispatch.queue.push(job, start);
@@ -194,14 +194,14 @@ async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_a
         let next = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
         next.iter().map(|job| (job.io_thread, (job.offered - start).as_millis())).collect()
     };
-    assert_eq!(next(), [(0, 1)], "of its own lane, and hardly younger than the first");
-    assert_eq!(next(), [(1, 0)], "the one of its own lane came 5 ms later");
+    assert_eq!(next(), [(0, 1)], "of its own I/O thread, and hardly younger than the first");
+    assert_eq!(next(), [(1, 0)], "the one of its own I/O thread came 5 ms later");
     assert_eq!((next(), next()), (vec![(1, 0)], vec![(0, 5)]));
 }
 
 #[tokio::test]
 async fn who_has_answered_gets_what_waits_in_its_order() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     for method in [Method::PUT, Method::GET] {
         assert_eq!(scene.admit(method, 7), Err("queued"));
@@ -217,7 +217,7 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
 
 #[tokio::test]
 async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
@@ -228,7 +228,7 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
 
 #[tokio::test]
 async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
-    let mut scene = Scene::new(0, 0);
+    let mut scene = DispatchScene::new(0, 0);
     let (first, _reply) = job(Method::GET, 1);
     let (second, gone) = job(Method::GET, 2);
     let (third, _other) = job(Method::GET, 3);
@@ -242,7 +242,7 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
 
 #[tokio::test]
 async fn in_a_pause_nothing_is_begun_and_all_wait() {
-    let mut scene = Scene::new(2, 1);
+    let mut scene = DispatchScene::new(2, 1);
     scene.dispatch.queue.pause(Instant::now());
     assert_eq!(scene.get(0), Err("queued"));
     assert!(scene.dispatch.pump(Instant::now()).is_empty());
@@ -253,7 +253,7 @@ async fn in_a_pause_nothing_is_begun_and_all_wait() {
 
 #[tokio::test]
 async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
-    let mut scene = Scene::new(2, 1);
+    let mut scene = DispatchScene::new(2, 1);
     scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_out_of_band = true);
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     let (first, second) = (scene.thread(0, 0), scene.thread(1, 0));
@@ -266,7 +266,7 @@ async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
 
 #[tokio::test]
 async fn a_worker_says_when_it_has_served_its_number() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     scene.dispatch.worker(0).unwrap().quota = Some(2);
     let thread = scene.thread(0, 0);
     let expired: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired).collect();
@@ -275,7 +275,7 @@ async fn a_worker_says_when_it_has_served_its_number() {
 
 #[tokio::test]
 async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Err("queued")));
     let now = Instant::now();
     assert_eq!(scene.dispatch.lacks_workers(now), None);
@@ -286,7 +286,7 @@ async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
 
 #[tokio::test]
 async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
-    let mut scene = Scene::new(2, 1);
+    let mut scene = DispatchScene::new(2, 1);
     scene.dispatch.growth = Growth::Computing;
     (0..20).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
     assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0)), Err("queued")));
@@ -319,7 +319,7 @@ async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
 
 #[tokio::test]
 async fn where_only_computing_adds_workers_only_computing_keeps_them() {
-    let mut scene = Scene::new(2, 1);
+    let mut scene = DispatchScene::new(2, 1);
     assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0))));
     assert_eq!(scene.dispatch.needed_workers(), 2);
     scene.dispatch.growth = Growth::Computing;
@@ -331,7 +331,7 @@ async fn where_only_computing_adds_workers_only_computing_keeps_them() {
 
 #[tokio::test]
 async fn what_only_stood_behind_another_request_runs_again_however_often_its_worker_dies() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     let (mut first, mut second) = (job(Method::GET, 0), job(Method::GET, 0));
     for death in 1..=4 {
         let thread = scene.thread(0, 0);
@@ -346,13 +346,13 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
         };
         assert_eq!((one.may_replay(true, Death::Crash), two.may_replay(false, Death::Crash)), (death <= 2, true));
         (first.0, second.0) = (one, two);
-        scene = Scene::new(1, 1);
+        scene = DispatchScene::new(1, 1);
     }
 }
 
 #[tokio::test]
 async fn a_last_try_rests_first_and_counts_as_waiting() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     let (mut job, _reply) = job(Method::GET, 0);
     assert!(
         job.may_replay(true, Death::Crash)
@@ -370,7 +370,7 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
 }
 
 /// Adds a request that has ended two workers and whose pause is over.
-fn suspect(scene: &mut Scene) {
+fn suspect(scene: &mut DispatchScene) {
     let (mut job, reply) = job(Method::GET, 0);
     assert!(job.may_replay(true, Death::Crash) && job.may_replay(true, Death::Crash));
     scene.replies.push(reply);
@@ -379,14 +379,14 @@ fn suspect(scene: &mut Scene) {
     scene.dispatch.wake(now + REST);
 }
 
-fn pump(scene: &mut Scene) -> Vec<(u32, u32)> {
+fn pump(scene: &mut DispatchScene) -> Vec<(u32, u32)> {
     let orders = scene.dispatch.pump(Instant::now());
     orders.into_iter().map(|(thread, _)| (thread.worker, thread.number)).collect()
 }
 
 #[tokio::test]
 async fn a_last_try_has_a_worker_to_itself() {
-    let mut scene = Scene::new(2, 2);
+    let mut scene = DispatchScene::new(2, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), [(0, 0)]);
@@ -399,7 +399,7 @@ async fn a_last_try_has_a_worker_to_itself() {
 
 #[tokio::test]
 async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
-    let mut scene = Scene::new(2, 2);
+    let mut scene = DispatchScene::new(2, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
     assert_eq!([scene.get(0), scene.get(1), scene.get(1)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
     suspect(&mut scene);
@@ -415,7 +415,7 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
 
 #[tokio::test]
 async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
@@ -428,7 +428,7 @@ async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
 /// What it runs may be a stream without an end.
 #[tokio::test]
 async fn a_worker_that_does_not_become_empty_for_a_last_try_takes_requests_again() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
@@ -448,7 +448,7 @@ async fn a_worker_that_does_not_become_empty_for_a_last_try_takes_requests_again
 /// It may be a stream without an end.
 #[tokio::test]
 async fn a_last_try_that_goes_on_does_not_keep_its_worker_to_itself_for_ever() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
     suspect(&mut scene);
     let now = Instant::now();
@@ -460,7 +460,7 @@ async fn a_last_try_that_goes_on_does_not_keep_its_worker_to_itself_for_ever() {
 
 #[tokio::test]
 async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
-    let mut scene = Scene::new(2, 1);
+    let mut scene = DispatchScene::new(2, 1);
     assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Ok((1, 0))]);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
@@ -472,11 +472,11 @@ async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
 
 #[tokio::test]
 async fn a_pause_is_no_part_of_the_time_for_which_a_request_may_wait() {
-    let mut scene = Scene::new(0, 0);
+    let mut scene = DispatchScene::new(0, 0);
     let now = Instant::now();
     scene.dispatch.queue.pause(now);
     assert_eq!(scene.get(0), Err("queued"));
-    let ends = |scene: &Scene| scene.dispatch.queue.first().unwrap().request.queue_deadline;
+    let ends = |scene: &DispatchScene| scene.dispatch.queue.first().unwrap().request.queue_deadline;
     let before = ends(&scene);
     assert!(scene.dispatch.queue.resume(now + Duration::from_secs(5)));
     assert!(ends(&scene) > before + Duration::from_secs(4));
@@ -484,7 +484,7 @@ async fn a_pause_is_no_part_of_the_time_for_which_a_request_may_wait() {
 
 #[tokio::test]
 async fn in_a_pause_no_last_try_begins_either() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), [], "its worker is emptied first");
@@ -499,7 +499,7 @@ async fn in_a_pause_no_last_try_begins_either() {
 
 #[tokio::test]
 async fn a_last_try_without_any_worker_asks_for_one_and_ends_with_its_time() {
-    let mut scene = Scene::new(0, 0);
+    let mut scene = DispatchScene::new(0, 0);
     suspect(&mut scene);
     let now = Instant::now();
     assert!(scene.dispatch.lacks_workers(now).is_some());
@@ -509,8 +509,8 @@ async fn a_last_try_without_any_worker_asks_for_one_and_ends_with_its_time() {
 }
 
 #[tokio::test]
-async fn a_short_request_is_handed_ahead_to_a_worker_of_its_own_lane_until_that_has_as_many_as_it_may() {
-    let mut scene = Scene::new(2, 1);
+async fn a_short_request_is_handed_ahead_to_a_worker_of_its_own_io_thread_until_that_has_as_many_as_it_may() {
+    let mut scene = DispatchScene::new(2, 1);
     scene.requests_are_short();
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     let places: Vec<_> = (0..4).map(|_| scene.get(1)).collect();
@@ -519,7 +519,7 @@ async fn a_short_request_is_handed_ahead_to_a_worker_of_its_own_lane_until_that_
 
 #[tokio::test]
 async fn a_short_request_that_has_waited_for_long_gets_a_thread_of_its_own() {
-    let mut scene = Scene::new(1, 2);
+    let mut scene = DispatchScene::new(1, 2);
     scene.requests_are_short();
     let places: Vec<_> = (0..5).map(|_| scene.get(0)).collect();
     assert_eq!(places[3..], [Ok((0, 0)), Err("queued")], "one thread is enough for as many");
@@ -529,7 +529,7 @@ async fn a_short_request_that_has_waited_for_long_gets_a_thread_of_its_own() {
 
 #[tokio::test]
 async fn of_workers_that_wait_the_one_with_the_fewest_requests_gets_the_next() {
-    let mut scene = Scene::new(2, 3);
+    let mut scene = DispatchScene::new(2, 3);
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     scene.dispatch.workers.iter_mut().for_each(|worker| worker.activity = Activity::Waiting);
     assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 1)), Ok((1, 1))));
@@ -538,15 +538,15 @@ async fn of_workers_that_wait_the_one_with_the_fewest_requests_gets_the_next() {
 /// The worker may die with what stands behind another request, and that must not have run then.
 #[tokio::test]
 async fn what_is_not_safe_is_not_taken_from_the_queue_behind_another_request() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     scene.dispatch.queue = Backlog::new(100, Instant::now());
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.requests_are_short();
     let thread = scene.thread(0, 0);
-    let next = |scene: &mut Scene, waiting: &[(Method, usize)]| -> Vec<(Method, usize)> {
+    let next = |scene: &mut DispatchScene, waiting: &[(Method, usize)]| -> Vec<(Method, usize)> {
         let now = Instant::now();
-        for (method, lane) in waiting {
-            let (mut job, reply) = job(method.clone(), *lane);
+        for (method, io_thread) in waiting {
+            let (mut job, reply) = job(method.clone(), *io_thread);
             job.offered = now;
             scene.replies.push(reply);
             let _ = scene.dispatch.queue.push(job, now);
@@ -564,7 +564,7 @@ async fn what_is_not_safe_is_not_taken_from_the_queue_behind_another_request() {
 
 #[tokio::test]
 async fn a_worker_goes_out_only_if_it_has_answered_something_since_and_is_missed_when_it_stays_away() {
-    let mut scene = Scene::new(1, 1);
+    let mut scene = DispatchScene::new(1, 1);
     scene.dispatch.workers[0].has_out_of_band = true;
     let thread = scene.thread(0, 0);
     assert_eq!(scene.get(0), Ok((0, 0)));
@@ -582,7 +582,7 @@ async fn a_worker_goes_out_only_if_it_has_answered_something_since_and_is_missed
 
 #[tokio::test]
 async fn only_the_part_of_a_pause_in_which_a_request_has_waited_is_added_to_its_time() {
-    let mut scene = Scene::new(0, 0);
+    let mut scene = DispatchScene::new(0, 0);
     let (now, second) = (Instant::now(), Duration::from_secs(1));
     scene.dispatch.queue.pause(now);
     let (mut job, _reply) = job(Method::GET, 0);

@@ -108,7 +108,8 @@ impl SentRequest {
     fn finish(&mut self, now: Instant) {
         self.expired = None;
         self.until = Some(now + self.time_allowed);
-        (self.is_finishing, self.is_stuck) = (true, false);
+        self.is_finishing = true;
+        self.is_stuck = false;
     }
 
     /// Returns whether its answer is complete; the worker may have more to do after the answer.
@@ -253,7 +254,8 @@ impl InFlight {
             // The application did not run it because its client had gone.
             job.answer(Err(if is_cancelled(fault) { Fault::ClientGone } else { fault.clone() }));
         }
-        (sent.buffered, sent.until) = (None, None);
+        sent.buffered = None;
+        sent.until = None;
         Ok(self.complete(is_free_later))
     }
 

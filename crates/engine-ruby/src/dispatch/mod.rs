@@ -35,7 +35,7 @@ use engine::queue::{Backlog, Job as _, Refused};
 use job::Job;
 use service_time::ServiceTime;
 use utilization::Utilization;
-use worker::{Isolation, Look, Worker};
+use worker::{ActivitySample, Isolation, Worker};
 use worker_thread::WorkerThread;
 
 use crate::settings::Growth;
@@ -124,7 +124,7 @@ pub struct Dispatch {
     pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
     pub growth: Growth,
-    /// True while the deadline timer (`watch`) looks each millisecond; else a request that is added wakes it.
+    /// True while the deadline timer (`watch`) runs each millisecond; else a request that is added wakes it.
     is_watched: bool,
 }
 
@@ -320,7 +320,8 @@ impl Dispatch {
                 break;
             }
             // Slightly out of order where that spares a wakeup of another I/O thread.
-            let (io_thread, first) = (worker.io_thread, job.offered);
+            let io_thread = worker.io_thread;
+            let first = job.offered;
             let is_near = |job: &Job| {
                 job.io_thread == io_thread
                     && (load == 0 || job.is_safe)
@@ -333,19 +334,19 @@ impl Dispatch {
         next
     }
 
-    /// Begins a look at what each worker does with the processor, where that matters and it is time for one.
-    pub fn begin_looks(&mut self, now: Instant) -> Vec<Look> {
+    /// Begins to sample what each worker does with the processor, where that matters and it is time for it.
+    pub fn begin_samples(&mut self, now: Instant) -> Vec<ActivitySample> {
         let grows = self.growth == Growth::Computing;
         // A request never enters a worker of one thread that is busy.
-        let looked_at = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1);
-        looked_at.filter_map(|worker| worker.begin_look(now)).collect()
+        let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1);
+        sampled.filter_map(|worker| worker.begin_sample(now)).collect()
     }
 
-    /// Takes what looks have found. A worker may have been removed meanwhile: its look is dropped.
-    pub fn end_looks(&mut self, looks: Vec<Look>) {
-        for look in looks {
-            if let Some(worker) = self.worker(look.worker) {
-                worker.end_look(look);
+    /// Takes what samples have shown. A worker may have been removed meanwhile: its sample is dropped.
+    pub fn end_samples(&mut self, samples: Vec<ActivitySample>) {
+        for sample in samples {
+            if let Some(worker) = self.worker(sample.worker) {
+                worker.end_sample(sample);
             }
         }
     }
@@ -481,14 +482,14 @@ impl Dispatch {
         !self.is_watched
     }
 
-    /// Notes that the deadline timer looks less often, so that the next request has to wake it (`lacks_watch`); or that
-    /// it looks each millisecond again.
+    /// Notes that the deadline timer runs less often, so that the next request has to wake it (`lacks_watch`); or that
+    /// it runs each millisecond again.
     pub fn set_watched(&mut self, is_watched: bool) {
         self.is_watched = is_watched;
     }
 
     /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped, or
-    /// looks less often. Returns true once, to the caller that wakes it.
+    /// runs less often. Returns true once, to the caller that wakes it.
     pub fn lacks_watch(&mut self) -> bool {
         !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }

@@ -77,7 +77,7 @@ pub struct Pool {
     /// The last view from the supervisor: snapshots never wait for it.
     view: Mutex<View>,
     /// When a snapshot was last taken, in seconds since the start; 0 for never.
-    looked: AtomicU64,
+    snapshot_at: AtomicU64,
     start: Instant,
     /// All workers are being ended, so no request is replayed.
     is_ending: AtomicBool,
@@ -108,7 +108,7 @@ impl Pool {
             messages,
             exits: Mutex::default(),
             view: Mutex::default(),
-            looked: AtomicU64::new(0),
+            snapshot_at: AtomicU64::new(0),
             start: Instant::now(),
             is_ending: AtomicBool::new(false),
             active: Notify::new(),
@@ -141,7 +141,7 @@ impl Pool {
         let orders = {
             let mut dispatch = self.dispatch();
             if dispatch.is_closed {
-                worker.leaving.say();
+                worker.leaving.announce();
             }
             dispatch.workers.push(worker);
             dispatch.pump(Instant::now())
@@ -156,9 +156,9 @@ impl Pool {
             if buffer.capacity() - buffer.len() < ROOM_BYTES {
                 buffer.reserve(READ_BYTES);
             }
-            thread.waits(true);
+            thread.set_waiting(true);
             let read = reader.read_buf(&mut buffer).await;
-            thread.waits(false);
+            thread.set_waiting(false);
             match read {
                 Ok(0) => break None,
                 Ok(_) => {}
@@ -186,8 +186,8 @@ impl Pool {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
-                    let went = sink.send(chunk).await;
-                    thread.sent(sink, went);
+                    let result = sink.send(chunk).await;
+                    thread.return_sink(sink, result);
                 }
                 Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
                 Step::Done(took, was_interrupted) => {
@@ -250,7 +250,7 @@ impl Pool {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
             worker.reason.get_or_insert(reason);
-            worker.leaving.say();
+            worker.leaving.announce();
             (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true), worker.pid)
         };
         if is_new {
@@ -329,7 +329,7 @@ impl Pool {
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             let worker = dispatch.workers.remove(at);
             // A thread that was chosen just now must not get its request any more.
-            worker.threads().for_each(|thread| thread.refuse());
+            worker.threads().for_each(|thread| thread.refuse_requests());
             worker.leaving.end();
             self.last_answers().extend(worker.threads().filter(|thread| thread.load() > 0).cloned());
             worker
@@ -496,7 +496,7 @@ impl Pool {
 
     /// Returns the snapshot of this engine for operators.
     pub fn snapshot(&self) -> Snapshot {
-        self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
+        self.snapshot_at.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
         let view = self.view.lock();
         let snapshot = board::snapshot(&view, &mut self.dispatch(), Instant::now());
         Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }
@@ -509,8 +509,8 @@ impl Pool {
 
     /// Returns whether a snapshot was taken within the last `WATCHED_S` seconds.
     pub fn is_watched_by_somebody(&self) -> bool {
-        let looked = self.looked.load(Ordering::Relaxed);
-        looked != 0 && self.start.elapsed().as_secs().saturating_sub(looked) <= WATCHED_S
+        let taken = self.snapshot_at.load(Ordering::Relaxed);
+        taken != 0 && self.start.elapsed().as_secs().saturating_sub(taken) <= WATCHED_S
     }
 
     /// Reports to the supervisor that more workers would be of use.

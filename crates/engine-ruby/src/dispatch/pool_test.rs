@@ -11,8 +11,9 @@ use super::*;
 use crate::dispatch::activity::Activity;
 use crate::dispatch::relay::{Leaving, relay_rest};
 use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
-use crate::dispatch::watch::{Seen, look};
+use crate::dispatch::watch::{Seen, check};
 use crate::dispatch::worker_memory::Lent;
+use crate::dispatch::worker_thread::ThreadOwner;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
 
@@ -28,7 +29,7 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
         messages,
         exits: Mutex::default(),
         view: Mutex::default(),
-        looked: AtomicU64::new(0),
+        snapshot_at: AtomicU64::new(0),
         start: Instant::now(),
         is_ending: AtomicBool::new(false),
         active: Notify::new(),
@@ -47,7 +48,8 @@ fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     for number in 0..2 {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (reader, writer) = ours.into_split();
-        ends.push((Arc::new(WorkerThread::new(1, number, control.clone(), writer)), reader, theirs));
+        let thread = WorkerThread::new(ThreadOwner::sample(1, control.clone()), number, writer);
+        ends.push((Arc::new(thread), reader, theirs));
     }
     let threads = ends.iter().map(|(thread, ..)| thread.clone()).collect();
     pool.add(Worker::new(1, 1, 0, control, threads));
@@ -186,16 +188,16 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     let (deadline, thread) = (in_time.request.deadline, &ends[0].0);
     thread.push(in_time).map_err(|_| ()).unwrap();
     drop(thread.receive(begun()).unwrap());
-    thread.look(Instant::now() + second, 2 * second);
-    assert_eq!(thread.look(deadline + second, 2 * second).expired, None);
+    thread.check(Instant::now() + second, 2 * second);
+    assert_eq!(thread.check(deadline + second, 2 * second).expired, None);
     let (late, _late) = job(Method::POST);
     let (deadline, thread) = (late.request.deadline, &ends[1].0);
     thread.push(late).map_err(|_| ()).unwrap();
-    assert_eq!(thread.look(deadline + second, 2 * second).expired, Some(1));
+    assert_eq!(thread.check(deadline + second, 2 * second).expired, Some(1));
     drop(thread.receive(begun()).unwrap());
-    assert!(!thread.look(deadline + 3 * second, 2 * second).is_stuck);
-    assert!(thread.look(deadline + 4 * second, 2 * second).is_stuck, "it runs on all the same");
-    assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is reported once");
+    assert!(!thread.check(deadline + 3 * second, 2 * second).is_stuck);
+    assert!(thread.check(deadline + 4 * second, 2 * second).is_stuck, "it runs on all the same");
+    assert!(!thread.check(deadline + 5 * second, 2 * second).is_stuck, "that is reported once");
 }
 
 /// The frame of an answer, and its end if that is a frame of its own.
@@ -233,11 +235,11 @@ async fn the_work_after_an_answer_has_the_time_of_a_request() {
         }
         let answered = Instant::now();
         assert_eq!(reply.await.result.is_ok(), how < 2, "the client has its answer");
-        assert_eq!(thread.look(before + allowed, patience).expired, None, "{how}");
-        let look = thread.look(answered + allowed + soon, patience);
-        assert_eq!((look.expired, look.is_finishing), (Some(1), true), "{how}");
-        let look = thread.look(answered + allowed + 2 * patience, patience);
-        assert_eq!((look.expired, look.is_stuck), (None, true), "{how}");
+        assert_eq!(thread.check(before + allowed, patience).expired, None, "{how}");
+        let found = thread.check(answered + allowed + soon, patience);
+        assert_eq!((found.expired, found.is_finishing), (Some(1), true), "{how}");
+        let found = thread.check(answered + allowed + 2 * patience, patience);
+        assert_eq!((found.expired, found.is_stuck), (None, true), "{how}");
         let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
         assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced");
         pool.remove(1, None);
@@ -253,17 +255,17 @@ async fn the_work_after_an_answer_that_came_too_late_is_not_cut_short() {
     let (deadline, thread) = (get.request.deadline, &ends[0].0);
     thread.push(get).map_err(|_| ()).unwrap();
     let second = Duration::from_secs(1);
-    assert_eq!(thread.look(deadline + second, second).expired, Some(1));
+    assert_eq!(thread.check(deadline + second, second).expired, Some(1));
     assert!(matches!(reply.await.result, Err(Fault::OutOfTime(_))));
     thread.receive(received(&answer(flag::LATER))).unwrap();
-    let look = thread.look(Instant::now() + 5 * second, second);
-    assert_eq!((look.expired, look.is_stuck), (None, false));
+    let found = thread.check(Instant::now() + 5 * second, second);
+    assert_eq!((found.expired, found.is_stuck), (None, false));
     let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
     assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced all the same");
 }
 
 #[tokio::test]
-async fn a_request_has_its_time_to_be_interrupted_also_where_nobody_looked_when_its_deadline_passed() {
+async fn a_request_has_its_time_to_be_interrupted_also_where_nothing_was_checked_when_its_deadline_passed() {
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let second = Duration::from_secs(1);
@@ -272,10 +274,10 @@ async fn a_request_has_its_time_to_be_interrupted_also_where_nobody_looked_when_
         let (deadline, thread) = (job.request.deadline, &end.0);
         thread.push(job).map_err(|_| ()).unwrap();
         let seen = deadline + 60 * second;
-        let look = thread.look(seen, kill_time);
-        assert_eq!((look.expired, look.is_stuck), (Some(1), false));
-        let look = thread.look(seen + kill_time + Duration::from_millis(1), kill_time);
-        assert_eq!((look.expired, look.is_stuck), (None, true), "{kill_time:?}");
+        let found = thread.check(seen, kill_time);
+        assert_eq!((found.expired, found.is_stuck), (Some(1), false));
+        let found = thread.check(seen + kill_time + Duration::from_millis(1), kill_time);
+        assert_eq!((found.expired, found.is_stuck), (None, true), "{kill_time:?}");
     }
 }
 
@@ -386,9 +388,9 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
 }
 
 /// A connection without a front.
-struct Connection;
+struct TestTakeover;
 
-impl engine::request::Takeover for Connection {
+impl engine::request::Takeover for TestTakeover {
     fn take(self: Box<Self>) -> engine::Duplex {
         engine::body::duplex(1).1
     }
@@ -399,7 +401,7 @@ impl engine::request::Takeover for Connection {
 async fn a_request_that_has_taken_its_connection_is_not_withdrawn() {
     let (thread, _orders, _theirs) = thread_alone();
     let [(first, _first), (mut second, _second), (third, _third)] = [(); 3].map(|()| job(Method::GET));
-    second.request.takeover = Some(Box::new(Connection));
+    second.request.takeover = Some(Box::new(TestTakeover));
     for one in [first, second, third] {
         thread.push(one).map_err(|_| ()).unwrap();
     }
@@ -443,7 +445,7 @@ async fn a_thread_with_work_after_its_answer_learns_that_the_file_it_named_is_op
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let (_reader, writer) = ours.into_split();
         let (control, mut orders) = Control::new();
-        let thread = WorkerThread::new(1, 3, Arc::new(control), writer);
+        let thread = WorkerThread::new(ThreadOwner::sample(1, Arc::new(control)), 3, writer);
         let (get, reply) = job(Method::GET);
         thread.push(get).map_err(|_| ()).unwrap();
         let answer = frame(kind::ANSWER, |out| {
@@ -565,15 +567,16 @@ fn answer_to(seq: u32, status: u16, flags: u8) -> Bytes {
 fn thread_alone() -> (WorkerThread, UnboundedReceiver<Bytes>, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (control, orders) = Control::new();
-    (WorkerThread::new(1, 3, Arc::new(control), ours.into_split().1), orders, theirs)
+    let owner = ThreadOwner::sample(1, Arc::new(control));
+    (WorkerThread::new(owner, 3, ours.into_split().1), orders, theirs)
 }
 
 /// Streams and long polls may be open for hours.
 #[tokio::test]
-async fn the_timer_looks_less_often_where_all_that_runs_has_been_running_for_long() {
+async fn the_timer_runs_less_often_where_all_that_runs_has_been_running_for_long() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    let seen = |millis| look(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis));
+    let seen = |millis| check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis));
     assert_eq!(seen(200), Seen::Nothing);
     let mut replies = Vec::new();
     let mut add = || {
@@ -626,8 +629,8 @@ async fn a_request_behind_another_begins_when_that_is_answered() {
     thread.push(second).map_err(|_| ()).unwrap();
     let (answered, second) = (Instant::now(), Duration::from_secs(1));
     thread.receive(received(&answer(0))).unwrap();
-    let look = thread.look(answered + second, second);
-    assert!(look.age <= second && look.pipelined == 0, "{look:?}");
+    let found = thread.check(answered + second, second);
+    assert!(found.age <= second && found.pipelined == 0, "{found:?}");
 }
 
 #[tokio::test]
@@ -667,11 +670,11 @@ async fn a_worker_is_told_once_that_a_client_has_gone() {
     let (get, reply) = job(Method::GET);
     thread.push(get).map_err(|_| ()).unwrap();
     let second = Duration::from_secs(1);
-    thread.look(Instant::now(), second);
+    thread.check(Instant::now(), second);
     assert!(orders.try_recv().is_err(), "it waits");
     drop(reply);
-    thread.look(Instant::now(), second);
-    thread.look(Instant::now(), second);
+    thread.check(Instant::now(), second);
+    thread.check(Instant::now(), second);
     let cancelled = frame(kind::CANCEL, |out| {
         out.put_u32(3);
         out.put_u32(1);
@@ -760,7 +763,7 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
         let (ours, app) = UnixStream::pair().unwrap();
         let leaving = Arc::new(Leaving::default());
         if is_leaving {
-            leaving.say();
+            leaving.announce();
         }
         drop(app);
         relay_rest(ours, sink, leaving, died.clone()).await;

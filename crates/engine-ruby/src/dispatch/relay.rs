@@ -19,22 +19,24 @@ use crate::wire::frames::{self, kind};
 const READ_BYTES: usize = 16 << 10;
 /// The interval of checks whether an application that has closed its writing side still reads; and how long after the
 /// end of a worker its last bytes are waited for.
-const LOOK: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Tells the upgraded connections of a worker that it is about to leave, and then that its process has ended.
 #[derive(Debug, Default)]
 pub struct Leaving {
-    said: SetOnce<()>,
+    /// Set when the worker is to leave.
+    announced: SetOnce<()>,
+    /// Set when its process has ended.
     ended: SetOnce<()>,
 }
 
 impl Leaving {
-    /// Says that the worker leaves; after the first time nothing changes.
-    pub fn say(&self) {
-        let _ = self.said.set(());
+    /// Announces that the worker leaves; after the first time nothing changes.
+    pub fn announce(&self) {
+        let _ = self.announced.set(());
     }
 
-    /// Says that the process of the worker has ended.
+    /// Announces that the process of the worker has ended.
     pub fn end(&self) {
         let _ = self.ended.set(());
     }
@@ -47,18 +49,18 @@ impl Leaving {
 pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>, while_open: impl Send) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
-    let said = Notify::new();
-    let said = &said;
+    let output_ended = Notify::new();
+    let output_ended = &output_ended;
     let to_client = async move {
         let mut buffer = BytesMut::new();
-        let mut has_told = false;
+        let mut has_announced = false;
         let ended = loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
                 read = reader.read_buf(&mut buffer) => read,
-                _ = leaving.said.wait(), if !has_told => {
+                _ = leaving.announced.wait(), if !has_announced => {
                     outgoing.leave();
-                    has_told = true;
+                    has_announced = true;
                     continue;
                 }
             };
@@ -72,7 +74,7 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
                 Err(_) => break Err(Fault::ClientGone),
             }
         };
-        said.notify_one();
+        output_ended.notify_one();
         match ended {
             Ok(()) => outgoing.finish(),
             Err(fault) => outgoing.fail(fault),
@@ -80,12 +82,12 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
         true
     };
     let to_app = async move {
-        let mut is_said = false;
+        let mut has_output_ended = false;
         let reads_on = loop {
             let next = poll_fn(|cx| incoming.poll_next(cx));
             let next = tokio::select! {
                 next = next => next,
-                () = until_look(said, &mut is_said) => {
+                () = until_check(output_ended, &mut has_output_ended) => {
                     if has_left(&writer).await {
                         break false;
                     }
@@ -141,7 +143,7 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
             () = until_silent(&leaving) => Ok(0),
         };
         if !matches!(read, Ok(1..)) {
-            break if leaving.said.initialized() { Fault::Stopping } else { died };
+            break if leaving.announced.initialized() { Fault::Stopping } else { died };
         }
     };
     sink.fail(fault);
@@ -150,21 +152,21 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
 /// Waits until a worker has ended, and then for the time in which its last bytes are read.
 async fn until_silent(leaving: &Leaving) {
     leaving.ended.wait().await;
-    tokio::time::sleep(LOOK).await;
+    tokio::time::sleep(CHECK_INTERVAL).await;
 }
 
 /// Waits until the next check is due. While the application still writes, its end is read by the other direction, so no
 /// timer is set.
-async fn until_look(said: &Notify, is_said: &mut bool) {
-    if !*is_said {
-        said.notified().await;
-        *is_said = true;
+async fn until_check(output_ended: &Notify, has_output_ended: &mut bool) {
+    if !*has_output_ended {
+        output_ended.notified().await;
+        *has_output_ended = true;
     }
-    tokio::time::sleep(LOOK).await;
+    tokio::time::sleep(CHECK_INTERVAL).await;
 }
 
 /// Returns whether the application has closed its end of the socket altogether, and not only for writing.
 async fn has_left(writer: &WriteHalf<'_>) -> bool {
-    let look = timeout(Duration::ZERO, writer.ready(Interest::WRITABLE)).await;
-    look.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))
+    let ready = timeout(Duration::ZERO, writer.ready(Interest::WRITABLE)).await;
+    ready.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))
 }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 /// The time after which the threads of the process are listed again.
 const LISTED: Duration = Duration::from_millis(100);
-/// The most files that are kept open for a process. Those of its further threads are opened at each look.
+/// The most files that are kept open for a process. Those of its further threads are opened at each sample.
 const KEPT: usize = 64;
 /// The length of a line of a `schedstat` file is at most this: three numbers of 64 bits.
 const LINE: usize = 64;
 
-/// The threads of a process, with their files: to open these at each look would take several times as long as to read
+/// The threads of a process, with their files: to open these at each sample would take several times as long as to read
 /// them.
 #[derive(Debug)]
 pub struct RunQueue {

@@ -15,7 +15,7 @@ use super::worker_thread::WorkerThread;
 pub const EXIT_TIME: Duration = Duration::from_secs(60);
 
 /// The interval of checks for the answer before an upgraded connection.
-const LOOK: Duration = Duration::from_millis(1);
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A connection that the application has taken over from HTTP.
 pub struct UpgradedConnection {
@@ -75,19 +75,19 @@ impl Pool {
     /// Returns nothing if the request ends without one of them.
     pub async fn take_over_upgrade(self: &Arc<Pool>, thread: &WorkerThread, seq: u32) -> Option<UpgradedConnection> {
         loop {
-            // Before the look for the connection, which finds what is answered in between.
+            // Before the search for the connection, which finds what is answered in between.
             let is_awaited = thread.is_in_flight(seq);
             let connection = self.take_over(thread.worker, || thread.upgrade(seq));
             if connection.is_some() || !is_awaited {
                 return connection;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
     /// Closes the upgraded connections of all workers, because all workers leave.
     pub fn leave(&self) {
-        self.dispatch().workers.iter().for_each(|worker| worker.leaving.say());
+        self.dispatch().workers.iter().for_each(|worker| worker.leaving.announce());
     }
 
     /// Stops retired workers that have nothing left but upgraded connections, when these are closed or `time` has

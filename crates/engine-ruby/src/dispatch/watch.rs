@@ -10,14 +10,13 @@ use engine::snapshot::RunView;
 
 use super::job::{self, Job};
 use super::pool::Pool;
-use super::process_title;
 use super::service_time::LONG;
-use super::worker::Look;
+use super::worker::{ActivitySample, Worker};
 use super::worker_thread::{RequestState, WorkerThread};
+use super::{Dispatch, process_title};
 use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
 use crate::settings::Growth;
-use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
 /// The time after which a request has shown what it does: it waits, or computes.
@@ -37,7 +36,7 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
             pool.until_active().await;
         }
         tokio::time::sleep(TICK).await;
-        let seen = look(&pool, kill_time, Instant::now());
+        let seen = check(&pool, kill_time, Instant::now());
         idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
         if seen == Seen::Settled {
             pool.until_added(SETTLED_TICK - TICK).await;
@@ -56,121 +55,173 @@ pub enum Seen {
     Active,
 }
 
-/// Checks all requests as of `now`.
-pub fn look(pool: &Pool, kill_time: Duration, now: Instant) -> Seen {
-    let looks = look_at_processors(pool);
-    let lacks_workers;
-    let (late, given_up, seen): (Vec<Box<Job>>, Vec<Box<Job>>, Seen) = {
-        let mut dispatch = pool.dispatch();
-        dispatch.end_looks(looks);
-        let mut back = Vec::new();
-        let mut is_settled = true;
-        let is_waiting = !dispatch.queue.is_empty();
-        let mut is_long = false;
-        let grows = dispatch.growth == Growth::Computing;
-        for worker in &mut dispatch.workers {
-            is_settled &= !(is_waiting && worker.has_free_thread());
-            if worker.busy == 0 {
-                process_title::clear(worker);
-                continue;
-            }
-            let mut oldest: Option<(Duration, &Arc<WorkerThread>)> = None;
-            let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
-            for thread in &threads {
-                let look = thread.look(now, kill_time);
-                is_long |= look.age > 2 * LONG;
-                is_settled &= look.age.is_zero() || look.age > SETTLED;
-                if escalate(worker.pid, &worker.control, thread, &look, pool.app()) {
-                    worker.reason = Some(ExitReason::Timeout);
-                }
-                if oldest.is_none_or(|(age, _)| look.age > age) {
-                    oldest = Some((look.age, thread));
-                }
-                if look.age > 2 * LONG && look.pipelined > 0 {
-                    back.extend(thread.withdraw());
-                }
-            }
-            if let Some((age, thread)) = oldest {
-                process_title::show(worker, thread, age, now);
-            }
-        }
-        if is_long {
-            dispatch.service_time.note_long();
-        }
-        if grows {
-            let computing = dispatch.computing_long();
-            dispatch.utilization.observe(computing, now);
-        }
-        dispatch.put_back(back, now);
-        dispatch.wake(now);
-        lacks_workers = dispatch.lacks_workers(now).is_some();
-        let (late, given_up) = (dispatch.overdue(now), dispatch.end_isolation(now));
-        let seen = match dispatch.is_active() {
-            false => Seen::Nothing,
-            true if is_settled => Seen::Settled,
-            true => Seen::Active,
-        };
-        (late, given_up, seen)
-    };
-    late.into_iter().for_each(|job| job.expire(now));
-    for job in given_up {
+/// Makes the checks of one tick, as of `now`.
+pub fn check(pool: &Pool, kill_time: Duration, now: Instant) -> Seen {
+    let samples = sample_activity(pool);
+    let tick = Tick { app: pool.app(), kill_time, now };
+    let checked = tick.check_dispatch(&mut pool.dispatch(), samples);
+    checked.overdue.into_iter().for_each(|job| job.expire(now));
+    for job in checked.given_up {
         let why = "others exited while they ran this request, and none has become free to run it alone";
         job.refuse(Fault::WorkerDied(why.to_owned()));
     }
     pool.pump();
-    if lacks_workers {
+    if checked.lacks_workers {
         pool.want();
     }
-    seen
+    checked.seen
 }
 
 /// Asks the kernel which workers compute. It does so without the lock of the dispatch: with many workers it takes
 /// longer than all that the requests of this time need the lock for.
-fn look_at_processors(pool: &Pool) -> Vec<Look> {
-    let (mut looks, is_wanted) = {
-        let mut dispatch = pool.dispatch();
-        // Only then a request may enter a worker that is busy, or another worker be of use.
-        let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
-        (dispatch.begin_looks(Instant::now()), is_wanted)
-    };
-    looks.iter_mut().for_each(|look| look.make(Instant::now(), is_wanted));
-    looks
+fn sample_activity(pool: &Pool) -> Vec<ActivitySample> {
+    let mut dispatch = pool.dispatch();
+    // Only then a request may enter a worker that is busy, or another worker be of use.
+    let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
+    let mut samples = dispatch.begin_samples(Instant::now());
+    drop(dispatch);
+    samples.iter_mut().for_each(|sample| sample.take(Instant::now(), is_wanted));
+    samples
 }
 
-/// Escalates a deadline that has passed, of an answer or of the work after it. The client has been answered by now;
-/// the backtraces of all threads go to the log, the thread is interrupted, and at last the worker is killed. Returns
-/// whether it was killed.
-fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestState, app: Option<&str>) -> bool {
-    if look.expired.is_none() && !look.is_stuck {
-        return false;
+/// One tick of the timer.
+struct Tick<'a> {
+    /// The name of the application in the log.
+    app: Option<&'a str>,
+    /// The time that a request has to end after its deadline.
+    kill_time: Duration,
+    now: Instant,
+}
+
+/// The findings of a tick.
+struct Checked {
+    /// Requests that have waited too long.
+    overdue: Vec<Box<Job>>,
+    /// Requests on their last try, for which no worker has become free.
+    given_up: Vec<Box<Job>>,
+    /// Whether another worker would be of use.
+    lacks_workers: bool,
+    seen: Seen,
+}
+
+/// The findings of a tick about the requests that run.
+struct Running {
+    /// Requests that were taken back from behind a long one.
+    withdrawn: Vec<Box<Job>>,
+    /// Whether one of them is long.
+    has_long: bool,
+    /// Whether all of them have been running for longer than [`SETTLED`], and there is no free thread for what waits.
+    is_settled: bool,
+}
+
+impl Tick<'_> {
+    /// Makes all checks that need the lock of the dispatch.
+    fn check_dispatch(&self, dispatch: &mut Dispatch, samples: Vec<ActivitySample>) -> Checked {
+        dispatch.end_samples(samples);
+        let running = self.check_workers(dispatch);
+        if running.has_long {
+            dispatch.service_time.note_long();
+        }
+        if dispatch.growth == Growth::Computing {
+            let computing = dispatch.computing_long();
+            dispatch.utilization.observe(computing, self.now);
+        }
+        dispatch.put_back(running.withdrawn, self.now);
+        dispatch.wake(self.now);
+        Checked {
+            lacks_workers: dispatch.lacks_workers(self.now).is_some(),
+            overdue: dispatch.overdue(self.now),
+            given_up: dispatch.end_isolation(self.now),
+            seen: match dispatch.is_active() {
+                false => Seen::Nothing,
+                true if running.is_settled => Seen::Settled,
+                true => Seen::Active,
+            },
+        }
     }
-    let worker = thread.worker;
-    let run = thread.running(Instant::now()).unwrap_or_default();
-    let RunView { id, method, path, .. } = &run;
-    let request = match id.is_empty() {
-        true => "a request that had been withdrawn".to_owned(),
-        false => job::in_words(id, method, path),
-    };
-    if let Some(seq) = look.expired {
-        let what = match (look.is_finishing, look.is_left) {
-            (true, _) => " in its work after the answer",
-            (false, true) => ", its client has gone",
-            (false, false) => "",
+
+    /// Checks the running requests of all workers, and shows long ones in the titles of their processes.
+    fn check_workers(&self, dispatch: &mut Dispatch) -> Running {
+        let is_waiting = !dispatch.queue.is_empty();
+        let mut running = Running { withdrawn: Vec::new(), has_long: false, is_settled: true };
+        for worker in &mut dispatch.workers {
+            running.is_settled &= !(is_waiting && worker.has_free_thread());
+            if worker.busy == 0 {
+                process_title::clear(worker);
+            } else if let Some((thread, age)) = self.check_worker(worker, &mut running) {
+                process_title::show(worker, &thread, age, self.now);
+            }
+        }
+        running
+    }
+
+    /// Checks the running requests of one worker. Returns the thread that has been running one for longest, and for how
+    /// long.
+    fn check_worker(&self, worker: &mut Worker, running: &mut Running) -> Option<(Arc<WorkerThread>, Duration)> {
+        let mut oldest: Option<(Arc<WorkerThread>, Duration)> = None;
+        let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
+        for thread in threads {
+            let request = thread.check(self.now, self.kill_time);
+            if self.escalate(worker, &thread, &request) {
+                worker.reason = Some(ExitReason::Timeout);
+            }
+            running.add(&thread, &request);
+            if oldest.as_ref().is_none_or(|(_, age)| request.age > *age) {
+                oldest = Some((thread, request.age));
+            }
+        }
+        oldest
+    }
+
+    /// Escalates a deadline that has passed, of an answer or of the work after it. The client has been answered by now;
+    /// the backtraces of all threads go to the log, the thread is interrupted, and at last the worker is killed.
+    /// Returns whether it was killed.
+    fn escalate(&self, process: &Worker, thread: &WorkerThread, state: &RequestState) -> bool {
+        if state.expired.is_none() && !state.is_stuck {
+            return false;
+        }
+        let app = self.app;
+        let worker = process.id;
+        let pid = process.pid;
+        let run = thread.running(Instant::now()).unwrap_or_default();
+        let RunView { id, method, path, .. } = &run;
+        let request = match id.is_empty() {
+            true => "a request that had been withdrawn".to_owned(),
+            false => job::in_words(id, method, path),
         };
-        tracing::warn!(
+        if let Some(seq) = state.expired {
+            let what = match (state.is_finishing, state.is_left) {
+                (true, _) => " in its work after the answer",
+                (false, true) => ", its client has gone",
+                (false, false) => "",
+            };
+            tracing::warn!(
+                target: "engine",
+                worker, pid, id, method, path, app,
+                "worker {worker} (pid {pid}): {request} timed out{what}; interrupting it"
+            );
+            process.control.dump(thread.number, seq);
+            process.control.interrupt(thread.number, seq);
+            return false;
+        }
+        tracing::error!(
             target: "engine",
             worker, pid, id, method, path, app,
-            "worker {worker} (pid {pid}): {request} timed out{what}; interrupting it"
+            "worker {worker} (pid {pid}) killed: {request} timed out and could not be interrupted"
         );
-        control.dump(thread.number, seq);
-        control.interrupt(thread.number, seq);
-        return false;
+        kill_now(pid.cast_unsigned());
+        true
     }
-    tracing::error!(
-        target: "engine",
-        worker, pid, id, method, path, app,
-        "worker {worker} (pid {pid}) killed: {request} timed out and could not be interrupted"
-    );
-    kill_now(pid.cast_unsigned());
-    true
+}
+
+impl Running {
+    /// Adds the request that runs on a thread. If it is long, those behind it are taken back.
+    fn add(&mut self, thread: &WorkerThread, request: &RequestState) {
+        let is_long = request.age > 2 * LONG;
+        self.has_long |= is_long;
+        self.is_settled &= request.age.is_zero() || request.age > SETTLED;
+        if is_long && request.pipelined > 0 {
+            self.withdrawn.extend(thread.withdraw());
+        }
+    }
 }

@@ -63,9 +63,9 @@ pub struct Worker {
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<ThreadLoad>,
-    /// What is known of its processor time. `None` during a look, which has it.
+    /// What is known of its processor time. `None` during a sample, which has it.
     probe: Option<Probe>,
-    /// Number of times that it has become idle. A look that began before the last of them does not count.
+    /// Number of times that it has become idle. A sample that began before the last of them does not count.
     rests: u64,
 }
 
@@ -121,7 +121,8 @@ impl Worker {
 
     /// Notes that its out-of-band hooks begin to run.
     pub fn begin_out_of_band(&mut self, now: Instant) {
-        (self.out_of_band, self.is_due) = (Some(now), false);
+        self.out_of_band = Some(now);
+        self.is_due = false;
     }
 
     /// Returns whether it may get requests.
@@ -217,20 +218,20 @@ impl Worker {
         self.threads.iter().map(|entry| &entry.thread)
     }
 
-    /// Begins a look at what it does with the processor, if it has a request and it is time for one.
-    pub fn begin_look(&mut self, now: Instant) -> Option<Look> {
+    /// Begins a sample of what it does with the processor, if it has a request and it is time for one.
+    pub fn begin_sample(&mut self, now: Instant) -> Option<ActivitySample> {
         let probe = self.probe.take_if(|probe| self.busy > 0 && probe.is_due(now))?;
-        Some(Look { worker: self.id, rests: self.rests, was: self.activity, probe, found: Found::Nothing })
+        Some(ActivitySample { worker: self.id, rests: self.rests, was: self.activity, probe, found: Found::Nothing })
     }
 
-    /// Ends a look. It counts if the worker has had a request all the time.
-    pub fn end_look(&mut self, mut look: Look) {
-        if look.rests != self.rests {
-            look.probe.forget();
-            look.found = Found::Nothing;
+    /// Ends a sample. It counts if the worker has had a request all the time.
+    pub fn end_sample(&mut self, mut sample: ActivitySample) {
+        if sample.rests != self.rests {
+            sample.probe.forget();
+            sample.found = Found::Nothing;
         }
-        self.probe = Some(look.probe);
-        match look.found {
+        self.probe = Some(sample.probe);
+        match sample.found {
             Found::Nothing => {}
             Found::Waiting => (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO),
             Found::Computing(time) => {
@@ -241,9 +242,9 @@ impl Worker {
     }
 }
 
-/// A look at what a worker does with the processor. It is made without the lock of the dispatch.
+/// A sample of what a worker does with the processor. It is taken without the lock of the dispatch.
 #[derive(Debug)]
-pub struct Look {
+pub struct ActivitySample {
     /// The number of the worker.
     pub worker: u32,
     rests: u64,
@@ -252,10 +253,10 @@ pub struct Look {
     found: Found,
 }
 
-impl Look {
-    /// Asks the kernel. `is_wanted` while requests wait: see [`Probe::look`].
-    pub fn make(&mut self, now: Instant, is_wanted: bool) {
-        self.found = self.probe.look(now, is_wanted, self.was);
+impl ActivitySample {
+    /// Asks the kernel. `is_wanted` while requests wait: see [`Probe::sample`].
+    pub fn take(&mut self, now: Instant, is_wanted: bool) {
+        self.found = self.probe.sample(now, is_wanted, self.was);
     }
 }
 
@@ -271,40 +272,40 @@ mod tests {
     }
 
     #[test]
-    fn a_look_counts_while_the_worker_has_a_request() {
+    fn a_sample_counts_while_the_worker_has_a_request() {
         let mut worker = this_process();
         let now = Instant::now();
-        assert!(worker.begin_look(now).is_none(), "it has nothing to do");
+        assert!(worker.begin_sample(now).is_none(), "it has nothing to do");
         worker.busy = 1;
-        let mut look = worker.begin_look(now).expect("it is time for one");
-        assert!(worker.begin_look(now).is_none(), "one at a time");
-        look.found = Found::Computing(MINUTE);
-        worker.end_look(look);
+        let mut sample = worker.begin_sample(now).expect("it is time for one");
+        assert!(worker.begin_sample(now).is_none(), "one at a time");
+        sample.found = Found::Computing(MINUTE);
+        worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Computing, MINUTE));
-        let mut look = worker.begin_look(now).expect("the next one");
-        look.found = Found::Computing(MINUTE);
-        worker.end_look(look);
+        let mut sample = worker.begin_sample(now).expect("the next one");
+        sample.found = Found::Computing(MINUTE);
+        worker.end_sample(sample);
         assert_eq!(worker.computing, 2 * MINUTE);
-        let mut look = worker.begin_look(now).expect("the next one");
-        look.found = Found::Waiting;
-        worker.end_look(look);
+        let mut sample = worker.begin_sample(now).expect("the next one");
+        sample.found = Found::Waiting;
+        worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Waiting, Duration::ZERO));
     }
 
     #[test]
-    fn a_look_does_not_count_for_the_request_after_it() {
+    fn a_sample_does_not_count_for_the_request_after_it() {
         let mut worker = this_process();
         let now = Instant::now();
         worker.busy = 1;
-        let mut look = worker.begin_look(now).expect("it is time for one");
+        let mut sample = worker.begin_sample(now).expect("it is time for one");
         worker.busy = 0;
         worker.release(0, 1);
         worker.busy = 1;
-        look.make(now, true);
-        look.found = Found::Computing(MINUTE);
-        worker.end_look(look);
+        sample.take(now, true);
+        sample.found = Found::Computing(MINUTE);
+        worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Unknown, Duration::ZERO));
-        assert!(worker.begin_look(now).is_some(), "what was read for the former request is forgotten");
+        assert!(worker.begin_sample(now).is_some(), "what was read for the former request is forgotten");
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::wire::shapes::Shapes;
 const KEPT_BYTES: usize = 256 << 10;
 
 /// The interval of checks whether everything that a dead worker has written is read.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The most upgraded connections, and bodies that were left to threads, that wait for the connection of the application
 /// to be accepted; when there are more, the oldest is dropped. A thread does not wait for that, so it may leave many
@@ -63,7 +63,31 @@ pub struct WorkerThread {
     is_read: AtomicBool,
     read: Notify,
     /// True while its reader waits for bytes.
-    waits: AtomicBool,
+    is_waiting: AtomicBool,
+}
+
+/// The worker that a thread belongs to.
+#[derive(Clone)]
+pub struct ThreadOwner {
+    /// The number of the worker.
+    pub worker: u32,
+    /// The process id of the worker.
+    pub pid: u32,
+    /// The control connection of the worker, for orders to it.
+    pub control: Arc<Control>,
+    /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
+    /// not have.
+    pub may_name_files: bool,
+    /// The memory of the worker, if this process may read it.
+    pub memory: Option<Arc<WorkerMemory>>,
+}
+
+impl ThreadOwner {
+    /// A worker for tests, without a process: its answers may name files, and its memory cannot be read.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn sample(worker: u32, control: Arc<Control>) -> ThreadOwner {
+        ThreadOwner { worker, pid: 0, control, may_name_files: true, memory: None }
+    }
 }
 
 /// A request left unfinished by a worker that is gone.
@@ -115,8 +139,9 @@ impl State {
 }
 
 impl WorkerThread {
-    /// Creates the state of a connection whose HELLO has been received.
-    pub fn new(worker: u32, number: u32, control: Arc<Control>, writer: OwnedWriteHalf) -> WorkerThread {
+    /// Creates the state of a connection whose HELLO has been received: of the thread with this number.
+    pub fn new(owner: ThreadOwner, number: u32, writer: OwnedWriteHalf) -> WorkerThread {
+        let ThreadOwner { worker, pid, control, may_name_files, memory } = owner;
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
@@ -131,21 +156,16 @@ impl WorkerThread {
             worker,
             number,
             control,
-            pid: 0,
-            may_name_files: true,
-            memory: None,
+            pid,
+            may_name_files,
+            memory,
             writer,
             state: Mutex::new(state),
             dirty: Notify::new(),
             is_read: AtomicBool::new(false),
             read: Notify::new(),
-            waits: AtomicBool::new(false),
+            is_waiting: AtomicBool::new(false),
         }
-    }
-
-    /// Sets the process id of the worker, whether its answers may name files, and its memory.
-    pub fn of_process(self, pid: u32, may_name_files: bool, memory: Option<Arc<WorkerMemory>>) -> WorkerThread {
-        WorkerThread { pid, may_name_files, memory, ..self }
     }
 
     /// Queues a request to be sent; [`WorkerThread::flush`] sends it. Returns the request if the worker has just died.
@@ -241,16 +261,16 @@ impl WorkerThread {
     /// answered.
     pub fn receive(&self, frame: Frame) -> Result<(Step, usize), WireError> {
         let mut state = self.state.lock();
-        let step = self.handle(&mut state, frame)?;
+        let step = self.handle_frame(&mut state, frame)?;
         Ok((step, state.in_flight.take_withdrawn()))
     }
 
-    fn handle(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
+    fn handle_frame(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         match frame.kind {
             kind::ANSWER => {
                 let answer = answer::read(frame.payload)?;
                 let awaits_opening = answer.awaits_opening();
-                let step = self.answer(state, answer)?;
+                let step = self.handle_answer(state, answer)?;
                 if awaits_opening {
                     self.control.release(self.number, 0);
                 }
@@ -269,7 +289,8 @@ impl WorkerThread {
             }
             kind::LEFT => {
                 let sent = state.in_flight.first("LEFT")?;
-                let (seq, sink) = (sent.seq, sent.take_rest());
+                let seq = sent.seq;
+                let sink = sent.take_rest();
                 state.await_takeover(seq, sink.map_or_else(answer::orphan, answer::rest));
                 Ok(state.in_flight.complete(!frame.payload.is_empty()))
             }
@@ -315,7 +336,7 @@ impl WorkerThread {
         !self.state.lock().upgrades.is_empty()
     }
 
-    fn answer(&self, state: &mut State, answer: Answer) -> Result<Step, WireError> {
+    fn handle_answer(&self, state: &mut State, answer: Answer) -> Result<Step, WireError> {
         let is_more = answer.is_open();
         let is_free_later = answer.is_free_later();
         let is_upgrade = answer.is_upgrade();
@@ -357,7 +378,7 @@ impl WorkerThread {
     }
 
     /// Returns a sink after a chunk was sent to it, or failed to be because the client has gone.
-    pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
+    pub fn return_sink(&self, sink: Sink, result: Result<(), SendError>) {
         let mut state = self.state.lock();
         let Some(sent) = state.in_flight.sent.front_mut() else {
             if let Some(fault) = &state.closed_by {
@@ -366,7 +387,7 @@ impl WorkerThread {
             return;
         };
         sent.is_sending = false;
-        match went {
+        match result {
             Ok(()) => sent.sink = Some(sink),
             Err(_) => {
                 sent.leave(Instant::now());
@@ -380,7 +401,7 @@ impl WorkerThread {
     pub async fn send_lent(&self, sink: Option<Sink>, lent: Lent) {
         let taken = match sink {
             Some(sink) => self.forward_lent(sink, lent).await,
-            // Nobody wants the body: all of it counts as read, so that the worker does not send it.
+            // No one wants the body: all of it counts as read, so that the worker does not send it.
             None => lent.length,
         };
         self.control.release(self.number, taken);
@@ -388,16 +409,17 @@ impl WorkerThread {
 
     /// Forwards what can be read, and returns the number of bytes; all if the client has gone.
     async fn forward_lent(&self, sink: Sink, lent: Lent) -> u64 {
-        let (mut taken, mut went) = (0, Ok(()));
+        let mut taken = 0;
+        let mut result = Ok(());
         let mut pieces = self.memory.as_ref().map(|memory| Pieces::new(memory, lent));
-        while went.is_ok()
+        while result.is_ok()
             && let Some(piece) = pieces.as_mut().and_then(Pieces::next)
         {
             taken += piece.len() as u64;
-            went = sink.send(piece).await;
+            result = sink.send(piece).await;
         }
-        let is_wanted = went.is_ok();
-        self.sent(sink, went);
+        let is_wanted = result.is_ok();
+        self.return_sink(sink, result);
         if is_wanted { taken } else { lent.length }
     }
 
@@ -413,8 +435,8 @@ impl WorkerThread {
         all.filter_map(|(at, sent)| Some(Unfinished { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
     }
 
-    /// Refuses requests from now on.
-    pub fn refuse(&self) {
+    /// Takes no more requests from now on; those that were sent go on.
+    pub fn refuse_requests(&self) {
         self.state.lock().is_open = false;
     }
 
@@ -429,8 +451,8 @@ impl WorkerThread {
     }
 
     /// Notes whether its reader waits for bytes, or handles those that it has.
-    pub fn waits(&self, waits: bool) {
-        self.waits.store(waits, Ordering::SeqCst);
+    pub fn set_waiting(&self, is_waiting: bool) {
+        self.is_waiting.store(is_waiting, Ordering::SeqCst);
     }
 
     /// Notes that everything that the worker has written is read.
@@ -446,18 +468,18 @@ impl WorkerThread {
         loop {
             // Created before the check, so that an end in between is not missed.
             let read = self.read.notified();
-            if self.is_read.load(Ordering::SeqCst) || (self.waits.load(Ordering::SeqCst) && self.is_empty()) {
+            if self.is_read.load(Ordering::SeqCst) || (self.is_waiting.load(Ordering::SeqCst) && self.is_empty()) {
                 return;
             }
-            let _ = timeout(LOOK, read).await;
+            let _ = timeout(CHECK_INTERVAL, read).await;
         }
     }
 
     /// Returns whether the socket has nothing to be read.
     fn is_empty(&self) -> bool {
         let socket: &UnixStream = self.writer.as_ref();
-        let looked = recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-        matches!(looked, Err(Errno::EAGAIN))
+        let peeked = recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
+        matches!(peeked, Err(Errno::EAGAIN))
     }
 
     /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the
@@ -476,9 +498,9 @@ impl WorkerThread {
     }
 
     /// Checks the current request. A deadline that has passed is reported once, and a client without an answer gets
-    /// one; a request that runs on for `patience` after that is reported once as stuck. A buffered response whose time
+    /// one; a request that runs on for `kill_time` after that is reported once as stuck. A buffered response whose time
     /// is over is sent.
-    pub fn look(&self, now: Instant, patience: Duration) -> RequestState {
+    pub fn check(&self, now: Instant, kill_time: Duration) -> RequestState {
         let mut state = self.state.lock();
         for sent in state.in_flight.sent.iter_mut().filter(|sent| sent.is_newly_left()) {
             sent.leave(now);
@@ -487,15 +509,15 @@ impl WorkerThread {
         let pipelined = state.in_flight.sent.iter().skip(1).filter(|sent| sent.job.is_some()).count();
         let Some(sent) = state.in_flight.sent.front_mut() else { return RequestState::default() };
         let age = now.saturating_duration_since(sent.since);
-        let mut look = RequestState { age, pipelined, ..RequestState::default() };
+        let mut found = RequestState { age, pipelined, ..RequestState::default() };
         if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }
-        let Some(until) = sent.until else { return look };
+        let Some(until) = sent.until else { return found };
         if let Some(expired) = sent.expired {
             // From the interruption on: this process may have been stopped when the deadline passed.
-            let is_stuck = now.saturating_duration_since(expired) > patience;
-            look.is_stuck = is_stuck && !std::mem::replace(&mut sent.is_stuck, is_stuck);
+            let is_stuck = now.saturating_duration_since(expired) > kill_time;
+            found.is_stuck = is_stuck && !std::mem::replace(&mut sent.is_stuck, is_stuck);
         } else if now > until {
             sent.expired = Some(now);
             sent.was_interrupted = true;
@@ -504,10 +526,11 @@ impl WorkerThread {
                 let allowed = job.request.time_allowed();
                 job.answer(Err(Fault::OutOfTime(allowed.into())));
             }
-            look.expired = Some(sent.seq);
-            (look.is_left, look.is_finishing) = (sent.is_left, sent.is_finishing);
+            found.expired = Some(sent.seq);
+            found.is_left = sent.is_left;
+            found.is_finishing = sent.is_finishing;
         }
-        look
+        found
     }
 
     /// Returns the file with the body of a request, for the worker to read.

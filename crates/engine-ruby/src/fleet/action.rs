@@ -66,11 +66,11 @@ pub enum Action {
     /// Find out whether the kernel has killed a process for memory: answered by `KernelAsked`.
     AskKernel(Dead),
     /// Read how much memory is used: answered by `Memory`.
-    LookAtMemory,
+    ReadMemory,
     /// Read the memory use of these processes: answered by `Weighed` or `NotWeighed`.
     Weigh(Vec<(Speaker, u32)>),
     /// Send `WorkerDisconnected` again after this time.
-    LookAgain(u32, Duration),
+    CheckAgain(u32, Duration),
 
     /// Take a place of the shared budget, if there is one: answered by `PlaceTaken` on success.
     TakePlace {

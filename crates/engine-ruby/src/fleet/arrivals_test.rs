@@ -176,7 +176,7 @@ fn a_worker_that_has_ended_gets_no_requests_even_if_a_connection_of_it_is_seen_o
         scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
         scene.feed(Event::WorkerConnected(1, pid(1)));
         scene.feed(Event::WorkerReady(1));
-        assert!(scene.feed(ends)[0].starts_with("LookAgain(1"));
+        assert!(scene.feed(ends)[0].starts_with("CheckAgain(1"));
         assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0]);
         assert!(scene.ready().is_empty());
     }

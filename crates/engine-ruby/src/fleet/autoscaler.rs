@@ -95,8 +95,9 @@ impl Fleet {
                  and at least 1"
             ))));
         }
-        let before = (self.bounds(), self.wanted);
-        (self.policy.min_workers, self.policy.max_workers) = (min, max);
+        let before = (self.policy.min_workers, self.policy.max_workers, self.wanted);
+        self.policy.min_workers = min;
+        self.policy.max_workers = max;
         while self.wanted > max && self.let_go(ExitReason::Scale, loads) {}
         while self.wanted < min {
             self.wanted += 1;
@@ -104,7 +105,7 @@ impl Fleet {
         }
         let wanted = self.wanted;
         // A reload orders what is so already.
-        if before != ((min, max), wanted) {
+        if before != (min, max, wanted) {
             self.log(LogLine::Scaled { min, max, wanted });
         }
         let range = range(min, max);

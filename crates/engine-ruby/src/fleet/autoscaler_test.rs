@@ -35,7 +35,7 @@ fn one_more_worker_comes_while_requests_wait_and_none_while_one_is_on_its_way() 
 #[test]
 fn the_first_worker_comes_whatever_memory_there_is_and_others_do_not() {
     let mut scene = Scene::serving(policy(0, 2));
-    scene.standing = used(999);
+    scene.memory = used(999);
     scene.feed(Event::MemoryDue);
     assert_eq!(scene.feed(Event::Wanted), ["TakePlace { has_none: true }", "Grown(1)"]);
     scene.fill_and_serve();
@@ -109,7 +109,7 @@ fn there_are_as_many_as_somebody_says() {
         let refused = scene.feed(scale(min, max));
         assert!(refused.len() == 1 && refused[0].contains("MAX not below MIN"), "{refused:?}");
     }
-    assert_eq!((scene.fleet.min_workers(), scene.fleet.policy.max_workers), (2, 4));
+    assert_eq!((scene.fleet.min_workers(), scene.fleet.max_workers()), (2, 4));
 }
 
 #[test]
@@ -178,9 +178,10 @@ fn bounds_are_taken_up_to_the_largest_number_and_refused_ones_change_nothing() {
     let mut scene = elastic(1);
     let scale = |min, max| Event::Scale { min, max, loads: Vec::new() };
     assert!(scene.feed(scale(0, WORKERS_MAX + 1))[0].starts_with("Answer(Err("));
-    assert_eq!(scene.fleet.bounds(), (1, 3));
+    assert_eq!((scene.fleet.min_workers(), scene.fleet.max_workers()), (1, 3));
     assert!(scene.feed(scale(0, WORKERS_MAX))[0].starts_with("Answer(Ok("));
-    assert_eq!((scene.fleet.bounds(), scene.fleet.wanted()), ((0, WORKERS_MAX), 1));
+    let fleet = &scene.fleet;
+    assert_eq!((fleet.min_workers(), fleet.max_workers(), fleet.wanted()), (0, WORKERS_MAX, 1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use machine::Standing;
+use machine::MemoryUse;
 
 use super::action::{Dead, Facts};
 use super::speaker::Speaker;
@@ -80,8 +80,8 @@ pub enum Event {
     OutOfMemory(u32),
     /// A check of memory is due.
     MemoryDue,
-    /// The answer to `LookAtMemory`, and whether an application is being loaded anywhere in this program.
-    Memory { standing: Option<Standing>, is_loading: bool },
+    /// The answer to `ReadMemory`, and whether an application is being loaded anywhere in this program.
+    Memory { memory: Option<MemoryUse>, is_loading: bool },
     /// The answer to `Weigh`: the memory use of these processes.
     Weighed(Vec<(Speaker, Option<Weight>)>),
     /// The memory use could not be read.

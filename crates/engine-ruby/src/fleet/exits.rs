@@ -33,7 +33,7 @@ impl Fleet {
             return self.worker_ended(id, None, now);
         }
         self.workers.entry(id).and_modify(|worker| worker.end = Some(End::Disconnected));
-        self.act(Action::LookAgain(id, EXIT_REPORT_TIME));
+        self.act(Action::CheckAgain(id, EXIT_REPORT_TIME));
     }
 
     /// Handles the exit of a worker, reported by its mold.
@@ -44,7 +44,7 @@ impl Fleet {
             // While a worker boots, its own report says more.
             if process.is_booting() {
                 process.end = Some(End::Reported(exit));
-                return self.act(Action::LookAgain(worker, FAILURE_REPORT_TIME));
+                return self.act(Action::CheckAgain(worker, FAILURE_REPORT_TIME));
             }
         }
         self.worker_ended(worker, None, now);
@@ -153,7 +153,8 @@ impl Fleet {
         let Some((exit, _)) = mold.ended else { return };
         let orders = if mold.is_forker() { self.drop_orders() } else { 0 };
         if !mold.is_loaded() {
-            let (has_connected, is_over) = (mold.connection != Connection::Awaited, mold.is_over());
+            let has_connected = mold.connection != Connection::Awaited;
+            let is_over = mold.is_over();
             self.act(Action::AskKernel(Dead::Mold { exit, has_connected, is_over }));
         } else if let MoldState::Worker(worker) = mold.state {
             self.log_worker(worker, Some(pid), WorkerLine::Exited(exit));

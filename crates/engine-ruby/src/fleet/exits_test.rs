@@ -64,9 +64,9 @@ fn a_worker_that_breaks_the_protocol_is_killed() {
 #[test]
 fn how_a_worker_ended_that_was_not_ready_is_waited_for_and_then_it_is_no_more() {
     let mut scene = booting(policy(2, 2));
-    assert_eq!(scene.feed(Event::WorkerDisconnected(3)), ["LookAgain(3, 5s)"], "its mold will tell");
+    assert_eq!(scene.feed(Event::WorkerDisconnected(3)), ["CheckAgain(3, 5s)"], "its mold will tell");
     assert_eq!(scene.fleet.workers[&3].end, Some(End::Disconnected));
-    assert_eq!(scene.feed(exited(3, FAILURE)), ["LookAgain(3, 100ms)"], "why, it may still say");
+    assert_eq!(scene.feed(exited(3, FAILURE)), ["CheckAgain(3, 100ms)"], "why, it may still say");
     assert!(scene.read_log().is_empty());
     let done = scene.feed(Event::WorkerDisconnected(3));
     assert_eq!(done[..2], ["Remove(3)", "Forget(Worker(3))"]);
@@ -104,7 +104,7 @@ fn a_fork_that_fails_is_a_worker_that_ended() {
     scene.feed(Event::Fill);
     scene.read_log();
     let no_fork = Event::Exited { mold: MOLD, worker: 2, pid: 0, exit: Exit::of(FAILURE) };
-    assert_eq!(scene.feed(no_fork), ["LookAgain(2, 100ms)"]);
+    assert_eq!(scene.feed(no_fork), ["CheckAgain(2, 100ms)"]);
     scene.feed(Event::WorkerDisconnected(2));
     assert!(scene.fleet.workers.is_empty() && matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
 }
@@ -205,7 +205,7 @@ fn a_worker_that_the_kernel_has_killed_while_it_booted_is_told_and_not_tried_aga
     scene.is_killed_by_kernel = true;
     scene.feed(exited(3, -9));
     let done = scene.feed(Event::WorkerDisconnected(3));
-    assert_eq!(done[3..], ["ExitIsLogged(3)", "LookAtMemory"], "{done:?}");
+    assert_eq!(done[3..], ["ExitIsLogged(3)", "ReadMemory"], "{done:?}");
     assert_eq!(scene.read_log(), [line(3, WorkerLine::OutOfMemory)]);
     assert!(scene.fleet.headroom.is_being_relieved(scene.now));
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use engine::snapshot::Shortage;
-use machine::Standing;
+use machine::MemoryUse;
 
 /// Percentage of the memory limit up to which workers are added. The rest is for requests and their bodies.
 const FULL_PERCENT: u64 = 90;
@@ -24,8 +24,10 @@ pub const RELIEF: Duration = Duration::from_secs(2);
 /// The last measurement of memory, and what followed from it.
 #[derive(Debug, Default)]
 pub struct Headroom {
-    pub standing: Option<Standing>,
-    pub looked: Option<Instant>,
+    /// The use of memory at the last reading; none where the kernel does not report it.
+    pub memory: Option<MemoryUse>,
+    /// When it was last read.
+    pub read_at: Option<Instant>,
     /// Set while no worker is added for want of memory.
     pub held: Option<Held>,
     /// The worker that was last retired, or killed, for want of memory, and when.
@@ -71,8 +73,8 @@ impl Headroom {
 
     /// Returns whether the memory of workers should be read often.
     pub fn is_tight(&self) -> bool {
-        let is_tight = |one: &Standing| !one.is_machine && one.used > one.limit / 100 * TIGHT_PERCENT;
-        self.held.is_some() || self.standing.as_ref().is_some_and(is_tight)
+        let is_tight = |one: &MemoryUse| !one.is_machine && one.used > one.limit / 100 * TIGHT_PERCENT;
+        self.held.is_some() || self.memory.as_ref().is_some_and(is_tight)
     }
 
     /// Returns whether a worker had to leave, or was killed, so recently that the memory it freed does not show yet.
@@ -86,9 +88,9 @@ impl Headroom {
     }
 
     pub fn room(&self, need: Need, now: Instant) -> Room {
-        let Some(standing) = self.standing else { return Room::Yes };
-        let full = full(&standing);
-        let used = standing.used + need.others;
+        let Some(memory) = self.memory else { return Room::Yes };
+        let full = full(&memory);
+        let used = memory.used + need.others;
         if self.rests(now) || used + need.one > full {
             return Room::No;
         }
@@ -97,22 +99,22 @@ impl Headroom {
 }
 
 /// Returns the use of memory, in bytes, up to which workers are added.
-pub fn full(standing: &Standing) -> u64 {
-    (standing.limit / 100 * FULL_PERCENT).max(standing.limit.saturating_sub(SPARE_MAX))
+pub fn full(memory: &MemoryUse) -> u64 {
+    (memory.limit / 100 * FULL_PERCENT).max(memory.limit.saturating_sub(SPARE_MAX))
 }
 
 /// Returns whether there may not be room for this number of workers that load the application themselves.
-pub fn is_close(standing: &Standing, missing: usize) -> bool {
-    standing.left() / LOADED_MAX < missing as u64
+pub fn is_close(memory: &MemoryUse, missing: usize) -> bool {
+    memory.left() / LOADED_MAX < missing as u64
 }
 
-pub fn shortage(standing: &Standing, need: Need, is_rest: bool) -> Shortage {
+pub fn shortage(memory: &MemoryUse, need: Need, is_rest: bool) -> Shortage {
     let kib = |bytes: u64| bytes / 1024;
     Shortage {
-        limit_kib: kib(standing.limit),
-        is_machine: standing.is_machine,
-        used_kib: kib(standing.used),
-        full_kib: kib(full(standing)),
+        limit_kib: kib(memory.limit),
+        is_machine: memory.is_machine,
+        used_kib: kib(memory.used),
+        full_kib: kib(full(memory)),
         worker_kib: kib(need.one),
         growth_kib: kib(need.others),
         is_rest,
@@ -127,8 +129,8 @@ mod tests {
 
     fn headroom(used_mib: u64) -> Headroom {
         let (limit, used) = (200 * MIB, used_mib * MIB);
-        let standing = Standing { limit, used, is_machine: false, stalled_percent: None };
-        Headroom { standing: Some(standing), ..Headroom::default() }
+        let memory = MemoryUse { limit, used, is_machine: false, stalled_percent: None };
+        Headroom { memory: Some(memory), ..Headroom::default() }
     }
 
     #[test]
@@ -139,19 +141,19 @@ mod tests {
         assert_eq!(headroom(100).room(need(20, 61, false), now), Room::No);
         assert_eq!(headroom(100).room(need(20, 0, true), now), Room::Yes);
         assert_eq!(headroom(100).room(need(21, 0, true), now), Room::Unknown);
-        assert_eq!(Headroom { standing: None, ..headroom(0) }.room(need(1 << 20, 0, true), now), Room::Yes);
+        assert_eq!(Headroom { memory: None, ..headroom(0) }.room(need(1 << 20, 0, true), now), Room::Yes);
     }
 
     #[test]
     fn the_words_have_the_numbers_of_the_decision() {
-        let standing = headroom(100).standing.unwrap();
+        let memory = headroom(100).memory.unwrap();
         let need = Need { one: 20 * MIB, others: 61 * MIB, is_guess: false };
         assert_eq!(
-            shortage(&standing, need, false).to_string(),
+            shortage(&memory, need, false).to_string(),
             "100 MiB of the 200 MiB that the control group may use are used, one more worker may need 20 MiB of its \
              own, those that run 61 MiB more, and workers are added up to 180 MiB"
         );
-        let rest = shortage(&standing, need, true).to_string();
+        let rest = shortage(&memory, need, true).to_string();
         assert!(rest.ends_with("are used, and a worker has just ended for want of memory"), "{rest}");
     }
 
@@ -168,17 +170,17 @@ mod tests {
 
     #[test]
     fn of_much_memory_not_more_is_kept_than_is_of_use() {
-        let standing = |limit_mib: u64| Standing { limit: limit_mib * MIB, ..headroom(0).standing.unwrap() };
-        assert_eq!((full(&standing(200)) / MIB, full(&standing(64 << 10)) / MIB), (180, (64 << 10) - 512));
-        assert!(is_close(&standing(1000), 4) && !is_close(&standing(1024), 4));
+        let memory = |limit_mib: u64| MemoryUse { limit: limit_mib * MIB, ..headroom(0).memory.unwrap() };
+        assert_eq!((full(&memory(200)) / MIB, full(&memory(64 << 10)) / MIB), (180, (64 << 10) - 512));
+        assert!(is_close(&memory(1000), 4) && !is_close(&memory(1024), 4));
     }
 
     #[test]
     fn memory_is_tight_from_a_share_of_a_groups_limit_or_where_it_holds_workers_back() {
         let tight = |used_mib: u64| headroom(used_mib).is_tight();
         assert_eq!([tight(140), tight(141), tight(199)], [false, true, true]);
-        let machine = headroom(199).standing.map(|standing| Standing { is_machine: true, ..standing });
-        assert!(!Headroom { standing: machine, ..Headroom::default() }.is_tight(), "others fill it as well");
+        let machine = headroom(199).memory.map(|memory| MemoryUse { is_machine: true, ..memory });
+        assert!(!Headroom { memory: machine, ..Headroom::default() }.is_tight(), "others fill it as well");
         let held = Held { seen: Instant::now(), why: Shortage::default(), is_logged: true };
         assert!(Headroom { held: Some(held), ..headroom(10) }.is_tight());
     }

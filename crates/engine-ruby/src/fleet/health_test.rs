@@ -75,7 +75,7 @@ fn a_worn_worker_that_leaves_or_ends_by_itself_is_not_replaced_twice() {
 fn where_memory_does_not_hold_a_successor_the_worn_worker_goes_first_unless_it_is_the_last() {
     let mut scene = Scene::serving(policy(2, 2));
     scene.weigh(&[(1, 100), (2, 100)]);
-    scene.standing = used(890);
+    scene.memory = used(890);
     scene.feed(Event::MemoryDue);
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
     scene.worker_ends(1);
@@ -197,7 +197,7 @@ fn a_worker_with_little_time_to_answer_is_asked_often_enough() {
 fn where_memory_does_not_hold_a_successor_worn_workers_still_go_one_after_the_other() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 100), (3, 100)]);
-    scene.standing = used(890);
+    scene.memory = used(890);
     scene.feed(Event::MemoryDue);
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
     assert_eq!(scene.feed(Event::Expired(2, ExitReason::Recycle)), [""; 0], "the first has not ended");
@@ -246,7 +246,7 @@ fn where_memory_has_a_limit_or_is_tight_it_is_read_more_often() {
     let mut scene = Scene::serving(Policy { worker_memory: Some(500 * MIB), ..policy(1, 1) });
     assert!(is_weighed(&mut scene, TICK));
     assert_eq!([is_weighed(&mut scene, LIMITED - TICK), is_weighed(&mut scene, TICK)], [false, true]);
-    scene.standing = used(750);
+    scene.memory = used(750);
     scene.feed(Event::MemoryDue);
     assert_eq!([is_weighed(&mut scene, GROWING - TICK), is_weighed(&mut scene, TICK)], [false, true]);
 }
@@ -279,16 +279,16 @@ fn without_a_limit_workers_are_asked_as_seldom_as_with_a_long_one() {
 fn a_worn_worker_waits_for_a_successor_that_boots_though_there_is_no_memory_for_another() {
     let mut scene = Scene::serving(policy(2, 4));
     scene.weigh(&[(1, 100), (2, 100)]);
-    let look = |scene: &mut Scene, mib: u64| {
-        scene.standing = used(mib);
+    let measure = |scene: &mut Scene, mib: u64| {
+        scene.memory = used(mib);
         scene.pass(Duration::from_secs(1));
         scene.feed(Event::MemoryDue);
     };
-    look(&mut scene, 780);
+    measure(&mut scene, 780);
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), [""; 0]);
     scene.feed(Event::Fill);
     scene.boot(MOLD, 3);
-    look(&mut scene, 850);
+    measure(&mut scene, 850);
     assert_eq!(retired(&mut scene), [""; 0]);
     assert!(scene.read_log().is_empty(), "no worker is missing");
     scene.feed(Event::WorkerReady(3));

@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::time::Instant;
 
-use machine::Standing;
+use machine::MemoryUse;
 
 pub use action::{Action, Facts};
 pub use autoscaler::range;
@@ -106,8 +106,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Creates a fleet without processes; `standing` is the current use of memory.
-    pub fn new(policy: Policy, standing: Option<Standing>, now: Instant) -> Fleet {
+    /// Creates a fleet without processes; `memory` is the current use of memory.
+    pub fn new(policy: Policy, memory: Option<MemoryUse>, now: Instant) -> Fleet {
         Fleet {
             stage: Stage::Starting,
             facts: Facts::new(),
@@ -118,7 +118,7 @@ impl Fleet {
             not_shared: None,
             expired: VecDeque::new(),
             checks: Checks::new(now),
-            headroom: Headroom { standing, ..Headroom::default() },
+            headroom: Headroom { memory, ..Headroom::default() },
             backoff: Backoff::new(now),
             no_growth_before: None,
             reminder: Reminder::new(now),
@@ -167,7 +167,7 @@ impl Fleet {
             Event::KernelAsked(dead, is_killed) => self.kernel_asked(dead, is_killed, now),
             Event::OutOfMemory(worker) => self.memory_was_full(worker, now),
             Event::MemoryDue => self.watch_memory(now),
-            Event::Memory { standing, is_loading } => self.memory_stands(standing, is_loading, now),
+            Event::Memory { memory, is_loading } => self.memory_measured(memory, is_loading, now),
             Event::Weighed(weights) => self.weighed(&weights, now),
             Event::NotWeighed => self.checks.is_weighing = false,
             Event::Wanted => self.grow(now),
@@ -207,14 +207,14 @@ impl Fleet {
         self.wanted
     }
 
-    /// Returns the minimum and maximum number of workers.
-    pub fn bounds(&self) -> (usize, usize) {
-        (self.policy.min_workers, self.policy.max_workers)
-    }
-
     /// Returns the minimum number of workers.
     pub fn min_workers(&self) -> usize {
         self.policy.min_workers
+    }
+
+    /// Returns the maximum number of workers.
+    pub fn max_workers(&self) -> usize {
+        self.policy.max_workers
     }
 
     /// Returns the number of places of the shared budget that this engine takes.

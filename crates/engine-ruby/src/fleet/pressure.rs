@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use machine::Standing;
+use machine::MemoryUse;
 
 use super::Fleet;
 use super::action::Action;
@@ -12,7 +12,7 @@ use super::worker::{Life, WorkerProcess};
 use crate::exit_reason::ExitReason;
 
 /// The interval of reading the use of memory, which takes two or three small files of the kernel.
-const LOOK: Duration = Duration::from_millis(500);
+const READ_INTERVAL: Duration = Duration::from_millis(500);
 /// The private memory that a worker is taken to need, in bytes, as long as none has been measured that has served.
 const WORKER_MIN: u64 = 16 << 20;
 /// The age from which a measured worker has shown what it needs.
@@ -37,28 +37,27 @@ impl Fleet {
     pub(super) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
         let mut need = self.need(now);
         let loads = self.loads_in_workers();
-        let fits = match self.headroom.standing {
+        let fits = match self.headroom.memory {
             None => missing,
             // Without a worker nothing is answered; but a worker that the kernel has just killed may be killed again.
-            Some(standing) if self.staying() == 0 => {
-                let is_killed_again =
-                    self.headroom.is_being_relieved(now) && standing.used + need.one > full(&standing);
-                let is_close = loads && is_close(&standing, missing);
+            Some(memory) if self.staying() == 0 => {
+                let is_killed_again = self.headroom.is_being_relieved(now) && memory.used + need.one > full(&memory);
+                let is_close = loads && is_close(&memory, missing);
                 if is_killed_again { 0 } else { if is_close { 1 } else { missing } }
             }
             Some(_) if self.headroom.is_being_relieved(now) => 0,
             // The use of the first one decides about the others.
-            Some(standing) if loads && is_close(&standing, missing) && self.is_any_unknown() => return 0,
+            Some(memory) if loads && is_close(&memory, missing) && self.is_any_unknown() => return 0,
             // All of them could become as large as the largest.
-            Some(standing) if loads || self.headroom.relieved.is_some() => {
-                let left = full(&standing).saturating_sub(standing.used + need.others);
+            Some(memory) if loads || self.headroom.relieved.is_some() => {
+                let left = full(&memory).saturating_sub(memory.used + need.others);
                 missing.min(usize::try_from(left / need.one).unwrap_or(missing))
             }
             // The settings or an operator ask for this number: only measured memory holds them back, not what others
             // might still need.
-            Some(standing) => {
+            Some(memory) => {
                 need = Need { one: self.largest_own(), others: 0, is_guess: false };
-                if standing.used + need.one > full(&standing) { 0 } else { missing }
+                if memory.used + need.one > full(&memory) { 0 } else { missing }
             }
         };
         if fits < missing && self.staying() > 0 {
@@ -84,8 +83,8 @@ impl Fleet {
     /// Notes that no worker is added for now, if there are fewer than the maximum. Logs that the first time.
     fn hold(&mut self, need: Need, now: Instant) {
         let there = self.staying();
-        let Some(standing) = self.headroom.standing.filter(|_| there < self.policy.max_workers) else { return };
-        let shortage = shortage(&standing, need, self.headroom.rests(now));
+        let Some(memory) = self.headroom.memory.filter(|_| there < self.policy.max_workers) else { return };
+        let shortage = shortage(&memory, need, self.headroom.rests(now));
         let held = Held { seen: now, why: shortage, is_logged: true };
         if self.headroom.held.replace(held).is_none_or(|before| !before.is_logged) {
             self.log(LogLine::HeldByMemory { shortage, there, wanted: self.wanted });
@@ -117,27 +116,27 @@ impl Fleet {
     /// memory was read and has room for it.
     pub(super) fn memory_was_full(&mut self, id: u32, now: Instant) {
         self.headroom.relieved = Some((id, now));
-        self.headroom.looked = None;
+        self.headroom.read_at = None;
         self.watch_memory(now);
     }
 
     /// Reads the use of memory, if the last reading is old enough.
     pub(super) fn watch_memory(&mut self, now: Instant) {
-        let is_fresh = self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK);
+        let is_fresh = self.headroom.read_at.is_some_and(|then| now.saturating_duration_since(then) < READ_INTERVAL);
         if !is_fresh && !self.is_stopping() {
-            self.headroom.looked = Some(now);
-            self.act(Action::LookAtMemory);
+            self.headroom.read_at = Some(now);
+            self.act(Action::ReadMemory);
         }
     }
 
     /// Handles the current use of memory: when it is short, the largest worker is retired.
-    pub(super) fn memory_stands(&mut self, standing: Option<Standing>, is_loading: bool, now: Instant) {
+    pub(super) fn memory_measured(&mut self, memory: Option<MemoryUse>, is_loading: bool, now: Instant) {
         let there = self.staying();
         let most = self.policy.max_workers;
-        self.headroom.standing = standing;
+        self.headroom.memory = memory;
         // It was long ago, or all workers are there by now.
         self.headroom.held.take_if(|held| now.saturating_duration_since(held.seen) > REST || there >= most);
-        let Some(standing) = standing.filter(Standing::is_short) else { return };
+        let Some(memory) = memory.filter(MemoryUse::is_short) else { return };
         let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
             let passed = now.saturating_duration_since(then);
             passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
@@ -150,7 +149,7 @@ impl Fleet {
         let weighed: Vec<(u64, u32)> = serving.filter_map(|(id, worker)| Some((worker.own_kib()?, id))).collect();
         // The last one stays: without it nothing is answered.
         let Some((own_kib, worker)) = weighed.iter().max().copied().filter(|_| weighed.len() > 1) else { return };
-        let why = shortage(&standing, self.need(now), true);
+        let why = shortage(&memory, self.need(now), true);
         self.log_worker(worker, self.pid(worker), WorkerLine::Largest { shortage: why, own_kib });
         let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
         self.headroom.held = Some(Held { seen: now, why, is_logged });

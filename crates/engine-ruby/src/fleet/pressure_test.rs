@@ -5,9 +5,9 @@ use super::*;
 use crate::fleet::event::Event;
 
 /// Reads memory, of which `mib` of 1000 MiB are used.
-fn look(scene: &mut Scene, mib: u64) -> Vec<String> {
-    scene.standing = used(mib);
-    scene.pass(LOOK);
+fn measure(scene: &mut Scene, mib: u64) -> Vec<String> {
+    scene.memory = used(mib);
+    scene.pass(READ_INTERVAL);
     scene.feed(Event::MemoryDue)
 }
 
@@ -16,34 +16,34 @@ fn forks(done: &[String]) -> usize {
 }
 
 #[test]
-fn memory_is_looked_at_now_and_then_and_at_once_when_the_kernel_has_killed() {
+fn memory_is_read_now_and_then_and_at_once_when_the_kernel_has_killed() {
     let mut scene = Scene::serving(policy(1, 1));
-    assert_eq!(scene.feed(Event::MemoryDue), ["LookAtMemory"]);
+    assert_eq!(scene.feed(Event::MemoryDue), ["ReadMemory"]);
     assert_eq!(scene.feed(Event::MemoryDue), [""; 0]);
-    assert_eq!(scene.feed(Event::OutOfMemory(1)), ["LookAtMemory"]);
-    scene.pass(LOOK);
-    assert_eq!(scene.feed(Event::MemoryDue), ["LookAtMemory"]);
+    assert_eq!(scene.feed(Event::OutOfMemory(1)), ["ReadMemory"]);
+    scene.pass(READ_INTERVAL);
+    assert_eq!(scene.feed(Event::MemoryDue), ["ReadMemory"]);
 }
 
 #[test]
 fn when_memory_is_short_the_largest_worker_leaves_and_the_next_only_when_that_has_shown() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
-    assert_eq!(look(&mut scene, 900), ["LookAtMemory"]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 900), ["ReadMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
     let log = scene.read_log();
     assert!(matches!(log[..], [LogLine::Worker(2, Some(_), WorkerLine::Largest { own_kib: 307_200, .. })]), "{log:?}");
     assert_eq!((scene.fleet.wanted(), scene.fleet.staying()), (3, 2), "its successor comes when there is room");
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.pass(RELIEF);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"], "it has not ended");
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"], "it has not ended");
     scene.worker_ends(2);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
     scene.worker_ends(3);
     scene.pass(RELIEF);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"], "the last one stays");
-    assert_eq!(look(&mut scene, 200), ["LookAtMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"], "the last one stays");
+    assert_eq!(measure(&mut scene, 200), ["ReadMemory"]);
     assert_eq!(forks(&scene.feed(Event::Fill)), 2);
 }
 
@@ -53,13 +53,13 @@ fn where_fewer_may_be_there_are_fewer_after_one_had_to_leave() {
     scene.feed(Event::Wanted);
     scene.fill_and_serve();
     scene.weigh(&[(1, 100), (2, 100)]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
     assert_eq!((scene.fleet.wanted(), scene.fleet.places_held()), (1, 2));
     scene.worker_ends(2);
-    look(&mut scene, 200);
+    measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted), [""; 0], "it rests");
     scene.pass(REST);
-    look(&mut scene, 200);
+    measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted).len(), 2);
 }
 
@@ -71,7 +71,7 @@ fn where_the_largest_has_its_successor_already_as_many_are_wanted_as_before() {
     scene.feed(Event::Expired(1, ExitReason::MaxRequests));
     assert_eq!(forks(&scene.feed(Event::Fill)), 1);
     scene.weigh(&[(1, 300), (2, 100)]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(1, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(1, Pressure)"]);
     scene.serve(MOLD, 3);
     assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
 }
@@ -81,9 +81,9 @@ fn nobody_leaves_while_an_application_is_loaded() {
     let mut scene = Scene::serving(policy(2, 2));
     scene.weigh(&[(1, 100), (2, 100)]);
     scene.is_loading = true;
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.is_loading = false;
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
 }
 
 #[test]
@@ -91,17 +91,17 @@ fn that_memory_holds_no_more_workers_is_told_once() {
     let mut scene = Scene::serving(policy(1, 3));
     scene.pass(GROWN);
     scene.weigh(&[(1, 100)]);
-    look(&mut scene, 890);
+    measure(&mut scene, 890);
     scene.feed(Event::Wanted);
     scene.feed(Event::Wanted);
     assert!(matches!(scene.read_log()[..], [LogLine::HeldByMemory { there: 1, wanted: 1, .. }]));
     assert!(scene.fleet.view().pool.is_held_by_memory);
     scene.pass(REST);
-    look(&mut scene, 890);
+    measure(&mut scene, 890);
     assert!(!scene.fleet.view().pool.is_held_by_memory, "that was long ago");
     scene.feed(Event::Wanted);
     assert_eq!(scene.read_log().len(), 1);
-    look(&mut scene, 200);
+    measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted).len(), 2);
 }
 
@@ -109,12 +109,12 @@ fn that_memory_holds_no_more_workers_is_told_once() {
 fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is() {
     let mut scene = Scene::serving(policy(1, 1));
     scene.weigh(&[(1, 100)]);
-    look(&mut scene, 790);
+    measure(&mut scene, 790);
     scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
     assert_eq!(forks(&scene.feed(Event::Fill)), 2);
     let mut scene = Scene::serving(policy(1, 1));
     scene.weigh(&[(1, 100)]);
-    look(&mut scene, 810);
+    measure(&mut scene, 810);
     scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
 }
@@ -123,7 +123,7 @@ fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is() {
 fn after_the_kernel_has_killed_none_is_started_until_that_shows_and_then_as_many_as_fit() {
     let mut scene = Scene::serving(policy(4, 4));
     scene.weigh(&[(1, 100), (2, 100), (3, 100), (4, 100)]);
-    look(&mut scene, 700);
+    measure(&mut scene, 700);
     (2..=4).for_each(|worker| drop(scene.worker_ends(worker)));
     scene.feed(Event::OutOfMemory(2));
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
@@ -134,11 +134,11 @@ fn after_the_kernel_has_killed_none_is_started_until_that_shows_and_then_as_many
 #[test]
 fn without_a_worker_one_is_started_unless_the_kernel_would_kill_it_again() {
     let mut scene = Scene::serving(policy(1, 1));
-    look(&mut scene, 999);
+    measure(&mut scene, 999);
     scene.worker_ends(1);
     assert_eq!(forks(&scene.feed(Event::Fill)), 1);
     let mut scene = Scene::serving(policy(1, 1));
-    look(&mut scene, 999);
+    measure(&mut scene, 999);
     scene.worker_ends(1);
     scene.feed(Event::OutOfMemory(1));
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
@@ -149,7 +149,7 @@ fn without_a_worker_one_is_started_unless_the_kernel_would_kill_it_again() {
 #[test]
 fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_others_come() {
     let mut scene = Scene::new(policy(3, 3));
-    scene.standing = used(500);
+    scene.memory = used(500);
     scene.feed(Event::MemoryDue);
     scene.feed(Event::Fill);
     scene.feed(Event::MoldConnected(MOLD));
@@ -168,18 +168,18 @@ fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_other
 fn after_the_largest_has_ended_the_next_stays_until_its_memory_shows_as_free() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
     scene.worker_ends(2);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.pass(RELIEF);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
 }
 
 #[test]
 fn after_the_kernel_has_killed_the_last_worker_one_is_started_where_it_has_room() {
     for (mib, started) in [(880, 1), (890, 0)] {
         let mut scene = Scene::serving(policy(1, 1));
-        look(&mut scene, mib);
+        measure(&mut scene, mib);
         scene.worker_ends(1);
         scene.feed(Event::OutOfMemory(1));
         assert_eq!(forks(&scene.feed(Event::Fill)), started, "{mib} MiB");
@@ -191,7 +191,7 @@ fn what_memory_keeps_from_starting_is_told_and_what_starts_is_not() {
     for (mib, is_held) in [(790, false), (810, true)] {
         let mut scene = Scene::serving(policy(1, 1));
         scene.weigh(&[(1, 100)]);
-        look(&mut scene, mib);
+        measure(&mut scene, mib);
         scene.feed(Event::Scale { min: 3, max: 4, loads: Vec::new() });
         scene.feed(Event::Fill);
         assert_eq!(scene.fleet.view().pool.is_held_by_memory, is_held, "{mib} MiB");
@@ -199,7 +199,7 @@ fn what_memory_keeps_from_starting_is_told_and_what_starts_is_not() {
         assert_eq!(told, is_held, "{mib} MiB");
     }
     let mut scene = Scene::serving(policy(1, 1));
-    look(&mut scene, 999);
+    measure(&mut scene, 999);
     scene.worker_ends(1);
     scene.feed(Event::OutOfMemory(1));
     scene.feed(Event::Fill);
@@ -207,12 +207,12 @@ fn what_memory_keeps_from_starting_is_told_and_what_starts_is_not() {
 }
 
 #[test]
-fn a_shortage_that_lasts_is_not_told_anew_at_each_look() {
+fn a_shortage_that_lasts_is_not_told_anew_at_each_reading() {
     let mut scene = Scene::serving(policy(1, 3));
     scene.pass(GROWN);
     scene.weigh(&[(1, 100)]);
     for _ in 0..3 {
-        look(&mut scene, 890);
+        measure(&mut scene, 890);
         scene.feed(Event::Wanted);
     }
     assert_eq!(scene.read_log().len(), 1);
@@ -222,7 +222,7 @@ fn a_shortage_that_lasts_is_not_told_anew_at_each_look() {
 fn where_there_is_memory_for_a_few_more_each_is_measured_before_the_next_which_is_no_shortage() {
     let mut scene = Scene::serving(policy(1, 3));
     scene.weigh(&[(1, 100)]);
-    look(&mut scene, 600);
+    measure(&mut scene, 600);
     assert_eq!(scene.feed(Event::Wanted), [""; 0], "it has just begun to serve");
     assert!(scene.read_log().is_empty() && !scene.fleet.view().pool.is_held_by_memory);
     scene.pass(GROWN);
@@ -234,8 +234,8 @@ fn where_there_is_memory_for_a_few_more_each_is_measured_before_the_next_which_i
 fn a_worker_that_had_to_leave_and_does_not_end_delays_the_next_no_longer_than_that() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
-    scene.pass(RELIEF_MAX - 2 * LOOK);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
-    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
+    scene.pass(RELIEF_MAX - 2 * READ_INTERVAL);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
 }

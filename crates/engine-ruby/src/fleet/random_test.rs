@@ -178,9 +178,9 @@ impl World {
                 let is_killed = !self.is_calm && self.dice.one_in(4);
                 return Some(Event::KernelAsked(dead, is_killed));
             }
-            Action::LookAtMemory => {
+            Action::ReadMemory => {
                 let mib = if self.is_calm { 100 } else { 100 + self.dice.below(890) as u64 };
-                return Some(Event::Memory { standing: used(mib), is_loading: self.dice.one_in(4) });
+                return Some(Event::Memory { memory: used(mib), is_loading: self.dice.one_in(4) });
             }
             Action::Weigh(all) => {
                 if self.dice.one_in(10) {
@@ -190,7 +190,7 @@ impl World {
                 let weight = Some(Weight { pss_kib: kib, own_kib: kib });
                 return Some(Event::Weighed(all.into_iter().map(|(who, _)| (who, weight)).collect()));
             }
-            Action::LookAgain(worker, later) => self.timers.push((self.now + later, worker)),
+            Action::CheckAgain(worker, later) => self.timers.push((self.now + later, worker)),
             Action::TakePlace { .. } => return self.dice.one_in(2).then_some(Event::PlaceTaken),
             Action::CannotStart(error) => assert!(self.fleet.is_over(), "{error}"),
             Action::Grown(_)

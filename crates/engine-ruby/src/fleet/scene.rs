@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use engine::AppError;
-use machine::Standing;
+use machine::MemoryUse;
 
 use super::action::Action;
 use super::event::{Event, Load};
@@ -29,7 +29,7 @@ pub const FAILURE: i32 = 1;
 pub struct Scene {
     pub fleet: Fleet,
     pub now: Instant,
-    pub standing: Option<Standing>,
+    pub memory: Option<MemoryUse>,
     /// An application is being loaded somewhere in the program.
     pub is_loading: bool,
     pub is_killed_by_kernel: bool,
@@ -55,8 +55,8 @@ pub fn policy(min_workers: usize, max_workers: usize) -> Policy {
 }
 
 /// A use of `mib` MiB of memory, of 1000.
-pub fn used(mib: u64) -> Option<Standing> {
-    Some(Standing { limit: 1000 * MIB, used: mib * MIB, is_machine: false, stalled_percent: None })
+pub fn used(mib: u64) -> Option<MemoryUse> {
+    Some(MemoryUse { limit: 1000 * MIB, used: mib * MIB, is_machine: false, stalled_percent: None })
 }
 
 /// The facts that a mold reports.
@@ -86,7 +86,7 @@ impl Scene {
         Scene {
             fleet: Fleet::new(policy, None, now),
             now,
-            standing: None,
+            memory: None,
             is_loading: false,
             is_killed_by_kernel: false,
             has_place: true,
@@ -125,9 +125,8 @@ impl Scene {
                     Action::AskKernel(dead) => {
                         events.push_back(Event::KernelAsked(dead, self.is_killed_by_kernel));
                     }
-                    Action::LookAtMemory => {
-                        let (standing, is_loading) = (self.standing, self.is_loading);
-                        events.push_back(Event::Memory { standing, is_loading });
+                    Action::ReadMemory => {
+                        events.push_back(Event::Memory { memory: self.memory, is_loading: self.is_loading });
                     }
                     Action::TakePlace { .. } if self.has_place => events.push_back(Event::PlaceTaken),
                     _ => {}

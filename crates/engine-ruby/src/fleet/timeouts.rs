@@ -31,7 +31,8 @@ impl Fleet {
     fn remind_of_boot(&mut self, now: Instant) {
         let booting = self.workers.iter().filter(|(_, worker)| worker.is_booting());
         let Some((id, worker)) = booting.min_by_key(|(_, worker)| worker.since) else { return };
-        let (id, waiting) = (*id, worker.pid.map_or(Waiting::Fork, |pid| Waiting::Worker(*id, pid)));
+        let id = *id;
+        let waiting = worker.pid.map_or(Waiting::Fork, |pid| Waiting::Worker(id, pid));
         self.reminder.follow(worker.since);
         if let Some(passed) = self.reminder.due(now) {
             self.log(LogLine::BootSlow { worker: id, passed, waiting });

@@ -63,13 +63,14 @@ fn run(ruby: &Path, user: Option<&User>, arguments: &[&OsStr], time: Duration) -
 /// Runs a program within a time limit and returns its output. The output goes to files: a child of the program could
 /// hold a pipe open.
 fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Result<Output> {
-    let (out, err) = (folder.join("out"), folder.join("err"));
+    let out = folder.join("out");
+    let err = folder.join("err");
     let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
     let pid = child.id();
-    let (told, telling) = mpsc::channel();
-    let waiting = thread::Builder::new().name("native wait".into()).spawn(move || told.send(child.wait()));
+    let (sender, status) = mpsc::channel();
+    let waiting = thread::Builder::new().name("native wait".into()).spawn(move || sender.send(child.wait()));
     waiting.inspect_err(|_| kill_now(pid))?;
-    match telling.recv_timeout(time) {
+    match status.recv_timeout(time) {
         Ok(status) => Ok(Output { status: status?, stdout: beginning(&out)?, stderr: beginning(&err)? }),
         Err(_) => {
             kill_now(pid);

@@ -34,9 +34,9 @@ const SCRIPTS: [&str; 8] = [
     "reader.rb",
 ];
 /// The time limit for evaluating a configuration, which may run code of its own.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVALUATION_TIME: Duration = Duration::from_secs(60);
 /// The interval of checks whether the process still lives.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The largest record, in bytes, that is accepted from the process.
 const RECORD_BYTES: usize = 16 << 20;
 
@@ -65,7 +65,7 @@ pub struct Question<'a> {
 
 /// A process that has evaluated its file and waits.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitingProcess {
     child: Option<Child>,
     stream: UnixStream,
     /// Whether the process runs as root.
@@ -86,7 +86,7 @@ pub struct Evaluated {
     /// Whether the process can become another user without becoming hidden from this one in `/proc`.
     pub changes_user: bool,
     /// The process, until the first mold takes it.
-    pub waiting: Arc<Mutex<Option<Waiting>>>,
+    pub waiting: Arc<Mutex<Option<WaitingProcess>>>,
 }
 
 /// The mold that a waiting process continues as.
@@ -109,7 +109,7 @@ pub(crate) struct Successor<'a> {
 
 /// Evaluates a file with Ruby and returns its answer, a line of JSON, with the process. The error is a sentence for the
 /// user.
-pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
+pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String> {
     let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
     let mut command = user::command(question.ruby, None);
@@ -125,18 +125,18 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
     command.envs(question.gemfile.map(|gemfile| ("BUNDLE_GEMFILE", gemfile)));
     let child = command.spawn().map_err(unable)?;
     drop(command);
-    let mut waiting = Waiting { child: Some(child), stream: ours, is_root: geteuid().is_root() };
+    let mut waiting = WaitingProcess { child: Some(child), stream: ours, is_root: geteuid().is_root() };
     let record = waiting.record()?;
     Ok((record, waiting))
 }
 
-impl Waiting {
+impl WaitingProcess {
     /// Reads the answer up to its line feed: a process that the file has started may hold the socket open for ever.
     fn record(&mut self) -> Result<Vec<u8>, String> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + EVALUATION_TIME;
         let mut record = Vec::new();
         let mut bytes = vec![0; 64 << 10];
-        let _ = self.stream.set_read_timeout(Some(LOOK));
+        let _ = self.stream.set_read_timeout(Some(CHECK_INTERVAL));
         while !record.ends_with(b"\n") {
             // Checked first, so that what it has written before it ended is read.
             let has_ended = self.has_ended();
@@ -148,7 +148,7 @@ impl Waiting {
                 Err(_) if has_ended => break,
                 Err(_) if Instant::now() >= until => {
                     self.kill();
-                    return Err(format!("Ruby has not read it within {PATIENCE:?}"));
+                    return Err(format!("Ruby has not read it within {EVALUATION_TIME:?}"));
                 }
                 Err(_) => {}
             }
@@ -172,7 +172,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingProcess {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         if let Some(mut child) = self.child.take() {
@@ -209,7 +209,7 @@ impl Evaluated {
         }
     }
 
-    fn order(&self, mold: &Successor<'_>, user: Option<User>) -> io::Result<Vec<u8>> {
+    fn order(&self, mold: &Successor<'_>, user: Option<UserIds>) -> io::Result<Vec<u8>> {
         let hooks = mold.hooks.filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
         // Bytes: paths and variables need not be UTF-8.
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
@@ -219,7 +219,7 @@ impl Evaluated {
             ("folder".into(), bytes(std::env::current_dir()?.as_os_str())),
             ("umask".into(), umask()?.to_string().into()),
         ];
-        if let Some(User { uid, gid, groups }) = user {
+        if let Some(UserIds { uid, gid, groups }) = user {
             let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
             pairs.push(("uid".into(), uid.to_string().into()));
             pairs.push(("gid".into(), gid.to_string().into()));
@@ -233,7 +233,7 @@ impl Evaluated {
     }
 }
 
-impl Waiting {
+impl WaitingProcess {
     fn order(&mut self, order: &[u8]) -> io::Result<()> {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
@@ -246,21 +246,21 @@ impl Waiting {
     }
 }
 
-/// The user that the process is to become.
-struct User {
+/// The ids of the user that the process is to become.
+struct UserIds {
     uid: u32,
     gid: u32,
     groups: Vec<u32>,
 }
 
-/// Returns the user that the mold runs as, if the process runs as another one.
-fn new_user(user: Option<&user::User>, is_root: bool) -> Option<User> {
+/// Returns the ids of the user that the mold runs as, if the process runs as another one.
+fn new_user(user: Option<&user::User>, is_root: bool) -> Option<UserIds> {
     if let Some(user) = user {
-        return Some(User { uid: user.uid, gid: user.gid, groups: user.groups.clone() });
+        return Some(UserIds { uid: user.uid, gid: user.gid, groups: user.groups.clone() });
     }
     (is_root && !geteuid().is_root()).then(|| {
         let groups = getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect();
-        User { uid: geteuid().as_raw(), gid: getegid().as_raw(), groups }
+        UserIds { uid: geteuid().as_raw(), gid: getegid().as_raw(), groups }
     })
 }
 

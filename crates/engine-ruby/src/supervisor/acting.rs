@@ -43,9 +43,9 @@ impl EventLoop {
             Action::ExitIsLogged(worker) => self.pool.note_logged_exit(worker),
 
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
-            Action::LookAtMemory => return Some(self.look_at_memory()),
+            Action::ReadMemory => return Some(self.read_memory()),
             Action::Weigh(all) => return self.weigh(all),
-            Action::LookAgain(worker, later) => self.look_again(worker, later),
+            Action::CheckAgain(worker, later) => self.check_again(worker, later),
 
             Action::TakePlace { has_none } => {
                 let is_taken = self.share.as_ref().is_none_or(|share| share.take(has_none));
@@ -117,12 +117,12 @@ impl EventLoop {
         Ok(())
     }
 
-    fn look_at_memory(&mut self) -> Event {
-        let standing = self.kernel.look();
+    fn read_memory(&mut self) -> Event {
+        let memory = self.kernel.memory_use();
         if let Some(kills) = self.kernel.old_kills(Instant::now()) {
             self.pool.forget_kills(kills);
         }
-        Event::Memory { standing, is_loading: Loading::is_under_way() }
+        Event::Memory { memory, is_loading: Loading::is_under_way() }
     }
 
     /// Reads the memory use of processes in another thread, since that takes milliseconds for a large process. If there
@@ -141,7 +141,7 @@ impl EventLoop {
         Some(Event::NotWeighed)
     }
 
-    fn look_again(&self, worker: u32, later: Duration) {
+    fn check_again(&self, worker: u32, later: Duration) {
         self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
     }
 

@@ -10,7 +10,7 @@ use super::control_frames::listen;
 use super::event_loop::EventLoop;
 use crate::dispatch::worker::Worker;
 use crate::dispatch::worker_memory::WorkerMemory;
-use crate::dispatch::worker_thread::WorkerThread;
+use crate::dispatch::worker_thread::{ThreadOwner, WorkerThread};
 use crate::fleet::{Event, Speaker};
 use crate::process::has_own_user;
 use crate::wire::control::Control;
@@ -73,6 +73,7 @@ impl EventLoop {
         // A hook may have changed its user.
         let has_same_rights = self.settings.user.is_none() && has_own_user(pid);
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
+        let owner = ThreadOwner { worker: id, pid, control: control.clone(), may_name_files: has_same_rights, memory };
         let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {
@@ -80,8 +81,7 @@ impl EventLoop {
                 UnixStream::from_std(stream).ok()?
             };
             let (reader, writer) = stream.into_split();
-            let thread = WorkerThread::new(id, number, control.clone(), writer);
-            let thread = Arc::new(thread.of_process(pid, has_same_rights, memory.clone()));
+            let thread = Arc::new(WorkerThread::new(owner.clone(), number, writer));
             let flushing = thread.clone();
             let reading = self.pool.clone().read(thread.clone(), reader);
             drop(io_thread.spawn(async move {

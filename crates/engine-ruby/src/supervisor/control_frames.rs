@@ -59,23 +59,34 @@ impl EventLoop {
         if let Speaker::Worker(worker) = speaker {
             self.feed(Event::Alive(worker));
         }
-        let heard = match speaker {
+        let received = match speaker {
+            _ if number == kind::LOG => self.receive_log(speaker, frame),
             Speaker::Mold(pid) => self.receive_from_mold(pid, frame),
             Speaker::Worker(worker) => self.receive_from_worker(worker, frame),
         };
-        if let Err(error) = heard {
+        if let Err(error) = received {
             tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
         }
+    }
+
+    /// Writes a log entry that a mold or a worker has sent.
+    fn receive_log(&self, speaker: Speaker, frame: Frame) -> Result<(), WireError> {
+        let mut reader = Reader::new(frame.payload, "a frame of orders");
+        let level = reader.u8()?;
+        let text = reader.text();
+        match speaker {
+            Speaker::Mold(mold) => self.log_for(&speaker.to_string(), None, Some(mold), level, &text),
+            Speaker::Worker(worker) => {
+                let pid = self.fleet.pid(worker);
+                self.log_for(&named(worker, pid), Some(worker), pid, level, &text);
+            }
+        }
+        Ok(())
     }
 
     fn receive_from_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
-            kind::LOG => {
-                let (level, text) = (reader.u8()?, reader.text());
-                self.log_for(&Speaker::Mold(mold).to_string(), None, Some(mold), level, &text);
-                return Ok(());
-            }
             kind::BEFORE_EXEC => {
                 self.exec_hooks_ended(mold, reader.list());
                 return Ok(());
@@ -112,15 +123,9 @@ impl EventLoop {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
             kind::PING => return Ok(()),
-            kind::LOG => {
-                let level = reader.u8()?;
-                let text = reader.text();
-                let pid = self.fleet.pid(worker);
-                self.log_for(&named(worker, pid), Some(worker), pid, level, &text);
-                return Ok(());
-            }
             kind::THREADS => {
-                let (question, text) = (reader.u32()?, reader.text());
+                let question = reader.u32()?;
+                let text = reader.text();
                 self.questions.answered(question, text);
                 return Ok(());
             }

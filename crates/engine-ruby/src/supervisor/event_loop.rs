@@ -14,7 +14,7 @@ use super::ipc_listener::Handshake;
 use super::kernel::Kernel;
 use super::link::Link;
 use super::questions::Questions;
-use crate::budget::{Share, Standing};
+use crate::budget::{Share, ShareReport};
 use crate::dispatch::Dispatch;
 use crate::dispatch::pool::Pool;
 use crate::dispatch::upgraded::EXIT_TIME;
@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::start_error::StartError;
 
 /// The interval of checks for timeouts, idle workers and health.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The state of the running supervisor.
 pub struct EventLoop {
@@ -59,7 +59,8 @@ impl EventLoop {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        (folder, handshake): (ProcessFolder, Arc<Handshake>),
+        folder: ProcessFolder,
+        handshake: Arc<Handshake>,
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
@@ -67,7 +68,7 @@ impl EventLoop {
         let now = Instant::now();
         pool.dispatch().utilization.grown(settings.min_workers, now);
         EventLoop {
-            fleet: Fleet::new(settings.policy(), kernel.look(), now),
+            fleet: Fleet::new(settings.policy(), kernel.memory_use(), now),
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
             settings,
             pool,
@@ -86,12 +87,12 @@ impl EventLoop {
 
     /// Runs until everything has ended.
     pub async fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
-        let mut looked = Instant::now();
-        self.tell_standing(None);
+        let mut checked = Instant::now();
+        self.report_share(None);
         while !self.fleet.is_over() {
             self.feed(Event::Fill);
             self.pool.show(self.fleet.view());
-            match timeout(LOOK, inbox.recv()).await {
+            match timeout(CHECK_INTERVAL, inbox.recv()).await {
                 Ok(Some(Message::Stop(time, done))) => {
                     self.stop(&mut inbox, time).await;
                     let _ = done.send(());
@@ -102,10 +103,10 @@ impl EventLoop {
                 Err(_) => {}
             }
             let now = Instant::now();
-            let passed = now.saturating_duration_since(looked);
-            if passed >= LOOK && !self.fleet.is_over() {
-                looked = now;
-                self.look(passed, now);
+            let passed = now.saturating_duration_since(checked);
+            if passed >= CHECK_INTERVAL && !self.fleet.is_over() {
+                checked = now;
+                self.check(passed, now);
             }
         }
     }
@@ -118,7 +119,7 @@ impl EventLoop {
             self.feed(Event::StopDue { has_last_answers });
             let Some(until) = self.fleet.stops_by() else { return };
             let left = until.saturating_duration_since(Instant::now());
-            match timeout(left.min(LOOK), inbox.recv()).await {
+            match timeout(left.min(CHECK_INTERVAL), inbox.recv()).await {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => return,
                 Err(_) => self.feed(Event::LastFramesDue),
@@ -161,11 +162,12 @@ impl EventLoop {
     }
 
     /// Makes the periodic checks: timeouts, idle workers, memory and health.
-    fn look(&mut self, passed: Duration, now: Instant) {
+    fn check(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
         self.feed(Event::TimeoutsDue { is_called_off });
         for (worker, pid) in self.pool.stop_lingering(now, self.settings.linger) {
-            let (app, time) = (self.pool.app(), brief(EXIT_TIME));
+            let app = self.pool.app();
+            let time = brief(EXIT_TIME);
             tracing::error!(
                 target: "engine",
                 worker, pid, app,
@@ -197,15 +199,16 @@ impl EventLoop {
             (needed, dispatch.utilization.spare_for(wanted, busy, now), loads)
         };
         self.feed(Event::Needed(needed, loads));
-        self.tell_standing(spare_for);
+        self.report_share(spare_for);
     }
 
     /// Reports the current number of workers to the shared budget.
-    fn tell_standing(&self, spare_for: Option<Duration>) {
+    fn report_share(&self, spare_for: Option<Duration>) {
         if let Some(share) = &self.share {
             let fleet = &self.fleet;
-            let (holds, leaving) = (fleet.places_held(), fleet.places_leaving());
-            share.tell(Standing { holds, leaving, floor: fleet.min_workers(), spare_for });
+            let holds = fleet.places_held();
+            let leaving = fleet.places_leaving();
+            share.report(ShareReport { holds, leaving, floor: fleet.min_workers(), spare_for });
         }
     }
 
@@ -223,8 +226,8 @@ impl EventLoop {
                 let loads = loads(&self.pool.dispatch());
                 self.feed(Event::Scale { min, max, loads });
                 // Bounds that the fleet has refused change nothing.
-                let (min, max) = self.fleet.bounds();
-                self.pool.dispatch().growth = self.settings.growth(min, max);
+                let growth = self.settings.growth(self.fleet.min_workers(), self.fleet.max_workers());
+                self.pool.dispatch().growth = growth;
             }
             Order::EndWorker { worker, now: false } => self.feed(Event::EndWorker(worker)),
             Order::EndWorker { worker, now: true } => self.feed(Event::KillWorker(worker)),

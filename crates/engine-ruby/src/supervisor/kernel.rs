@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use machine::{Memory, Standing};
+use machine::{Memory, MemoryUse};
 
 /// The time after an out-of-memory kill in which a worker's exit is attributed to it.
 const KILL_TIME: Duration = Duration::from_secs(5);
@@ -20,9 +20,9 @@ impl Kernel {
         Kernel { memory: Memory::of_this_process(), kills: None }
     }
 
-    /// Reads the use of memory.
-    pub fn look(&self) -> Option<Standing> {
-        self.memory.look()
+    /// Returns how much memory is used now.
+    pub fn memory_use(&self) -> Option<MemoryUse> {
+        self.memory.measure()
     }
 
     /// Returns the count of kills at the last reading, if that is some time ago: those kills were of other processes,

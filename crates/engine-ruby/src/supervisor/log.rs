@@ -24,11 +24,13 @@ impl EventLoop {
         let app = self.app();
         match line {
             LogLine::NotReady { passed, waiting } => {
-                let (time, what) = (brief(passed), self.in_words(waiting));
+                let time = brief(passed);
+                let what = self.in_words(waiting);
                 tracing::info!(target: "engine", app, "no worker is ready after {time}: {what}");
             }
             LogLine::BootSlow { worker, passed, waiting } => {
-                let (time, what) = (brief(passed), self.in_words(waiting));
+                let time = brief(passed);
+                let what = self.in_words(waiting);
                 let text = format!("worker {worker} is not ready after {time}: {what}");
                 match waiting {
                     Waiting::Fork => tracing::warn!(target: "engine", worker, app, "{text}"),

@@ -86,7 +86,8 @@ impl Answer {
         let mut made = Made { head, body: Body::Empty, first: None, duplex: None };
         if self.is_upgrade() {
             let (theirs, ours) = duplex(UPGRADE_BYTES);
-            (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
+            made.body = Body::Upgrade(theirs);
+            made.duplex = Some(ours);
         } else if self.flags & flag::FILE != 0 {
             if !may_name_files {
                 // SETUP forbids it: a worker with the server's Ruby files would not send this.

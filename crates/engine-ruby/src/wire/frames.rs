@@ -118,7 +118,8 @@ pub fn join_chunks(frame: Frame, buffer: &mut BytesMut) -> Frame {
     if frame.kind != kind::CHUNK {
         return frame;
     }
-    let (mut following, mut length) = (0, frame.payload.len());
+    let mut following = 0;
+    let mut length = frame.payload.len();
     while let Some(more) = chunk_length(&buffer[following..])
         && length + more <= JOINED_BYTES
     {
@@ -185,8 +186,8 @@ impl Reader {
     /// Reads `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<Bytes, WireError> {
         if self.rest.len() < count {
-            let (left, frame) = (self.rest.len(), self.frame);
-            return Err(WireError(format!("{frame} ends {} bytes too early", count - left)));
+            let missing = count - self.rest.len();
+            return Err(WireError(format!("{} ends {missing} bytes too early", self.frame)));
         }
         Ok(self.rest.split_to(count))
     }

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// The lowest bit: an item was left.
-const LEFT: u64 = 1;
+const MARK: u64 = 1;
+/// The difference of two epochs' numbers above that bit.
 const NEXT: u64 = 2;
 
-/// The number of the epoch and the flag of an item that was left, in one atomic. So either an engine's thread sees that
-/// its epoch has ended, or the connection's task, which ends it, sees the flag.
+/// The number of the epoch and a mark for items that were left, in one atomic. So either an engine's thread sees that
+/// its epoch has ended, or the connection's task, which ends it, sees the mark.
 #[derive(Debug, Default)]
 pub(crate) struct Epoch(AtomicU64);
 
@@ -19,23 +20,24 @@ impl Epoch {
         self.0.load(Relaxed) / NEXT
     }
 
-    /// Sets the flag. Returns whether the epoch with this number is the current one.
-    pub(crate) fn leave(&self, number: u64) -> bool {
-        self.0.fetch_or(LEFT, SeqCst) / NEXT == number
+    /// Marks that an item is left. Returns whether the epoch with this number is the current one.
+    pub(crate) fn mark(&self, number: u64) -> bool {
+        self.0.fetch_or(MARK, SeqCst) / NEXT == number
     }
 
-    /// Ends the epoch. Returns whether the flag is set.
+    /// Ends the epoch. Returns whether it is marked. The mark stays.
     pub(crate) fn end(&self) -> bool {
-        self.0.fetch_add(NEXT, SeqCst) & LEFT != 0
+        self.0.fetch_add(NEXT, SeqCst) & MARK != 0
     }
 
-    pub(crate) fn is_left(&self) -> bool {
-        self.0.load(SeqCst) & LEFT != 0
+    /// Whether an item was left and not taken.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.0.load(SeqCst) & MARK != 0
     }
 
-    /// Clears the flag, after all items were taken. Called with the lock on the items held.
-    pub(crate) fn is_taken(&self) {
-        self.0.fetch_and(!LEFT, Relaxed);
+    /// Removes the mark, after all items were taken. Called with the lock on the items held.
+    pub(crate) fn unmark(&self) {
+        self.0.fetch_and(!MARK, Relaxed);
     }
 }
 
@@ -47,13 +49,13 @@ mod tests {
     fn what_is_left_after_the_end_is_for_nobody() {
         let epoch = Epoch::default();
         let first = epoch.number();
-        assert!(!epoch.is_left() && epoch.leave(first) && epoch.is_left());
+        assert!(!epoch.is_marked() && epoch.mark(first) && epoch.is_marked());
         assert_eq!(epoch.number(), first);
         assert!(epoch.end(), "something is left for the one that ends");
-        assert!(epoch.is_left() && !epoch.leave(first));
-        epoch.is_taken();
+        assert!(epoch.is_marked() && !epoch.mark(first));
+        epoch.unmark();
         let second = epoch.number();
-        assert!(second != first && !epoch.is_left() && !epoch.end());
-        assert!(!epoch.leave(second) && epoch.leave(second + 1));
+        assert!(second != first && !epoch.is_marked() && !epoch.end());
+        assert!(!epoch.mark(second) && epoch.mark(second + 1));
     }
 }

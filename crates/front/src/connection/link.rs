@@ -8,29 +8,25 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
-use engine::request::Takeover;
-use engine::{Duplex, Engine, Fault, Hints, Peer, Reply, body};
-use http::{HeaderMap, Method, Uri};
+use engine::{Engine, Fault, Peer};
 use parking_lot::Mutex;
 
 use crate::connection::awaited::Awaited;
 use crate::connection::clock::Clock;
 use crate::connection::deadline::Deadline;
-use crate::connection::epoch::Epoch;
 use crate::connection::eviction::Eviction;
-use crate::connection::raw_head::write_head;
+use crate::connection::out_of_band::OutOfBand;
 use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
+use crate::connection::upgraded::Upgraded;
 use crate::drain::Stop;
+use crate::log::access_log::AccessLog;
 use crate::log::fault_log::{self, RequestIdentity};
-use crate::log::log_line::{Entry, LoggedTarget};
 use crate::log::notices::Notices;
+use crate::log::record::{Logged, Record};
 use crate::parse::refusal::Refusal;
-use crate::parse::websocket::Tracker;
-use crate::proxy::request_id::RequestId;
 use crate::proxy::trust;
 use crate::settings::Settings;
 use crate::transport::sendfile::{self, Part};
@@ -47,7 +43,7 @@ pub(crate) struct Common {
 }
 
 /// State shared by the sides of one connection. Its [`State`] changes only here. The other fields are what the sides
-/// wait for, each of a small type of its own, and what an engine's thread has left.
+/// wait for, each of a small type of its own, and what they pass to each other.
 pub(crate) struct Link {
     pub(crate) common: Arc<Common>,
     pub(crate) peer: Peer,
@@ -66,49 +62,38 @@ pub(crate) struct Link {
     deadline: Deadline,
     /// Event for which the task must be woken.
     awaited: Awaited,
-    /// Whether the wire finds that the connection has been idle for long enough to be parked.
+    // The next three are facts that the sides tell each other. Although they run in one task, none can reach a field of
+    // another, since hyper owns wire and service while it serves. Atomics, and not in `pending`, since the reason of an
+    // abandoned request is asked for while that is locked.
+    /// Whether the wire finds that the connection has been idle for long enough to be parked: set by the wire, for the
+    /// task, which takes it from hyper.
     is_parking: AtomicBool,
-    /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks.
+    /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks:
+    /// set by the service, for the task, which closes the connection.
     ends_body: AtomicBool,
-    /// Whether the file of a response could not be read while it was sent, which ends the connection.
+    /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire,
+    /// for the logs.
     is_file_broken: AtomicBool,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
     /// The error in the request body that is arriving.
     malformed: OnceLock<Refusal>,
-    /// Epoch of the request whose hints and takeover are accepted.
-    epoch: Epoch,
-    out_of_band: Mutex<OutOfBand>,
+    /// Early hints and a takeover, left by an engine's thread.
+    pub(crate) out_of_band: OutOfBand,
+    pending: Mutex<Pending>,
     waker: OnceLock<Waker>,
 }
 
-/// Items that an engine's thread has left out of band, or that the service passes to the connection's task.
+/// Items that the service leaves for the wire and the connection's task.
 #[derive(Default)]
-struct OutOfBand {
-    hints: Vec<u8>,
-    taken: Option<Duplex>,
-    handover: Option<Handover>,
+struct Pending {
+    /// The connection, if it is to leave HTTP.
+    upgraded: Option<Upgraded>,
     /// Data of the request whose response hyper has taken, while the socket may not have all of it.
     answered: Option<Box<Record>>,
     /// File parts to send in place of hyper's placeholders, in their order, each with its request.
     parts: VecDeque<(Part, Arc<RequestIdentity>)>,
 }
-
-/// A connection that leaves HTTP.
-pub(crate) struct Handover {
-    /// Response head to send first; empty if the application writes everything itself.
-    pub(crate) head: Bytes,
-    /// The front's end of the bytes exchanged with the application.
-    pub(crate) duplex: Duplex,
-    /// Kept while the application runs, since dropping it would mean that the client has disconnected.
-    pub(crate) reply: Option<Reply>,
-    pub(crate) record: Option<Box<Record>>,
-    /// Follows the WebSocket frames that the application sends.
-    pub(crate) tracker: Tracker,
-}
-
-/// Bytes buffered in each direction of an upgraded connection.
-const TAKEN_BYTES: usize = 64 * 1024;
 
 impl Link {
     pub(crate) fn new(common: Arc<Common>, peer: Peer, socket: &Socket) -> Arc<Link> {
@@ -130,8 +115,8 @@ impl Link {
             is_file_broken: AtomicBool::new(false),
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
-            epoch: Epoch::default(),
-            out_of_band: Mutex::new(OutOfBand::default()),
+            out_of_band: OutOfBand::default(),
+            pending: Mutex::new(Pending::default()),
             waker: OnceLock::new(),
         });
         link.common.connections.add(&link);
@@ -162,9 +147,14 @@ impl Link {
         self.clock().instant(self.received.load(Relaxed))
     }
 
-    /// Changes the state. Returns whether it changed. A connection that must not be evicted is in no eviction queue,
-    /// and enters one again when it may be. Only for that the order matters in which this and the connection table act:
-    /// each writes before it reads.
+    /// Changes the state. Returns whether it changed.
+    ///
+    /// A connection that may be evicted is in a queue of the connection table, where it enters here. The search for a
+    /// connection to evict, in another thread, takes out one whose state has changed, and does not put it back if it
+    /// must not be evicted. If it may be evicted again at that moment, it would be in no queue. Therefore both write
+    /// before they read: this sets the state and then reads `queued_as`; the search clears `queued_as` and then reads
+    /// the state (`Entries::find`). At least one of the two sees what the other wrote, and puts the connection in. The
+    /// cheaper store is enough for states that put it into no queue, or leave it where it is.
     fn change(self: &Arc<Link>, transition: impl FnOnce(State) -> State) -> bool {
         let before = self.state();
         let next = transition(before);
@@ -260,25 +250,25 @@ impl Link {
         let is_answered = matches!(self.stage(), Stage::Request(Step::Answered, _));
         self.change(State::flushed);
         if is_answered && self.common.settings.access_log.is_some() {
-            let record = self.out_of_band.lock().answered.take();
+            let record = self.pending.lock().answered.take();
             drop(record);
         }
     }
 
     /// Keeps the data of an answered request for its access log entry until the socket has the whole response.
     pub(crate) fn keep_until_flushed(&self, record: Box<Record>) {
-        let earlier = self.out_of_band.lock().answered.replace(record);
+        let earlier = self.pending.lock().answered.replace(record);
         drop(earlier);
     }
 
-    /// Lets go of what is kept for a response or a hand-over, as the connection ends: both hold the link in turn. The
-    /// client did not get all of a response that is not written to its end. An engine's thread that takes the
+    /// Drops what is kept for a response or an upgrade, as the connection ends: both hold the link in turn, which would
+    /// live for ever. A response that is not written to its end is logged as cut off. An engine's thread that takes the
     /// connection over from now on, or has just done so, finds it closed.
     pub(crate) fn end(&self) {
         self.end_epoch();
-        let (answered, handover) = {
-            let mut out_of_band = self.out_of_band.lock();
-            (out_of_band.answered.take(), out_of_band.handover.take())
+        let (answered, upgraded) = {
+            let mut pending = self.pending.lock();
+            (pending.answered.take(), pending.upgraded.take())
         };
         if let Some(mut record) = answered
             && record.fault.is_empty()
@@ -286,7 +276,7 @@ impl Link {
         {
             record.fault = self.cut_by().name();
         }
-        drop(handover);
+        drop(upgraded);
     }
 
     /// Records that the last response is written, and the connection is about to close.
@@ -304,12 +294,12 @@ impl Link {
         self.ends_body.load(Relaxed)
     }
 
-    /// The connection may give its buffers back.
+    /// Notes that the connection may give its buffers back.
     pub(crate) fn park(&self) {
         self.is_parking.store(true, Relaxed);
     }
 
-    /// Whether the connection is to give its buffers back now. Only the task itself says so and asks.
+    /// Whether the connection is to give its buffers back now; true once for each [`Link::park`].
     pub(crate) fn takes_parking(&self) -> bool {
         self.is_parking.load(Relaxed) && self.is_parking.swap(false, Relaxed)
     }
@@ -393,39 +383,28 @@ impl Link {
         }
     }
 
-    fn wake(&self) {
+    /// Wakes the connection's task.
+    pub(crate) fn wake(&self) {
         if let Some(waker) = self.waker.get() {
             waker.wake_by_ref();
         }
     }
 
-    /// Ends the epoch, as a response begins: hints already given may still precede it, later ones and takeovers are
-    /// discarded.
+    /// Ends the epoch of the request, as a response begins: hints already given may still precede it, later ones and
+    /// takeovers are discarded.
     pub(crate) fn end_epoch(&self) {
-        if self.epoch.end() {
-            // An engine's thread that has left something in this epoch holds the lock until it is done.
-            let mut out_of_band = self.out_of_band.lock();
-            // A takeover that the service has not seen any more must not get the connection at the next request.
-            let too_late = out_of_band.taken.take();
-            if !self.stage().is_flushed() {
-                // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this
-                // response.
-                out_of_band.hints.clear();
-            }
-            drop(out_of_band);
-            drop(too_late);
-        }
+        self.out_of_band.end_epoch(self.stage());
     }
 
     /// Adds a part whose placeholder hyper was given.
     pub(crate) fn add_part(&self, part: Part, request: Arc<RequestIdentity>) {
-        self.out_of_band.lock().parts.push_back((part, request));
+        self.pending.lock().parts.push_back((part, request));
     }
 
     /// Sends from the part whose placeholder hyper writes now.
     pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let mut out_of_band = self.out_of_band.lock();
-        let Some((part, request)) = out_of_band.parts.front_mut() else {
+        let mut pending = self.pending.lock();
+        let Some((part, request)) = pending.parts.front_mut() else {
             return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
         };
         let sent = send(part);
@@ -436,41 +415,20 @@ impl Link {
             fault_log::write_unread_file(&self.cut_by(), request, error);
         }
         if part.is_sent() {
-            out_of_band.parts.pop_front();
+            pending.parts.pop_front();
         }
         sent
     }
 
-    /// Whether an engine's thread has left something.
-    pub(crate) fn has_out_of_band(&self) -> bool {
-        self.epoch.is_left()
-    }
-
-    pub(crate) fn take_hints(&self) -> Vec<u8> {
-        let mut out_of_band = self.out_of_band.lock();
-        if out_of_band.taken.is_none() {
-            self.epoch.is_taken();
-        }
-        std::mem::take(&mut out_of_band.hints)
-    }
-
-    /// Whether an engine's thread has taken over the connection.
-    pub(crate) fn has_taken(&self) -> bool {
-        self.has_out_of_band() && self.out_of_band.lock().taken.is_some()
-    }
-
-    pub(crate) fn take_taken(&self) -> Option<Duplex> {
-        if self.has_out_of_band() { self.out_of_band.lock().taken.take() } else { None }
-    }
-
     /// Passes the connection from the service to its task, which takes it away from hyper.
-    pub(crate) fn hand_over(self: &Arc<Link>, handover: Handover) {
-        self.out_of_band.lock().handover = Some(handover);
+    pub(crate) fn upgrade(self: &Arc<Link>, upgraded: Upgraded) {
+        self.pending.lock().upgraded = Some(upgraded);
         self.change(State::upgraded);
     }
 
-    pub(crate) fn take_handover(&self) -> Option<Handover> {
-        self.out_of_band.lock().handover.take()
+    /// The connection that the service has passed on, if it has.
+    pub(crate) fn take_upgraded(&self) -> Option<Upgraded> {
+        self.pending.lock().upgraded.take()
     }
 }
 
@@ -498,94 +456,16 @@ impl Evictable for Link {
     }
 }
 
-/// A request's data for the access log, written when this is dropped.
-pub(crate) struct Record {
-    pub(crate) link: Arc<Link>,
-    pub(crate) received: Instant,
-    pub(crate) method: Method,
-    pub(crate) target: Uri,
-    pub(crate) id: RequestId,
-    /// Status of the response; 0 while there is none.
-    pub(crate) status: u16,
-    pub(crate) bytes: u64,
-    pub(crate) queued: Duration,
-    /// Name of what went wrong, or empty.
-    pub(crate) fault: &'static str,
-    /// Description of what went wrong, or empty.
-    pub(crate) reason: &'static str,
-    /// Name of the application, if the engine has several.
-    pub(crate) app: Option<Arc<str>>,
-    /// Whether a connection that the application had taken over has ended in order: the missing status is no fault.
-    pub(crate) is_over: bool,
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let Some(log) = &self.link.common.settings.access_log else { return };
-        if self.status == 0 && self.fault.is_empty() && !self.is_over {
-            self.fault = self.link.cut_by().name();
-        }
-        let entry = Entry {
-            client: self.link.peer.remote,
-            method: self.method.as_str().as_bytes(),
-            target: LoggedTarget::Whole(&self.target),
-            status: self.status,
-            bytes: self.bytes,
-            took: self.received.elapsed(),
-            queued: self.queued,
-            id: self.id.as_str(),
-            fault: self.fault,
-            reason: self.reason,
-            app: self.app.as_deref().unwrap_or_default(),
-        };
-        log.write(&entry);
-    }
-}
-
-/// A handle by which an engine's thread reaches the connection during one request.
-pub(crate) struct RequestEpoch {
-    link: Arc<Link>,
-    number: u64,
-}
-
-impl RequestEpoch {
-    pub(crate) fn new(link: &Arc<Link>) -> RequestEpoch {
-        RequestEpoch { link: link.clone(), number: link.epoch.number() }
+impl Logged for Link {
+    fn access_log(&self) -> Option<&AccessLog> {
+        self.common.settings.access_log.as_ref()
     }
 
-    /// Leaves something for the connection, unless the response has begun.
-    fn with(&self, act: impl FnOnce(&mut OutOfBand)) {
-        let mut out_of_band = self.link.out_of_band.lock();
-        if self.link.epoch.leave(self.number) {
-            act(&mut out_of_band);
-        }
-        drop(out_of_band);
-        self.link.wake();
+    fn remote(&self) -> Option<SocketAddr> {
+        self.peer.remote
     }
-}
 
-/// Bytes of early hints that one connection buffers; more are dropped, since they are only hints.
-const HINT_BYTES: usize = 32 * 1024;
-
-impl Hints for RequestEpoch {
-    fn send(&self, mut headers: HeaderMap) {
-        // These belong to the connection or to the final response (RFC 9110 sections 7.6.1 and 8.6, RFC 9112 section
-        // 6.1).
-        for name in [http::header::CONNECTION, http::header::CONTENT_LENGTH, http::header::TRANSFER_ENCODING] {
-            headers.remove(name);
-        }
-        self.with(|out_of_band| {
-            if out_of_band.hints.len() < HINT_BYTES {
-                write_head(&mut out_of_band.hints, http::StatusCode::EARLY_HINTS, &headers);
-            }
-        });
-    }
-}
-
-impl Takeover for RequestEpoch {
-    fn take(self: Box<Self>) -> Duplex {
-        let (ours, theirs) = body::duplex(TAKEN_BYTES);
-        self.with(|out_of_band| out_of_band.taken = Some(ours));
-        theirs
+    fn cut_by(&self) -> Fault {
+        Link::cut_by(self)
     }
 }

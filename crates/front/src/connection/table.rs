@@ -24,7 +24,7 @@ use crate::limits::Limits;
 
 /// Interval between searches. An evicted connection ends much sooner; where none can be evicted, some become old enough
 /// meanwhile.
-const LOOK: Duration = Duration::from_millis(20);
+const SEARCH_INTERVAL: Duration = Duration::from_millis(20);
 /// The order of eviction: the first of a queue that has waited for this long. A client that has just connected must
 /// have time for its request, even if others send only half of theirs.
 const STEPS: [(Spare, Duration); 5] = [
@@ -172,7 +172,7 @@ impl ConnectionTable {
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
                 () = changed, if !has_evicted => {}
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(SEARCH_INTERVAL) => {}
             }
         }
     }
@@ -185,14 +185,14 @@ impl ConnectionTable {
         }
     }
 
-    /// Evicts a connection, if one may be, and returns when one has ended, or after [`LOOK`].
+    /// Evicts a connection, if one may be, and returns when one has ended, or after [`SEARCH_INTERVAL`].
     pub(crate) async fn evict_for_file(&self) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
         self.evict(&FILES);
         tokio::select! {
             () = left => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(SEARCH_INTERVAL) => {}
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 enum Turn {
     /// hyper is done.
     Ended(hyper::Result<()>),
-    /// It was handed over to an upgrade, and everything of earlier responses is out.
+    /// It leaves HTTP, and everything of earlier responses is out.
     Upgraded,
     /// It has been idle for long enough to give its buffers back.
     Parked,
@@ -154,9 +154,9 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 
 /// Relays an upgraded connection between client and application.
 async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
-    let Some(handover) = link.take_handover() else { return End::Finished };
+    let Some(upgraded) = link.take_upgraded() else { return End::Finished };
     early.extend(wire.take_held());
-    let relay = upgrade::relay(link, wire.socket, early, handover);
+    let relay = upgrade::relay(link, wire.socket, early, upgraded);
     let _ = until_stopped(link, relay).await;
     End::Finished
 }

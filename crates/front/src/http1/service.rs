@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use engine::{Answer, Duplex, Fault, Reply};
 use hyper::body::Incoming;
 
-use crate::connection::link::{Handover, Link};
+use crate::connection::link::Link;
+use crate::connection::upgraded::Upgraded;
 use crate::request::context::RequestContext;
 use crate::request::intake::{self, IntakeError};
 use crate::response::out::Out;
@@ -55,12 +56,14 @@ pub(crate) async fn answer(
             let limit = deadline.saturating_duration_since(complete);
             Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
-        Waited::Taken(duplex, reply) => hand_over(&context.link.clone(), context.taken(duplex, Some(reply))).await,
+        Waited::Takeover(duplex, reply) => {
+            upgrade(&context.link.clone(), context.taken_over(duplex, Some(reply))).await
+        }
     };
     let result = context.answered(answer);
 
-    if let Some(duplex) = context.link.take_taken() {
-        return hand_over(&context.link.clone(), context.taken(duplex, None)).await;
+    if let Some(duplex) = context.link.out_of_band.take_takeover() {
+        return upgrade(&context.link.clone(), context.taken_over(duplex, None)).await;
     }
     match result {
         Err(Fault::ClientGone) => Err(ClientGone),
@@ -69,22 +72,22 @@ pub(crate) async fn answer(
             let link = context.link.clone();
             match reply::response(context, response).await {
                 Outcome::Http(response) => Ok(response),
-                Outcome::Upgrade(handover) => hand_over(&link, handover).await,
+                Outcome::Upgrade(upgraded) => upgrade(&link, upgraded).await,
             }
         }
     }
 }
 
-/// Hands the connection over. Its task drops this future as soon as hyper has written everything.
-async fn hand_over<T>(link: &Arc<Link>, handover: Handover) -> T {
-    link.hand_over(handover);
+/// Passes the connection to its task, which drops this future as soon as hyper has written everything.
+async fn upgrade<T>(link: &Arc<Link>, upgraded: Upgraded) -> T {
+    link.upgrade(upgraded);
     pending().await
 }
 
 enum Waited {
     Answer(Answer),
     Late,
-    Taken(Duplex, Reply),
+    Takeover(Duplex, Reply),
 }
 
 /// Waits for the engine's answer, the deadline, or a takeover. Polls once before setting a deadline: an engine that
@@ -99,7 +102,7 @@ async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
             // The wire's timer watches this deadline: no timer is created per request.
             link.wait_until(Some(deadline + GRACE));
         }
-        if link.is_late() || link.has_taken() { Poll::Ready(None) } else { Poll::Pending }
+        if link.is_late() || link.out_of_band.has_takeover() { Poll::Ready(None) } else { Poll::Pending }
     })
     .await;
     match waited {
@@ -110,8 +113,8 @@ async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
             }
             Waited::Answer(answer)
         }
-        None => match link.take_taken() {
-            Some(duplex) => Waited::Taken(duplex, reply),
+        None => match link.out_of_band.take_takeover() {
+            Some(duplex) => Waited::Takeover(duplex, reply),
             None => Waited::Late,
         },
     }

@@ -13,7 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::connection::link::{Handover, Link, Record};
+use crate::connection::link::Link;
+use crate::connection::upgraded::Upgraded;
+use crate::log::record::Record;
 use crate::parse::websocket::{self, Tracker};
 use crate::transport::socket::Socket;
 
@@ -22,7 +24,7 @@ const READ_BYTES: usize = 16 * 1024;
 /// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// Interval at which a silent client's connection is checked for an application that has closed it.
-const LOOK_TIME: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// State shared by the two directions of a relay.
 #[derive(Default)]
@@ -58,6 +60,7 @@ impl RelayState {
 /// The data for the access log entry of a relay, also of one that is cut off.
 struct RelayRecord<'a> {
     record: Option<Box<Record>>,
+    link: &'a Link,
     state: &'a RelayState,
 }
 
@@ -66,19 +69,19 @@ impl Drop for RelayRecord<'_> {
         let Some(record) = &mut self.record else { return };
         record.bytes = self.state.sent.load(SeqCst);
         if !record.is_over {
-            record.fault = record.link.cut_by().name();
+            record.fault = self.link.cut_by().name();
         }
     }
 }
 
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
-/// worker, shuts down. `early` holds the bytes that the client sent before the hand-over.
-pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
-    let Handover { head, duplex, reply, record, tracker } = handover;
+/// worker, shuts down. `early` holds the bytes that the client sent before that.
+pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, upgraded: Upgraded) {
+    let Upgraded { head, duplex, reply, record, tracker } = upgraded;
     let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
     let state = RelayState::default();
-    let mut relay_record = RelayRecord { record, state: &state };
+    let mut relay_record = RelayRecord { record, link, state: &state };
     let from_client = client_to_app(&mut reader, early, to_app, &state);
     let to_client = async {
         let mut to_client =
@@ -117,7 +120,7 @@ async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>,
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
-                read = timeout(LOOK_TIME, reader.read_buf(&mut buffer)) => read,
+                read = timeout(CHECK_INTERVAL, reader.read_buf(&mut buffer)) => read,
                 () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
@@ -273,7 +276,8 @@ impl AppToClient<'_> {
         let AppToClient { link, writer, from_app, closes_at, .. } = self;
         let cut = async {
             if closes_at.is_none() {
-                // Checked at each poll: a stop wakes this task, and the relay from the client does so each `LOOK_TIME`.
+                // Checked at each poll: a stop wakes this task, and so does the relay from the client, at each
+                // `CHECK_INTERVAL`.
                 let leaves = || link.common.stop.is_draining() || from_app.is_leaving();
                 poll_fn(|_| if leaves() { Poll::Ready(()) } else { Poll::Pending }).await;
                 *closes_at = Some(closing_time(link));

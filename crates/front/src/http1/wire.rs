@@ -298,10 +298,10 @@ impl Wire {
         }
         let limits = &self.link.common.settings.limits;
         let keep_alive = Some(limits.keep_alive).filter(|time| !time.is_zero()).unwrap_or(limits.body_time);
-        let next_look = limits.request_time.min(limits.body_time).min(keep_alive);
-        let next_look = Instant::now() + next_look;
+        let next_check = limits.request_time.min(limits.body_time).min(keep_alive);
+        let next_check = Instant::now() + next_check;
         let until = self.link.waits_until();
-        if self.timer.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
+        if self.timer.is_over(cx, until.map_or(next_check, |until| until.min(next_check))) {
             self.link.set_late();
         }
         Poll::Pending
@@ -332,10 +332,10 @@ impl Wire {
     /// Writes early hints, if there are any and no response is partly written.
     fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.hints.is_empty() {
-            if !self.link.has_out_of_band() || !self.link.stage().is_flushed() {
+            if !self.link.out_of_band.has_items() || !self.link.stage().is_flushed() {
                 return Poll::Ready(Ok(()));
             }
-            self.hints = self.link.take_hints();
+            self.hints = self.link.out_of_band.take_hints();
         }
         while !self.hints.is_empty() {
             let went = Pin::new(&mut self.socket).poll_write(cx, &self.hints);

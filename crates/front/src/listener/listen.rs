@@ -97,7 +97,10 @@ impl Listener {
                 // The port that the system chose for the first address is taken on another.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_any(&addresses) && tries < TRIES => {}
                 Err(error) => return Err(failed(error)),
-                Ok(bound) => return Ok(bound.into_iter().map(|one| Listener::new(one, bind, options)).collect()),
+                Ok(bound) => {
+                    let listener = |(socket, local)| Listener::new(socket, local, bind, options);
+                    return Ok(bound.into_iter().map(listener).collect());
+                }
             }
         }
     }
@@ -110,12 +113,12 @@ impl Listener {
             Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
         };
         match bound {
-            Ok(bound) => Ok(Listener::new(bound, bind, options)),
+            Ok((socket, local)) => Ok(Listener::new(socket, local, bind, options)),
             Err(why) => Err(BindError { bind: bind.clone(), why }),
         }
     }
 
-    fn new((socket, local): (Bound, Bind), asked: &Bind, options: &SocketOptions) -> Listener {
+    fn new(socket: Bound, local: Bind, asked: &Bind, options: &SocketOptions) -> Listener {
         Listener { socket, asked: asked.clone(), local, backlog: options.backlog.unwrap_or(BACKLOG) }
     }
 

@@ -24,14 +24,15 @@ impl fmt::Display for RequestIdentity {
     }
 }
 
-/// Wait in the queue from which on the log mentions it.
+/// Shortest wait in the queue that the log mentions for a request that timed out.
 const WORTH_SAYING: Duration = Duration::from_millis(100);
 /// Interval at which the log says that open files, or places in the queue, were short: a line for each request would
 /// make an overload worse.
 const SHORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Times when the log last said that.
+/// Time when the log last said that open files were short; `None` if it never did.
 static FILES_SHORT: Mutex<Option<Instant>> = Mutex::new(None);
+/// Time when the log last said that places in the queue were short; `None` if it never did.
 static QUEUE_SHORT: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Logs the fault, with details that the client does not get.
@@ -90,7 +91,8 @@ pub(crate) fn write_unread_file(fault: &Fault, identity: &RequestIdentity, error
     );
 }
 
-/// Whether the log is to say now what it last said at this time, which then counts as done.
+/// Whether the last message of a kind is at least [`SHORT_INTERVAL`] old, or there was none. If so, its time becomes
+/// now, as the caller writes another one.
 fn is_news(last: &Mutex<Option<Instant>>) -> bool {
     let mut last = last.lock();
     let is_news = last.is_none_or(|last| last.elapsed() >= SHORT_INTERVAL);

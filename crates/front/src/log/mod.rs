@@ -7,3 +7,4 @@ pub(crate) mod fault_log;
 pub(crate) mod log_line;
 pub(crate) mod notices;
 pub(crate) mod query_log;
+pub(crate) mod record;

@@ -16,20 +16,29 @@ pub(crate) struct Sanitized {
     pub(crate) underscored: Vec<HeaderName>,
 }
 
+/// Headers that a request may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    /// Headers of a proxy, since the peer is a trusted one.
+    pub(crate) proxy_headers: bool,
+    /// Headers with an underscore in their name, unless they could be mistaken for others.
+    pub(crate) underscores: bool,
+}
+
 /// Removes the headers. Most requests have none to remove and cost one check per name.
-pub(crate) fn sanitize(headers: &mut HeaderMap, is_trusted: bool, passes_underscores: bool) -> Sanitized {
+pub(crate) fn sanitize(headers: &mut HeaderMap, allowed: Allowed) -> Sanitized {
     let mut found = Sanitized::default();
     let mut has_proxy = false;
     for name in headers.keys() {
         let text = name.as_str();
         if memchr::memchr(b'_', text.as_bytes()).is_some() {
-            if !passes_underscores || is_protected(text) {
+            if !allowed.underscores || is_protected(text) {
                 found.underscored.push(name.clone());
             }
         } else if text == "proxy" {
             has_proxy = true;
         } else if proxy_headers::contains(text) {
-            if is_trusted {
+            if allowed.proxy_headers {
                 found.has_proxy_headers = true;
             } else {
                 found.distrusted.push(name.clone());
@@ -60,12 +69,16 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn left(names: &[&'static str], is_trusted: bool, passes_underscores: bool) -> (Vec<String>, Sanitized) {
+    const PROXY_HEADERS: Allowed = Allowed { proxy_headers: true, underscores: false };
+    const UNDERSCORES: Allowed = Allowed { proxy_headers: false, underscores: true };
+    const BOTH: Allowed = Allowed { proxy_headers: true, underscores: true };
+
+    fn left(names: &[&'static str], allowed: Allowed) -> (Vec<String>, Sanitized) {
         let mut headers = HeaderMap::new();
         for name in names {
             headers.append(HeaderName::from_static(name), HeaderValue::from_static("1"));
         }
-        let found = sanitize(&mut headers, is_trusted, passes_underscores);
+        let found = sanitize(&mut headers, allowed);
         let mut left: Vec<String> = headers.keys().map(|name| name.as_str().to_owned()).collect();
         left.sort_unstable();
         (left, found)
@@ -74,18 +87,18 @@ mod tests {
     #[test]
     fn a_stranger_s_words_are_taken_out_and_the_rest_stays() {
         let said = ["x-forwarded-for", "x-forwarded-for", "client-ip", "remote-user", "x-requested-with", "accept"];
-        let (names, found) = left(&said, false, true);
+        let (names, found) = left(&said, UNDERSCORES);
         assert_eq!(names, ["accept", "x-requested-with"]);
         assert_eq!((found.distrusted.len(), found.has_proxy_headers), (3, false));
-        let (names, found) = left(&said, true, true);
+        let (names, found) = left(&said, BOTH);
         assert_eq!((names.len(), found.distrusted.len(), found.has_proxy_headers), (5, 0, true));
-        assert!(!left(&["accept"], true, true).1.has_proxy_headers);
+        assert!(!left(&["accept"], BOTH).1.has_proxy_headers);
     }
 
     #[test]
     fn a_header_proxy_is_taken_out_whoever_sends_it() {
-        for is_trusted in [true, false] {
-            let (names, _) = left(&["proxy", "proxy-connection", "accept"], is_trusted, true);
+        for allowed in [BOTH, UNDERSCORES] {
+            let (names, _) = left(&["proxy", "proxy-connection", "accept"], allowed);
             assert_eq!(names, ["accept", "proxy-connection"]);
         }
     }
@@ -93,8 +106,8 @@ mod tests {
     #[test]
     fn underscores_pass_unless_they_could_pass_for_something_else() {
         let plain = ["api_key", "x-a_b", "_", "x_csrf_token"];
-        assert_eq!(left(&plain, false, true).0, ["_", "api_key", "x-a_b", "x_csrf_token"]);
-        let (names, found) = left(&plain, true, false);
+        assert_eq!(left(&plain, UNDERSCORES).0, ["_", "api_key", "x-a_b", "x_csrf_token"]);
+        let (names, found) = left(&plain, PROXY_HEADERS);
         assert_eq!((names.len(), found.underscored.len()), (0, 4));
         for name in [
             "x_forwarded_for",
@@ -109,8 +122,8 @@ mod tests {
             "sec_fetch_site",
             "x_request_id",
         ] {
-            for is_trusted in [true, false] {
-                let (names, found) = left(&[name], is_trusted, true);
+            for allowed in [BOTH, UNDERSCORES] {
+                let (names, found) = left(&[name], allowed);
                 assert_eq!((names.len(), found.underscored.len()), (0, 1), "{name}");
             }
         }

@@ -9,13 +9,16 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
 
-use crate::connection::link::{Handover, Link, Record, RequestEpoch};
+use crate::connection::link::Link;
+use crate::connection::request_epoch::RequestEpoch;
+use crate::connection::upgraded::Upgraded;
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line;
+use crate::log::record::Record;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
-use crate::proxy::sanitize::sanitize;
+use crate::proxy::sanitize::{Allowed, sanitize};
 use crate::request::form::{Form, wants_html};
 
 /// Context of a request from its head to its response.
@@ -58,7 +61,7 @@ impl RequestContext {
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
                 received: link.received(),
-                link: link.clone(),
+                connection: link.clone(),
                 method: head.method.clone(),
                 target: head.uri.clone(),
                 id: id.clone(),
@@ -158,12 +161,13 @@ impl RequestContext {
         });
     }
 
-    pub(crate) fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
+    /// The connection, which the application has taken over, so that it leaves HTTP.
+    pub(crate) fn taken_over(&mut self, duplex: Duplex, reply: Option<Reply>) -> Upgraded {
         self.link.end_epoch();
-        // This context is kept until the hand-over is complete, and what the application did is to be counted now.
+        // This context is kept until hyper has written everything, and what the application did is to be counted now.
         drop(std::mem::take(&mut self.tally));
         let tracker = if self.dialect == Dialect::WebSocket { Tracker::from_head() } else { Tracker::other() };
-        Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
+        Upgraded { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }
 
     fn request(&self, head: Parts, input: Input) -> Request {
@@ -205,7 +209,8 @@ impl RequestContext {
 /// Removes headers that must not reach the application, and returns what a trusted proxy has forwarded.
 fn forwarded_info(link: &Link, headers: &mut HeaderMap) -> ForwardedInfo {
     let settings = &link.common.settings;
-    let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
+    let allowed = Allowed { proxy_headers: link.is_trusted, underscores: settings.passes_underscores };
+    let found = sanitize(headers, allowed);
     let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
     if has_dropped && !settings.trusted.is_empty() {
         let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());

@@ -14,8 +14,9 @@ use engine::Fault;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
-use crate::connection::link::{Link, Record};
+use crate::connection::link::Link;
 use crate::log::fault_log::{self, RequestIdentity};
+use crate::log::record::Record;
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
 

@@ -12,8 +12,9 @@ use engine::{Body, Fault, Response, ResponseHead};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 
-use crate::connection::link::{Handover, Link};
+use crate::connection::link::Link;
 use crate::connection::raw_head::{reason, write_head};
+use crate::connection::upgraded::Upgraded;
 use crate::limits::FOREVER;
 use crate::log::dropped;
 use crate::log::fault_log;
@@ -40,7 +41,7 @@ const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the bod
 /// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
-    Upgrade(Handover),
+    Upgrade(Upgraded),
 }
 
 /// The status of the response to a request with this fault ([`Fault::name`]).
@@ -150,7 +151,9 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
             return Outcome::Upgrade(upgrade(context, head, duplex));
         }
         Body::Unopened(path) => Box::pin(open(context.link.clone(), path)).await,
-        body => whole(body, head.is_chunked(), is_bodiless(&context, head.status)),
+        Body::Empty | Body::Full(_) if head.is_chunked() && is_bodiless(&context, head.status) => Ok(Content::Unknown),
+        Body::Full(bytes) if head.is_chunked() => coded::decode(&bytes).map(Content::Full),
+        body => whole(body),
     };
     Outcome::Http(match content.and_then(|content| checked(&context, head, content)) {
         Ok((status, headers, content)) => finish(context, status, headers, content),
@@ -158,12 +161,10 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
     })
 }
 
-/// The content of a body that needs no waiting.
-fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
+/// The content of a body that needs neither waiting nor decoding.
+fn whole(body: Body) -> Result<Content, Fault> {
     Ok(match body {
         Body::Unasked | Body::Stream(_) | Body::Unopened(_) | Body::Upgrade(_) => Content::Unknown,
-        Body::Empty | Body::Full(_) if is_chunked && is_bodiless => Content::Unknown,
-        Body::Full(bytes) if is_chunked => Content::Full(coded::decode(&bytes)?),
         Body::Empty => Content::Full(Bytes::new()),
         Body::Full(bytes) => Content::Full(bytes),
         Body::File(file, len) => Content::File(FileReader::new(file, len)),
@@ -343,8 +344,8 @@ fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
     }
 }
 
-/// The hand-over after the head of an upgrade or of a partial hijack.
-fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+/// The connection after the head of an upgrade or of a partial hijack, which is sent first.
+fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Upgraded {
     let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
     own_headers(&context, &mut headers);
@@ -367,7 +368,7 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
     }
     let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(&headers);
     let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
-    Handover { head: Bytes::from(text), duplex, reply: None, record: context.record.take(), tracker }
+    Upgraded { head: Bytes::from(text), duplex, reply: None, record: context.record.take(), tracker }
 }
 
 enum Gathered {

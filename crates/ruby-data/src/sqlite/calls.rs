@@ -33,7 +33,7 @@ fn hold(context: &mut Context<'_>, statement: Statement) -> Outcome {
 
 /// Starts a call on a database: migrates to a runner and sets the deadline of the watch.
 fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<SqliteConnection>, Raise> {
-    context.leave();
+    context.migrate();
     let connection = database(context, handle)?;
     connection.watch.allow(context.until());
     Ok(connection)
@@ -65,7 +65,7 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if found.as_ref().and_then(|found| found.metadata().ok()).is_some_and(|meta| !meta.is_file()) {
         return Err(raise("SQLite3::CantOpenException", format!("{} is no file", given.display())));
     }
-    context.leave();
+    context.migrate();
     let watch = Watch::new(context.work.end(), context.folders.clone());
     watch.allow(context.until());
     let account = context.handles.own(|| Account::new(context.memory_bytes)).clone();
@@ -147,7 +147,7 @@ pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// `sqlite_fetch(statement, as_hashes, most or nil)`: the next rows as `[whether they are the last, row, …]`.
 pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    context.leave();
+    context.migrate();
     let until = context.until();
     let most = match arg(args, 2) {
         Arg::Nil => usize::MAX,

@@ -86,7 +86,7 @@ impl SqliteConnection {
 
     /// Resets statements and rolls back a transaction that the finished request has left open, so that no lock is held.
     /// Returns whether there was a transaction.
-    pub fn settle(self: &Rc<SqliteConnection>) -> bool {
+    pub fn roll_back(self: &Rc<SqliteConnection>) -> bool {
         counted(&self.account, || {
             let mut at = ptr::null_mut();
             loop {

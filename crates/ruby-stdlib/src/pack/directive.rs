@@ -21,44 +21,64 @@ impl Count {
     }
 }
 
+/// The order of a number's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// The lowest byte first.
+    Little,
+    /// The highest byte first.
+    Big,
+}
+
+/// The form of an integer in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct IntegerForm {
+    /// Number of bytes.
+    pub size: usize,
+    pub is_signed: bool,
+    pub order: ByteOrder,
+}
+
 /// A directive of a format: its letter, modifiers and count.
 #[derive(Debug, Clone, Copy)]
 pub struct PackDirective {
     pub letter: u8,
-    /// Whether `>` asks for big-endian bytes.
-    pub big: bool,
+    /// The order that `<` or `>` asks for; `Little` without either.
+    pub order: ByteOrder,
     /// `_` or `!`: the size of the type in C.
     pub native: bool,
     pub count: Count,
 }
 
 impl PackDirective {
-    /// Size in bytes of an integer, whether it is signed, and whether it is big-endian; None for other directives.
-    pub fn integer(self) -> Option<(usize, bool, bool)> {
+    /// The form of an integer; None for other directives.
+    pub fn integer(self) -> Option<IntegerForm> {
+        let signed = |size, order| IntegerForm { size, is_signed: true, order };
+        let unsigned = |size, order| IntegerForm { size, is_signed: false, order };
         Some(match (self.letter, self.native) {
-            (b'C', _) => (1, false, false),
-            (b'c', _) => (1, true, false),
-            (b'S', _) => (2, false, self.big),
-            (b's', _) => (2, true, self.big),
-            (b'I', _) | (b'L', false) => (4, false, self.big),
-            (b'i', _) | (b'l', false) => (4, true, self.big),
-            (b'L', true) | (b'Q' | b'J', _) => (8, false, self.big),
-            (b'l', true) | (b'q' | b'j', _) => (8, true, self.big),
-            (b'n', _) => (2, false, true),
-            (b'N', _) => (4, false, true),
-            (b'v', _) => (2, false, false),
-            (b'V', _) => (4, false, false),
+            (b'C', _) => unsigned(1, ByteOrder::Little),
+            (b'c', _) => signed(1, ByteOrder::Little),
+            (b'S', _) => unsigned(2, self.order),
+            (b's', _) => signed(2, self.order),
+            (b'I', _) | (b'L', false) => unsigned(4, self.order),
+            (b'i', _) | (b'l', false) => signed(4, self.order),
+            (b'L', true) | (b'Q' | b'J', _) => unsigned(8, self.order),
+            (b'l', true) | (b'q' | b'j', _) => signed(8, self.order),
+            (b'n', _) => unsigned(2, ByteOrder::Big),
+            (b'N', _) => unsigned(4, ByteOrder::Big),
+            (b'v', _) => unsigned(2, ByteOrder::Little),
+            (b'V', _) => unsigned(4, ByteOrder::Little),
             _ => return None,
         })
     }
 
-    /// Size in bytes of a float, and whether it is big-endian; None for other directives.
-    pub fn float(self) -> Option<(usize, bool)> {
+    /// Size in bytes of a float, and their order; None for other directives.
+    pub fn float(self) -> Option<(usize, ByteOrder)> {
         Some(match self.letter {
-            b'e' | b'f' | b'F' => (4, false),
-            b'E' | b'd' | b'D' => (8, false),
-            b'g' => (4, true),
-            b'G' => (8, true),
+            b'e' | b'f' | b'F' => (4, ByteOrder::Little),
+            b'E' | b'd' | b'D' => (8, ByteOrder::Little),
+            b'g' => (4, ByteOrder::Big),
+            b'G' => (8, ByteOrder::Big),
             _ => return None,
         })
     }
@@ -80,14 +100,14 @@ pub fn directives(format: &[u8], way: &str) -> Result<Vec<PackDirective>, Raise>
             }
             _ => {}
         }
-        let mut directive = PackDirective { letter, big: false, native: false, count: Count::None };
+        let mut directive = PackDirective { letter, order: ByteOrder::Little, native: false, count: Count::None };
         while let Some(modifier) = rest.next_if(|byte| b"_!<>".contains(byte)) {
             if !b"sSiIlLqQjJ".contains(&letter) {
                 let shown = char::from(modifier);
                 return Err(raise("ArgumentError", format!("'{shown}' allowed only after types sSiIlLqQjJ")));
             }
             match modifier {
-                b'>' => directive.big = true,
+                b'>' => directive.order = ByteOrder::Big,
                 b'<' => {}
                 _ => directive.native = true,
             }

@@ -1,6 +1,6 @@
 //! String#unpack: from bytes to values, one directive after the other.
 
-use super::directive::{Count, PackDirective};
+use super::directive::{ByteOrder, Count, IntegerForm, PackDirective};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
@@ -36,11 +36,11 @@ impl<'a> Unpacker<'a> {
 
     /// Reads the values of one directive.
     pub fn take(&mut self, directive: PackDirective) -> Result<(), Raise> {
-        if let Some((size, signed, big)) = directive.integer() {
-            return self.repeat(directive.count, size, |bytes| integer(bytes, signed, big));
+        if let Some(form) = directive.integer() {
+            return self.repeat(directive.count, form.size, |bytes| integer(bytes, form));
         }
-        if let Some((size, big)) = directive.float() {
-            return self.repeat(directive.count, size, |bytes| float(bytes, big));
+        if let Some((size, order)) = directive.float() {
+            return self.repeat(directive.count, size, |bytes| float(bytes, order));
         }
         let count = directive.count;
         match directive.letter {
@@ -159,22 +159,26 @@ fn whole(number: i128) -> Tree {
     i64::try_from(number).map_or_else(|_| Tree::Raw(number.to_string().into_bytes()), Tree::Int)
 }
 
-/// The bytes in little-endian order, padded with zeros.
-fn little(bytes: &[u8], big: bool) -> [u8; 8] {
-    let mut out = [0; 8];
+/// The unsigned number of up to eight bytes in this order.
+fn number(bytes: &[u8], order: ByteOrder) -> u64 {
+    let mut little = [0; 8];
     for (at, byte) in bytes.iter().enumerate() {
-        out[if big { bytes.len() - 1 - at } else { at }] = *byte;
+        let place = match order {
+            ByteOrder::Little => at,
+            ByteOrder::Big => bytes.len() - 1 - at,
+        };
+        little[place] = *byte;
     }
-    out
+    u64::from_le_bytes(little)
 }
 
-fn integer(bytes: &[u8], signed: bool, big: bool) -> Tree {
-    let number = u64::from_le_bytes(little(bytes, big));
+fn integer(bytes: &[u8], form: IntegerForm) -> Tree {
+    let number = number(bytes, form.order);
     let unused = 64 - 8 * bytes.len() as u32;
-    if signed { Tree::Int((number << unused) as i64 >> unused) } else { whole(i128::from(number)) }
+    if form.is_signed { Tree::Int((number << unused) as i64 >> unused) } else { whole(i128::from(number)) }
 }
 
-fn float(bytes: &[u8], big: bool) -> Tree {
-    let number = u64::from_le_bytes(little(bytes, big));
+fn float(bytes: &[u8], order: ByteOrder) -> Tree {
+    let number = number(bytes, order);
     Tree::Float(if bytes.len() == 4 { f64::from(f32::from_bits(number as u32)) } else { f64::from_bits(number) })
 }

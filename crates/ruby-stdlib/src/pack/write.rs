@@ -1,6 +1,6 @@
 //! Array#pack: from values to bytes, one directive after the other.
 
-use super::directive::{Count, PackDirective};
+use super::directive::{ByteOrder, Count, PackDirective};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Raise, raise};
@@ -25,18 +25,18 @@ impl Packer {
     /// Writes the values of one directive.
     pub fn put(&mut self, directive: PackDirective) -> Result<(), Raise> {
         let left = self.values.len();
-        if let Some((size, _, big)) = directive.integer() {
+        if let Some(form) = directive.integer() {
             return self.repeat(directive.count.or(left), |packer| {
                 let number = packer.integer()?;
-                packer.number(&number.to_le_bytes()[..size], big);
+                packer.number(&number.to_le_bytes()[..form.size], form.order);
                 Ok(())
             });
         }
-        if let Some((size, big)) = directive.float() {
+        if let Some((size, order)) = directive.float() {
             return self.repeat(directive.count.or(left), |packer| {
                 let number = packer.float()?;
                 let (single, double) = ((number as f32).to_le_bytes(), number.to_le_bytes());
-                packer.number(if size == 4 { &single } else { &double }, big);
+                packer.number(if size == 4 { &single } else { &double }, order);
                 Ok(())
             });
         }
@@ -98,11 +98,10 @@ impl Packer {
         }
     }
 
-    fn number(&mut self, little: &[u8], big: bool) {
-        if big {
-            self.out.extend(little.iter().rev());
-        } else {
-            self.out.extend_from_slice(little);
+    fn number(&mut self, little: &[u8], order: ByteOrder) {
+        match order {
+            ByteOrder::Little => self.out.extend_from_slice(little),
+            ByteOrder::Big => self.out.extend(little.iter().rev()),
         }
     }
 

@@ -78,7 +78,7 @@ pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
 pub fn processor_time(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let whole = arg(args, 0).truthy();
     if !whole {
-        context.leave();
+        context.migrate();
     }
     let used = clock_gettime(if whole { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime });
     Ok(Value::Float(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9))

@@ -67,9 +67,7 @@ impl<'a> Scan<'a> {
             }
             // A `%` at the end stands for itself.
             let (mut at, mut letter) = chars.next().unwrap_or((start, '%'));
-            let mut colons = 0;
             while matches!(letter, 'E' | 'O' | '-' | '0' | '^' | '#' | '_' | ':') {
-                colons += usize::from(letter == ':');
                 (at, letter) = chars.next()?;
             }
             // A number has a fixed width where more digits follow it in the format.
@@ -77,12 +75,12 @@ impl<'a> Scan<'a> {
                 next.is_ascii_digit()
                     || (next == '%' && !"sQzZapbBhAPt n%".contains(format[at..].chars().nth(2).unwrap_or(' ')))
             });
-            self.directive(letter, tight, colons)?;
+            self.directive(letter, tight)?;
         }
         Some(())
     }
 
-    fn directive(&mut self, letter: char, tight: bool, _colons: usize) -> Option<()> {
+    fn directive(&mut self, letter: char, tight: bool) -> Option<()> {
         match letter {
             'A' | 'a' => self.name("wday", &DAYS, 0)?,
             'B' | 'b' | 'h' => self.name("mon", &MONTHS, 1)?,

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
-use machine::Standing;
+use machine::MemoryUse;
 
 use crate::admin::histogram::{Peaks, Reading};
 use crate::admin::history::History;
@@ -14,7 +14,7 @@ use crate::admin::prometheus::{Family, Value};
 use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::{by_hundreds, known_kib};
 use crate::apps::app::App;
-use crate::apps::deploy::DeployOutcome;
+use crate::apps::deploy_record::DeployOutcome;
 use crate::apps::engines;
 use crate::log::files::LogView;
 
@@ -71,7 +71,7 @@ pub fn families(state: &AdminState) -> Vec<Family> {
     let mut families = of_process(&Process::look());
     let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     families.push(one("process_start_time_seconds", "When the process of the server started", Value::Gauge(since)));
-    families.extend(of_memory(state.memory.look()));
+    families.extend(of_memory(state.memory.measure()));
     families.extend(of_log(&state.logs.view()));
     let ready = state.running().is_some_and(|running| running.server.unready().is_none());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
@@ -108,8 +108,8 @@ fn of_process(process: &Process) -> Vec<Family> {
     .collect()
 }
 
-fn of_memory(standing: Option<Standing>) -> Vec<Family> {
-    let Some(seen) = standing else { return Vec::new() };
+fn of_memory(in_use: Option<MemoryUse>) -> Vec<Family> {
+    let Some(seen) = in_use else { return Vec::new() };
     let bytes = |name, help, bytes: u64| one(name, help, Value::Gauge(bytes as f64));
     vec![
         bytes("foolsgold_memory_limit_bytes", "Memory limit: of the control group, or the machine", seen.limit),

@@ -21,7 +21,6 @@ pub mod view;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use front::{Bind, Listener};
 use parking_lot::Mutex;
@@ -30,10 +29,9 @@ use tracing::{info, warn};
 
 use crate::admin::guard::Guard;
 use crate::admin::service::Serving;
-use crate::admin::state::{AdminState, RunningServer, ServerFolders};
+use crate::admin::state::{AdminState, RunningServer};
 use crate::config::admin::{AdminSettings, Control, Token};
 use crate::config::control_path;
-use crate::log::files::LogFiles;
 
 /// Both listeners. Dropping the value closes them.
 pub struct Admin {
@@ -46,23 +44,23 @@ pub struct Admin {
     /// The previous process has both listeners until this one serves.
     waits: bool,
     listener: Mutex<Option<Listener>>,
-    /// The control socket, if it was made already.
-    made: Mutex<Option<Listener>>,
+    /// The control socket, if it was opened already.
+    control_socket: Mutex<Option<Listener>>,
 }
 
 impl Admin {
     /// Opens the configured listeners. A configured listener that cannot be opened is an error; without the default
-    /// control socket the server goes on, as on machines that have no place for one. `place` and `logs` are shown from
-    /// the start; `listener` is the bound admin listener; `made` the control socket, if it exists; `is_successor` if
-    /// the previous process keeps both until this one serves; `called_off` cancels the loading of applications.
+    /// control socket the server goes on, as on machines that have no place for one. `state` is shown from the start;
+    /// `listener` is the admin listener, if it is bound already, and `control_socket` the control socket, if it is open
+    /// already; `is_successor` says that the previous process keeps both until this one serves.
     pub fn start(
         settings: &AdminSettings,
-        (place, logs): (ServerFolders, Arc<LogFiles>),
-        (listener, made): (Option<Listener>, Option<Listener>),
+        state: AdminState,
+        listener: Option<Listener>,
+        control_socket: Option<Listener>,
         is_successor: bool,
-        called_off: Arc<AtomicBool>,
     ) -> Result<Admin, String> {
-        let state = Arc::new(AdminState::new(place, logs, called_off));
+        let state = Arc::new(state);
         let serving = Serving::start(state.clone());
         let serving =
             serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
@@ -81,7 +79,7 @@ impl Admin {
             bind: settings.bind.clone(),
             waits: is_successor,
             listener: Mutex::new(listener),
-            made: Mutex::new(made),
+            control_socket: Mutex::new(control_socket),
         };
         if !is_successor {
             admin.listen()?;
@@ -117,17 +115,11 @@ impl Admin {
     }
 
     fn listen(&self) -> Result<(), String> {
-        let made = self.made.lock().take();
-        let control = match (&self.control, made) {
+        let control_socket = self.control_socket.lock().take();
+        let control = match (&self.control, control_socket) {
             (Control::Off, _) => None,
-            (Control::Path(path), Some(listener)) => {
-                Some((listener, std::path::absolute(path).unwrap_or_else(|_| path.clone())))
-            }
-            (Control::Path(path), None) => {
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                let told = |error: front::BindError| format!("--control: {error}");
-                Some((front::listen_privately(&path, self.waits).map_err(told)?, path))
-            }
+            (Control::Path(path), Some(listener)) => Some((listener, control_path::absolute(path))),
+            (Control::Path(path), None) => Some(control_path::listen_at(path, self.waits)?),
             (Control::Usual, _) => control_path::listen(&self.state.place.folder, self.waits)
                 .inspect_err(|why| {
                     warn!(target: "server", "there is no control socket: {why}; --control names a place, or off");

@@ -12,7 +12,7 @@ use crate::admin::history::{Recent, Sample, ServerSample};
 use crate::admin::process::Process;
 use crate::admin::state::{AdminState, RunningServer};
 use crate::apps::app::App;
-use crate::apps::deploy::Deploy;
+use crate::apps::deploy_record::DeployRecord;
 use crate::log::files::LogView;
 
 /// Status of server and applications.
@@ -95,7 +95,7 @@ pub struct AppView {
     pub answers: BTreeMap<&'static str, u64>,
     /// Requests without an answer of the application, by fault; faults that never happened are left out.
     pub faults: BTreeMap<&'static str, u64>,
-    pub last_deploy: Option<Deploy>,
+    pub last_deploy: Option<DeployRecord>,
 }
 
 impl StatusView {
@@ -176,7 +176,7 @@ fn uptime_s(state: &AdminState) -> f64 {
 
 impl MemoryView {
     fn look(state: &AdminState) -> Option<MemoryView> {
-        let seen = state.memory.look()?;
+        let seen = state.memory.measure()?;
         let (limit_kib, used_kib) = (seen.limit / 1024, seen.used / 1024);
         Some(MemoryView { limit_kib, used_kib, is_machine: seen.is_machine, is_short: seen.is_short() })
     }
@@ -211,7 +211,7 @@ impl AppView {
 
 /// A sample of the server for the history.
 pub fn sample_server(memory: &Memory, share_kib: Option<u64>) -> ServerSample {
-    let memory = memory.look();
+    let memory = memory.measure();
     ServerSample {
         memory_kib: share_kib,
         memory_used_kib: memory.map(|seen| seen.used / 1024),

@@ -12,11 +12,11 @@ use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
 use parking_lot::{Mutex, MutexGuard};
 use tracing::warn;
 
+use crate::apps::coalesced_runs::CoalescedRuns;
 use crate::apps::context::AppContext;
-use crate::apps::deploy::{Deploy, DeployOutcome};
+use crate::apps::deploy_record::{DeployOutcome, DeployRecord};
 use crate::apps::engines::{EngineContext, Size};
 use crate::apps::generation::{Generation, ShutdownState, wait_until};
-use crate::apps::single_flight::SingleFlight;
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::process::parent::Ordered;
@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
     active: ArcSwap<ActiveGeneration>,
-    reloads: SingleFlight<Result<String, String>>,
+    reloads: CoalescedRuns<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
@@ -58,7 +58,7 @@ struct Times {
 
 #[derive(Default)]
 struct DeployLog {
-    deploys: VecDeque<Deploy>,
+    deploys: VecDeque<DeployRecord>,
     /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
     /// The generation that is being replaced; it may get requests until it is.
@@ -105,14 +105,14 @@ impl App {
         let begun = Instant::now();
         let shutdown = ShutdownState::new(context.called_off.clone());
         let engine_context = context.engine_context();
-        let generation = Generation::start(1, (spec, settings), Size::Full, &engine_context)?;
+        let generation = Generation::start(1, spec, settings, Size::Full, &engine_context)?;
         let active = ArcSwap::from_pointee(ActiveGeneration::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
-        let reloads = SingleFlight::new();
+        let reloads = CoalescedRuns::new();
         let begun_ones = AtomicU64::new(1);
         let app = App { name, engine_context, context, active, reloads, shutdown, begun: begun_ones, log, overrides };
-        app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
+        app.note(DeployRecord::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
 
@@ -155,7 +155,7 @@ impl App {
     }
 
     /// The last deploys, newest first; the start counts as one.
-    pub fn deploys(&self) -> Vec<Deploy> {
+    pub fn deploys(&self) -> Vec<DeployRecord> {
         self.log.lock().deploys.iter().cloned().collect()
     }
 
@@ -178,7 +178,7 @@ impl App {
     /// Reloads the application. On failure the old code goes on, and the error says why. Blocks; not for I/O threads. A
     /// call during a reload waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
-        self.reloads.take(|| self.deploy())
+        self.reloads.run(|| self.run_reload())
     }
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
@@ -189,7 +189,7 @@ impl App {
         }
         let mut overrides = self.overrides();
         if order == Order::Pause && overrides.is_ending {
-            return Err("the server ends: who waits is answered, and nothing is held back any more".to_owned());
+            return Err("the server is shutting down: waiting requests are answered, and none is paused".to_owned());
         }
         if matches!(order, Order::Pause | Order::Resume) {
             return self.hold(&mut overrides, order);
@@ -305,7 +305,7 @@ impl App {
     }
 
     /// Adds a deploy to the log.
-    pub(crate) fn note(&self, deploy: Deploy) {
+    pub(crate) fn note(&self, deploy: DeployRecord) {
         let mut log = self.log.lock();
         log.deploys.push_front(deploy);
         log.deploys.truncate(DEPLOYS_MAX);
@@ -332,7 +332,7 @@ impl App {
         let theirs = old.clone();
         let thread = thread::Builder::new().name("old generation".into()).spawn(move || app.let_go(&theirs));
         if let Err(error) = thread {
-            warn!(target: "server", "no thread for the end of old code, which is waited for now: {error}");
+            warn!(target: "server", "no thread to wait for the old generation, so this one waits for it: {error}");
             self.let_go(&old);
         }
     }

@@ -13,7 +13,7 @@ use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, DEVELOPMENT, FOREVER};
 
 /// Interval of polling.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// An old generation has finished when it was idle for this long: a connection that an application takes over is, for a
 /// moment, neither a request nor an upgraded connection.
 const QUIET: Duration = Duration::from_millis(100);
@@ -46,7 +46,8 @@ impl Generation {
     /// Loads the application. Returns when it could serve a request.
     pub fn start(
         number: u64,
-        (spec, settings): (AppSpec, AppSettings),
+        spec: AppSpec,
+        settings: AppSettings,
         size: Size,
         engine_context: &EngineContext,
     ) -> Result<Generation, String> {
@@ -115,10 +116,10 @@ impl Generation {
                 break;
             }
             if shutdown.is_paused.load(Ordering::Relaxed) {
-                until += LOOK;
-                at_last += LOOK;
+                until += POLL_INTERVAL;
+                at_last += POLL_INTERVAL;
             }
-            thread::park_timeout(LOOK);
+            thread::park_timeout(POLL_INTERVAL);
         }
         // What has had its time gets no more.
         let end_time = if self.engine.unfinished() == 0 { shutdown.end_time() } else { CUT_TIME };
@@ -202,6 +203,6 @@ pub fn wait_until(until: Instant, mut is_so: impl FnMut() -> bool) -> bool {
         if Instant::now() >= until {
             return false;
         }
-        thread::park_timeout(LOOK);
+        thread::park_timeout(POLL_INTERVAL);
     }
 }

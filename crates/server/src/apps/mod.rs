@@ -4,8 +4,9 @@
 
 pub mod app;
 pub mod choice;
+pub mod coalesced_runs;
 pub mod context;
-pub mod deploy;
+pub mod deploy_record;
 pub mod engines;
 pub mod generation;
 pub mod native;
@@ -14,7 +15,6 @@ pub mod registry;
 pub mod reload;
 pub mod requires;
 pub mod router;
-pub mod single_flight;
 pub mod spec;
 pub mod statements;
 pub mod trial;

@@ -65,7 +65,7 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Op
     built.map(Some).map_err(told)
 }
 
-/// Who could not build the extension, if that is not the server's own user.
+/// ` by NAME` for an error message, if a user other than the server's own was to build the extension; else empty.
 fn by(user: Option<&User>) -> String {
     user.map_or_else(String::new, |user| format!(" by {}", user.name))
 }

@@ -18,20 +18,31 @@ use crate::config::app_settings::AppSettings;
 use crate::config::settings::Settings;
 use crate::process::parent::Ordered;
 
+/// Why the applications cannot be served.
+pub enum StartFailure {
+    /// A shutdown was requested while they were being loaded.
+    CalledOff,
+    /// One of them cannot be loaded; with the reason.
+    Failed(String),
+}
+
 /// The applications, in the order of their settings.
 pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
     /// Loads all applications in parallel; the first failure ends the start.
-    pub fn start(settings: &Settings, specs: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, String> {
+    pub fn start(settings: &Settings, specs: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, StartFailure> {
         let several = settings.apps.len() > 1;
-        let problem = Mutex::new(None);
+        let first_error = Mutex::new(None);
         let load = |settings: AppSettings, spec: AppSpec| {
             let name = settings.name.clone();
             let app = App::start(spec, settings, context.clone());
-            // Later failures are consequences of the cancellation.
-            if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
-                *problem.lock() = Some(named(several, &name, why));
+            if let Err(why) = &app {
+                // Whatever fails after the cancellation fails because of it.
+                first_error.lock().get_or_insert_with(|| match context.called_off.swap(true, Ordering::SeqCst) {
+                    true => StartFailure::CalledOff,
+                    false => StartFailure::Failed(named(several, &name, why)),
+                });
             }
             app.ok().map(Arc::new)
         };
@@ -42,12 +53,12 @@ impl Apps {
             loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
         });
         let apps = Apps(apps);
-        let problem = problem.into_inner();
-        match problem {
+        match first_error.into_inner() {
             None if apps.0.len() == settings.apps.len() => Ok(apps),
-            problem => {
+            error => {
                 apps.stop(Duration::from_secs(1));
-                Err(problem.unwrap_or_else(|| "a thread that loads an application was lost".to_owned()))
+                let lost = || StartFailure::Failed("a thread that loads an application was lost".to_owned());
+                Err(error.unwrap_or_else(lost))
             }
         }
     }

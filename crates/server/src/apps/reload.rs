@@ -9,7 +9,7 @@ use engine::{Order, brief, count};
 use tracing::{error, info, warn};
 
 use crate::apps::app::App;
-use crate::apps::deploy::{Deploy, DeployOutcome};
+use crate::apps::deploy_record::{DeployOutcome, DeployRecord};
 use crate::apps::engines::Size;
 use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
@@ -23,34 +23,39 @@ const PROBE_TIME_MIN: Duration = Duration::from_secs(1);
 /// Longest time for an automatic probe, which otherwise has that of a request.
 const PROBE_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// Why new code does not get the requests.
+enum ReloadError {
+    /// The server shuts down.
+    ShuttingDown,
+    /// The new code, or its settings, cannot be used; with the reason.
+    Failed(String),
+}
+
 impl App {
     /// Runs a reload and records it as a deploy. Returns a report for the user.
-    pub(crate) fn deploy(self: &Arc<App>) -> Result<String, String> {
+    pub(crate) fn run_reload(self: &Arc<App>) -> Result<String, String> {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let name = self.name();
         let old = self.generation();
         info!(target: "server", "reload of {name}: loading generation {number}");
-        let made = self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers).map(|()| new));
-        let failed = made.as_ref().err().cloned();
-        let outcome = if failed.is_some() { DeployOutcome::Failed } else { DeployOutcome::Live };
-        match made {
+        match self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers).map(|()| new)) {
             Ok(new) => {
-                self.note(Deploy::new(number, begun, outcome, failed));
+                self.note(DeployRecord::new(number, begun, DeployOutcome::Live, None));
                 let words = new.in_words();
                 let took = begun.elapsed();
                 info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
-            Err(_) if self.shutdown.is_hurried() => {
+            Err(ReloadError::ShuttingDown) => {
                 let told = format!("generation {number} was not loaded: this process shuts down");
-                self.note(Deploy::new(number, begun, outcome, Some(told.clone())));
+                self.note(DeployRecord::new(number, begun, DeployOutcome::Failed, Some(told.clone())));
                 info!(target: "server", "reload of {name}: {told}");
                 Err(told)
             }
-            Err(why) => {
-                self.note(Deploy::new(number, begun, outcome, failed));
+            Err(ReloadError::Failed(why)) => {
                 let told = format!("generation {number} failed, generation {old} goes on: {why}");
+                self.note(DeployRecord::new(number, begun, DeployOutcome::Failed, Some(why)));
                 error!(target: "server", "reload failed: {name}: {told}");
                 Err(told)
             }
@@ -58,24 +63,30 @@ impl App {
     }
 
     /// A generation that is ready for requests; and its number of workers so far, if the old one must give it the rest.
-    fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), String> {
-        let (spec, settings) = self.look()?;
+    fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), ReloadError> {
+        let (spec, settings) = self.find_now().map_err(|why| self.failed(why))?;
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let workers = surge.unwrap_or_else(|| self.as_many(&settings));
-        let new = Generation::start(number, (spec, settings), Size::Workers(workers), &self.engine_context)?;
-        let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
-        match ready {
+        let new = Generation::start(number, spec, settings, Size::Workers(workers), &self.engine_context)
+            .map_err(|why| self.failed(why))?;
+        let ready = self.until_ready(&new, workers, until);
+        match ready.and_then(|()| self.probe(&new, until).map_err(|why| self.failed(why))) {
             Ok(()) => Ok((Arc::new(new), surge)),
-            Err(why) => {
+            Err(error) => {
                 new.stop(FAILED_END_TIME);
-                Err(why)
+                Err(error)
             }
         }
     }
 
-    /// Settings and files as they are now.
-    fn look(&self) -> Result<(AppSpec, AppSettings), String> {
+    /// The error for a failure that has just happened: during a shutdown, that is the cause of whatever fails.
+    fn failed(&self, why: String) -> ReloadError {
+        if self.shutdown.is_hurried() { ReloadError::ShuttingDown } else { ReloadError::Failed(why) }
+    }
+
+    /// The application and its settings, as the files on disk are now.
+    fn find_now(&self) -> Result<(AppSpec, AppSettings), String> {
         let settings = (self.context.reload_settings)().map_err(|problems| Missing::Options(problems).to_string())?;
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
@@ -112,20 +123,21 @@ impl App {
     }
 
     /// Waits until as many workers are ready; fewer are enough if an operator orders fewer meanwhile.
-    fn until_ready(&self, new: &Generation, wanted: usize, until: Instant) -> Result<(), String> {
+    fn until_ready(&self, new: &Generation, wanted: usize, until: Instant) -> Result<(), ReloadError> {
         if new.bounds().is_none() {
             return Ok(());
         }
         let wanted = || wanted.min(self.wanted(new).1);
         wait_until(until, || new.workers_now() >= wanted() || self.shutdown.is_hurried());
-        let (ready, wanted) = (new.workers_now(), wanted());
+        let ready = new.workers_now();
+        let wanted = wanted();
         if self.shutdown.is_hurried() {
-            return Err("the server ends".to_owned());
+            return Err(ReloadError::ShuttingDown);
         }
         if ready < wanted {
             let time = new.settings.ruby.boot_time;
             let wanted = count(wanted, "worker");
-            return Err(format!("{ready} of {wanted} came up within {} (--boot-time)", brief(time)));
+            return Err(self.failed(format!("{ready} of {wanted} came up within {} (--boot-time)", brief(time))));
         }
         Ok(())
     }
@@ -139,7 +151,8 @@ impl App {
             }
             // In development, an error page is what the user wants to see.
             Probe::Usual if new.is_in_development() => {
-                let (name, number) = (self.name(), new.number);
+                let name = self.name();
+                let number = new.number;
                 info!(
                     target: "server",
                     "reload of {name}: generation {number} is not probed, since this is development; with --probe PATH \
@@ -159,16 +172,16 @@ impl App {
 
     /// Moves the requests to the new generation: at once, or batch by batch if it has only some of its workers. If
     /// further ones do not come up, all requests go back to the old generation.
-    fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) -> Result<(), String> {
+    fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) -> Result<(), ReloadError> {
         let old = self.current();
         self.part_with(&old);
         if let Some(workers) = workers {
             self.enter_as_ordered(new, Some(old.clone()));
-            if let Err(why) = self.shrink(&old, new, workers) {
+            if let Err(error) = self.shrink(&old, new, workers) {
                 self.scale(&old, self.wanted(&old));
                 self.enter(old, None);
                 self.retire(new.clone());
-                return Err(why);
+                return Err(error);
             }
         }
         self.enter_as_ordered(new, None);
@@ -193,7 +206,7 @@ impl App {
 
     /// Moves workers from the old generation to the new one, batch by batch, until one batch is left. Stops with an
     /// error if a batch does not come up.
-    fn shrink(&self, old: &Generation, new: &Generation, surge: usize) -> Result<(), String> {
+    fn shrink(&self, old: &Generation, new: &Generation, surge: usize) -> Result<(), ReloadError> {
         let batch = new.settings.reload.batch.unwrap_or(surge);
         let mut left = old.workers_now();
         let mut grown = surge;
@@ -205,9 +218,11 @@ impl App {
             grown = (grown + batch).min(self.wanted(new).1);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
-            let ready = self.until_ready(new, grown, until);
-            // A shutdown ends this loop and fails nothing.
-            ready.or_else(|why| if self.shutdown.is_hurried() { Ok(()) } else { Err(why) })?;
+            match self.until_ready(new, grown, until) {
+                // A shutdown ends this loop and fails nothing.
+                Ok(()) | Err(ReloadError::ShuttingDown) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }

@@ -14,11 +14,11 @@ use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::admin::state::{RunningServer, ServerFolders};
+use crate::admin::state::{AdminState, RunningServer, ServerFolders};
 use crate::apps::app::App;
 use crate::apps::context::{AppContext, ReloadSettings};
 use crate::apps::engines;
-use crate::apps::registry::{Apps, named};
+use crate::apps::registry::{Apps, StartFailure, named};
 use crate::apps::spec::AppSpec;
 use crate::boot::prepare::Prepared;
 use crate::boot::setup;
@@ -76,7 +76,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     }
     // Bound to names first, so dropped last.
     let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
-    files::temporary::look();
+    files::temporary::check();
     let Plan { settings, specs, bundle_gemfile, reload_settings, prepared, flush } = plan;
     for (app, spec) in settings.apps.iter().zip(&specs) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
@@ -87,21 +87,19 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
     // shuts down.
-    let made = (sockets.admin.take(), sockets.control.take());
-    let called_off = context.called_off.clone();
-    let admin = {
-        let seen = (place(&specs), prepared.log_files.clone());
-        Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
-    };
+    let state = AdminState::new(folders(&specs), prepared.log_files.clone(), context.called_off.clone());
+    let is_successor = prepared.is_successor();
+    let admin = Admin::start(&settings.admin, state, sockets.admin.take(), sockets.control.take(), is_successor)?;
     let server_context = ServerContext { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: until they are ready, no client should be able to connect.
     let apps = match Apps::start(&settings, specs, context) {
-        Err(_) if server_context.admin.is_unwanted() => {
+        Ok(apps) => Arc::new(apps),
+        Err(StartFailure::CalledOff) => {
             info!(target: "server", "shut down before it served");
             return Ok(());
         }
-        started => Arc::new(started?),
+        Err(StartFailure::Failed(why)) => return Err(why),
     };
     if let Some(parent) = &prepared.parent {
         apps.follow(&parent.ordered);
@@ -258,7 +256,7 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// The folders by which commands find this server.
-fn place(specs: &[AppSpec]) -> ServerFolders {
+fn folders(specs: &[AppSpec]) -> ServerFolders {
     let served = match specs {
         [one] => one.rackup.parent().map(Path::to_owned),
         _ => None,

@@ -10,6 +10,7 @@ use tracing::info;
 use crate::admin;
 use crate::boot::prepare::Prepared;
 use crate::config::admin::Control;
+use crate::config::control_path;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
 use crate::process::parent::{InheritedSocket, Parent};
@@ -61,8 +62,7 @@ fn gather_admin(settings: &Settings, handed: &mut Vec<InheritedSocket>) -> Resul
     let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
     let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
     let Some(at) = at else { return Ok(admin::bind(&settings.admin)?.map(|listener| (listener, false))) };
-    let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
-    adopted.map(|listener| Some((listener, true))).map_err(|error| format!("--admin: {error}"))
+    adopt(handed.remove(at), bind.clone(), "--admin").map(|listener| Some((listener, true)))
 }
 
 /// The control socket at a path that was configured, of a server that gives up root: only root may be able to create it
@@ -76,19 +76,20 @@ fn gather_control(
     let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
         return Ok(None);
     };
-    let told = |error: front::BindError| format!("--control: {error}");
-    let bind = Bind::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    let bind = Bind::Unix(control_path::absolute(path));
     let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     if let Some(at) = handed.iter().rposition(is_it) {
-        let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
-        return adopted.map(|listener| Some((listener, true))).map_err(told);
+        return adopt(handed.remove(at), bind, "--control").map(|listener| Some((listener, true)));
     }
-    match &bind {
-        Bind::Unix(path) if !is_successor => {
-            front::listen_privately(path, false).map(|listener| Some((listener, false))).map_err(told)
-        }
-        _ => Ok(None),
+    if is_successor {
+        return Ok(None);
     }
+    control_path::listen_at(path, false).map(|(listener, _)| Some((listener, false)))
+}
+
+/// Takes over the socket of a listener that an option configures; the option begins the error.
+fn adopt(handed: InheritedSocket, bind: Bind, option: &str) -> Result<Listener, String> {
+    Listener::adopt(handed.socket, bind).map_err(|error| format!("{option}: {error}"))
 }
 
 /// Reports that this process serves: to its parent, and to the service manager.

@@ -1,5 +1,5 @@
-//! The default path of the control socket: in a folder of this user's sockets, under a name made of the served folder.
-//! So commands find the server of the folder in which they are called.
+//! The control socket: at a configured path, or by default in a folder of this user's sockets, under a name made of the
+//! served folder. So commands find the server of the folder in which they are called.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -18,7 +18,22 @@ const NAME_LETTERS: usize = 24;
 /// Age up to which a socket without a listener is left alone: a server may be just opening it.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Opens the control socket of a server that serves this folder, and returns its path.
+/// A configured path as an absolute one: a reload may change the folder of this process.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Opens the control socket at a configured path, and returns the absolute path. A successor takes the path from the
+/// previous process.
+pub fn listen_at(path: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
+    let path = absolute(path);
+    match front::listen_privately(&path, is_successor) {
+        Ok(listener) => Ok((listener, path)),
+        Err(error) => Err(format!("--control: {error}")),
+    }
+}
+
+/// Opens the control socket of a server that serves this folder at the default path, and returns that.
 pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
     let folder = own_folder(&variable)?;
     sweep(&folder);

@@ -186,7 +186,10 @@ impl Reader<'_> {
                 self.refuse(&entry, &why);
             }
         }
-        self.add_app(app, several, !table.keys().any(|key| key.get_ref() == "name"));
+        if !table.keys().any(|key| key.get_ref() == "name") {
+            self.name_by_default(&mut app, several);
+        }
+        self.add_app(app);
     }
 
     fn app_name(&self, word: &str) -> Result<String, String> {
@@ -200,12 +203,16 @@ impl Reader<'_> {
         }
     }
 
-    fn add_app(&mut self, mut app: AppArguments, several: bool, nameless: bool) {
-        if nameless && several {
+    /// Gives an application without a name the default one. Among several, each needs its own.
+    fn name_by_default(&mut self, app: &mut AppArguments, several: bool) {
+        if several {
             self.asked.refuse(format!("{}: [[app]]: needs a name, such as name = \"shop\"", app.place));
-        } else if nameless {
+        } else {
             "app".clone_into(&mut app.name);
         }
+    }
+
+    fn add_app(&mut self, app: AppArguments) {
         let same = |other: &&AppArguments| (&other.host, &other.prefix) == (&app.host, &app.prefix);
         if let Some(other) = self.asked.apps.iter().find(same) {
             let why = "has the same host and prefix, and would get its requests: give one of them another";

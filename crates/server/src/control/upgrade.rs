@@ -163,8 +163,9 @@ impl State {
 }
 
 impl Upgrade {
-    /// With everything that a successor is given; `changed` is notified when a successor serves, has failed, owns
-    /// everything, or is gone.
+    /// The state of a process that has no successor yet. One is started from `program`, is given the sockets, and must
+    /// serve within `limit`. `habit` says whether both processes go on serving, and which signal stops a successor
+    /// gracefully. `changed` is notified when a successor serves, has failed, owns everything, or is gone.
     pub fn new(
         program: Program,
         shares: Vec<Shared>,
@@ -427,7 +428,7 @@ impl Upgrade {
             channel.order(ordered).map_err(told)?;
         }
         channel.say("begin").map_err(told)?;
-        channel.patience(Some(self.limit)).map_err(told)?;
+        channel.set_receive_timeout(Some(self.limit)).map_err(told)?;
         match channel.outcome().map_err(told)? {
             StartOutcome::Serving(taken) => Ok(taken),
             StartOutcome::NotServing(why) => Err(NoSuccessor::NotServing(why)),

@@ -182,7 +182,7 @@ impl Parent {
         let channel = Channel(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
         // Processes that the application starts must not find the channel there.
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-        channel.patience(Some(HELLO_TIME))?;
+        channel.set_receive_timeout(Some(HELLO_TIME))?;
         let started_as = match channel.receive()?.0.as_str() {
             "background" => StartedAs::Background,
             "upgrade" => StartedAs::Upgrade,
@@ -209,7 +209,7 @@ impl Parent {
                 _ => return Err(io::Error::other(format!("{text:?} has no meaning"))),
             }
         }
-        channel.patience(None)?;
+        channel.set_receive_timeout(None)?;
         Ok(Parent { started_as, pid, channel, sockets, ordered })
     }
 }
@@ -265,7 +265,7 @@ impl Channel {
     }
 
     /// The next message of the other end, with a socket if it carries one. Errors: kind `UnexpectedEof` when the other
-    /// end has closed, `WouldBlock` after the time set by [`Channel::patience`].
+    /// end has closed, `WouldBlock` after the time set by [`Channel::set_receive_timeout`].
     pub fn receive(&self) -> io::Result<(String, Option<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut extra = RecvAncillaryBuffer::new(&mut space);
@@ -290,7 +290,7 @@ impl Channel {
     }
 
     /// Sets how long [`Channel::receive`] waits; `None` is for ever.
-    pub fn patience(&self, limit: Option<Duration>) -> io::Result<()> {
+    pub fn set_receive_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         Ok(set_socket_timeout(&self.0, Timeout::Recv, limit)?)
     }
 }

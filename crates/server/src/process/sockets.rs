@@ -83,7 +83,7 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
         let handed = of(&endpoint.bind, &mut found);
         if handed.is_empty() {
             for listener in Listener::bind_all(endpoint).map_err(told)? {
-                sockets.add(listener, false, false)?;
+                sockets.add_bound(listener)?;
             }
         }
         handed.into_iter().try_for_each(|one| sockets.take(one))?;
@@ -138,7 +138,7 @@ impl Sockets {
     }
 
     fn share(&mut self, listener: &Listener, is_taken: bool) -> Result<(), String> {
-        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        let share = share_of(listener)?;
         if is_taken {
             self.taken.push(share.asked.to_string());
         }
@@ -146,17 +146,26 @@ impl Sockets {
         Ok(())
     }
 
+    /// Adds a socket that was handed over.
     fn take(&mut self, one: FoundSocket) -> Result<(), String> {
         self.taken.push(one.asked);
-        self.add(one.listener, one.is_activated, true)
+        let share = share_of(&one.listener)?;
+        self.shares.push(Shared { share, is_activated: one.is_activated, is_taken: true });
+        self.listeners.push(one.listener);
+        Ok(())
     }
 
-    fn add(&mut self, listener: Listener, is_activated: bool, is_taken: bool) -> Result<(), String> {
-        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
-        self.shares.push(Shared { share, is_activated, is_taken });
+    /// Adds a socket that this process has bound.
+    fn add_bound(&mut self, listener: Listener) -> Result<(), String> {
+        let share = share_of(&listener)?;
+        self.shares.push(Shared { share, is_activated: false, is_taken: false });
         self.listeners.push(listener);
         Ok(())
     }
+}
+
+fn share_of(listener: &Listener) -> Result<Share, String> {
+    listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))
 }
 
 #[cfg(test)]

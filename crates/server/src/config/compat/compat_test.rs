@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::translation::Does;
+use super::translation::Rule;
 use super::*;
 use crate::config::options::Row;
 
@@ -18,11 +18,11 @@ fn translated(kind: ServerKind, calls: &[(&str, Value)]) -> Translation {
 }
 
 /// Translation of one directive: `option=value`, and the kinds of remarks.
-fn of(kind: ServerKind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
+fn of(kind: ServerKind, name: &str, args: Value) -> (Vec<String>, Vec<RemarkKind>) {
     let translation = translated(kind, &[(name, args)]);
     let said = translation.settings.iter().filter(|setting| setting.place.line.is_some());
     let settings = said.map(|setting| format!("{}={}", setting.row.long, setting.value)).collect();
-    (settings, translation.remarks.iter().map(|remark| remark.what).collect())
+    (settings, translation.remarks.iter().map(|remark| remark.kind).collect())
 }
 
 #[test]
@@ -50,14 +50,15 @@ fn files_are_known_by_name_and_by_content() {
 #[test]
 fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
     for kind in [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Thin, ServerKind::Passenger] {
-        let mut names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
+        let mut names: Vec<&str> = kind.rules().iter().map(|(name, _)| *name).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "{kind:?}");
-        for (name, does) in kind.known() {
-            let (Does::Is(key) | Does::Seconds(key) | Does::Like(key, _) | Does::SecondsLike(key, _)) = *does else {
-                continue;
+        for (name, rule) in kind.rules() {
+            let key = match *rule {
+                Rule::Same(key) | Rule::Seconds(key) | Rule::Similar(key, _) | Rule::SimilarSeconds(key, _) => key,
+                _ => continue,
             };
             let is_option = Row::called(key).is_some_and(|row| row.long == key);
             assert!(is_option, "{kind:?}: {name} is said to be --{key}");
@@ -82,8 +83,8 @@ fn addresses_of_puma() {
     let one_slash = bind(json!(["unix:/run/x?umask=0117&backlog=64"]));
     assert_eq!(one_slash, (vec!["bind=unix:///run/x?umask=0117&backlog=64".to_owned()], vec![]));
     let unknown = bind(json!(["tcp://a:1?reuse=yes&low_latency=true"]));
-    assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![What::Needless]));
-    assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
+    assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![RemarkKind::Needless]));
+    assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![RemarkKind::Refused]));
     assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
     assert_eq!(of(ServerKind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
     for (uri, expected) in [
@@ -91,7 +92,7 @@ fn addresses_of_puma() {
         ("unix:///x?low_latency=true&umask=0111", "bind=unix:///x?umask=0111"),
     ] {
         let found = of(ServerKind::Puma, "bind", json!([uri]));
-        assert_eq!(found, (vec![expected.to_owned()], vec![What::Needless]), "{uri}");
+        assert_eq!(found, (vec![expected.to_owned()], vec![RemarkKind::Needless]), "{uri}");
     }
     let several = translated(
         ServerKind::Puma,
@@ -199,9 +200,9 @@ fn what_requests_and_answers_may_have_in_puma() {
         (json!(["socket"]), vec!["remote-address=socket"], vec![]),
         (json!(["localhost"]), vec!["remote-address=127.0.0.1"], vec![]),
         (json!(["10.0.0.1"]), vec!["remote-address=10.0.0.1"], vec![]),
-        (json!([{"header": "X-Real-IP"}]), vec!["remote-address=header:X-Real-IP"], vec![What::Differs]),
-        (json!([{"header": "X_REAL_IP"}]), vec!["remote-address=header:X-REAL-IP"], vec![What::Differs]),
-        (json!([{"proxy_protocol": "v1"}]), vec![], vec![What::Refused]),
+        (json!([{"header": "X-Real-IP"}]), vec!["remote-address=header:X-Real-IP"], vec![RemarkKind::Differs]),
+        (json!([{"header": "X_REAL_IP"}]), vec!["remote-address=header:X-REAL-IP"], vec![RemarkKind::Differs]),
+        (json!([{"proxy_protocol": "v1"}]), vec![], vec![RemarkKind::Refused]),
     ] {
         let settings: Vec<String> = settings.into_iter().map(str::to_owned).collect();
         assert_eq!(of(ServerKind::Puma, "set_remote_address", args.clone()), (settings, whats), "{args}");
@@ -225,9 +226,9 @@ fn addresses_and_users_of_unicorn() {
         assert_eq!(of(ServerKind::Unicorn, "listen", json!([address])).0, [expected]);
     }
     for (options, whats) in [
-        (json!({ "backlog": 64, "tcp_nopush": true, "umask": 0 }), vec![What::Needless]),
+        (json!({ "backlog": 64, "tcp_nopush": true, "umask": 0 }), vec![RemarkKind::Needless]),
         (json!({ "reuseport": false, "ipv6only": false }), vec![]),
-        (json!({ "tcp_nodelay": true, "tries": -1, "delay": 5 }), vec![What::Needless, What::Differs]),
+        (json!({ "tcp_nodelay": true, "tries": -1, "delay": 5 }), vec![RemarkKind::Needless, RemarkKind::Differs]),
     ] {
         let (settings, remarks) = of(ServerKind::Unicorn, "listen", json!([80, options]));
         assert_eq!(remarks, whats, "{settings:?}");
@@ -240,13 +241,13 @@ fn addresses_and_users_of_unicorn() {
     let (settings, remarks) =
         of(ServerKind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
     assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));
-    let differs = if nix::unistd::geteuid().is_root() { vec![What::Differs] } else { vec![] };
+    let differs = if nix::unistd::geteuid().is_root() { vec![RemarkKind::Differs] } else { vec![] };
     let settings = vec!["user=deploy".to_owned(), "group=www-data".to_owned()];
     assert_eq!(of(ServerKind::Unicorn, "user", json!(["deploy", "www-data"])), (settings, differs));
-    assert_eq!(of(ServerKind::Unicorn, "user", json!([null])), (vec![], vec![What::Needless]));
+    assert_eq!(of(ServerKind::Unicorn, "user", json!([null])), (vec![], vec![RemarkKind::Needless]));
     assert_eq!(
         of(ServerKind::Unicorn, "timeout", json!([15])),
-        (vec!["request-time=15s".to_owned()], vec![What::Differs])
+        (vec!["request-time=15s".to_owned()], vec![RemarkKind::Differs])
     );
 }
 
@@ -307,7 +308,7 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]).as_deref(), Some("4"));
     assert_eq!(most(&[("max_instances", json!([3])), pool]).as_deref(), Some("3"));
     let unknown = of(ServerKind::Passenger, "force_max_concurrent_requests_per_process", json!([9]));
-    assert_eq!(unknown, (vec![], vec![What::Missing]));
+    assert_eq!(unknown, (vec![], vec![RemarkKind::Missing]));
     let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
@@ -341,7 +342,7 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
 fn a_timeout_of_nothing_is_none_in_thin() {
     for (time, expected) in [(json!(0), "24h"), (json!("0"), "24h")] {
         let found = of(ServerKind::Thin, "timeout", json!([time]));
-        assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![What::Differs]));
+        assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![RemarkKind::Differs]));
     }
 }
 
@@ -350,7 +351,7 @@ fn a_timeout_of_nothing_is_none_in_thin() {
 fn a_user_of_thin_counts_without_a_group_and_a_group_does_not_without_a_user() {
     let identity = |calls: &[(&str, Value)]| {
         let translation = translated(ServerKind::Thin, calls);
-        let differs = translation.remarks.iter().filter(|remark| remark.what == What::Differs).count();
+        let differs = translation.remarks.iter().filter(|remark| remark.kind == RemarkKind::Differs).count();
         (translation.value("user").map(str::to_owned), translation.value("group").map(str::to_owned), differs)
     };
     let (user, group) = (("user", json!(["deploy"])), ("group", json!(["www"])));
@@ -365,8 +366,8 @@ fn a_user_of_thin_counts_without_a_group_and_a_group_does_not_without_a_user() {
 #[test]
 fn requests_at_a_stop_have_the_timeout_of_thin() {
     let found = of(ServerKind::Thin, "timeout", json!([300]));
-    assert_eq!(found, (vec!["keep-alive=5m".to_owned(), "drain-time=5m".to_owned()], vec![What::Differs]));
-    assert_eq!(of(ServerKind::Thin, "wait", json!([5])), (vec![], vec![What::Needless]));
+    assert_eq!(found, (vec!["keep-alive=5m".to_owned(), "drain-time=5m".to_owned()], vec![RemarkKind::Differs]));
+    assert_eq!(of(ServerKind::Thin, "wait", json!([5])), (vec![], vec![RemarkKind::Needless]));
 }
 
 #[test]
@@ -414,17 +415,17 @@ fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
 fn variables_of_passengers_file_are_for_the_application() {
     let variables = |value: Value| {
         let translation = translated(ServerKind::Passenger, &[("envvars", json!([value]))]);
-        (translation.variables, translation.remarks.iter().map(|remark| remark.what).collect::<Vec<_>>())
+        (translation.variables, translation.remarks.iter().map(|remark| remark.kind).collect::<Vec<_>>())
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let (found, whats) = variables(json!({ "A": "x y", "B": 7, "C": true, "D": null }));
     assert_eq!(found, [pair("A", "x y"), pair("B", "7"), pair("C", "true"), pair("D", "")]);
-    assert_eq!(whats, [What::Differs]);
-    assert_eq!(variables(json!({})), (vec![], vec![What::Needless]));
+    assert_eq!(whats, [RemarkKind::Differs]);
+    assert_eq!(variables(json!({})), (vec![], vec![RemarkKind::Needless]));
     // Such variables are the server's own.
     let (found, whats) = variables(json!({ "FOOLS_GOLD_THREADS": "5", "A": "1" }));
-    assert_eq!((found, whats), (vec![pair("A", "1")], vec![What::Differs, What::Differs]));
-    assert_eq!(variables(json!({ "FOOLS_GOLD_THREADS": "5" })), (vec![], vec![What::Differs]));
+    assert_eq!((found, whats), (vec![pair("A", "1")], vec![RemarkKind::Differs, RemarkKind::Differs]));
+    assert_eq!(variables(json!({ "FOOLS_GOLD_THREADS": "5" })), (vec![], vec![RemarkKind::Differs]));
     let environment =
         |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("environment").map(str::to_owned);
     let set = || ("envvars", json!([{ "A": "1", "RAILS_ENV": "staging", "RACK_ENV": "" }]));
@@ -435,7 +436,7 @@ fn variables_of_passengers_file_are_for_the_application() {
         assert_eq!(environment(&calls).as_deref(), Some("production"), "{calls:?}");
     }
     for value in [json!("A=1"), json!({ "A": [] }), json!({ "A=B": "1" }), json!({ "": "1" }), json!({ "A": "\0" })] {
-        assert_eq!(variables(value.clone()).1, [What::Refused], "{value}");
+        assert_eq!(variables(value.clone()).1, [RemarkKind::Refused], "{value}");
     }
 }
 
@@ -454,7 +455,7 @@ fn relative_paths_begin_at_the_folder_that_is_named() {
 #[test]
 fn unknown_directives_are_refused_with_the_nearest() {
     let translation = translated(ServerKind::Unicorn, &[("worker_process", json!([3]))]);
-    assert_eq!(translation.remarks[0].what, What::Refused);
+    assert_eq!(translation.remarks[0].kind, RemarkKind::Refused);
     assert_eq!(translation.remarks[0].why, "Unicorn has no such directive; worker_processes is the nearest");
 }
 
@@ -475,13 +476,13 @@ fn what_has_no_counterpart_is_told_with_what_happens_here() {
 #[test]
 fn that_no_service_worker_runs_is_told_in_full() {
     let ready = of(ServerKind::Pitchfork, "before_service_worker_ready", json!([]));
-    assert_eq!(ready, (vec![], vec![What::Differs]));
+    assert_eq!(ready, (vec![], vec![RemarkKind::Differs]));
 }
 
 #[test]
 fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
-    assert_eq!(of(ServerKind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
-    assert_eq!(of(ServerKind::Puma, "after_worker_boot", json!([])), (vec![], vec![What::Runs]));
+    assert_eq!(of(ServerKind::Thin, "no-epoll", json!([true])), (vec![], vec![RemarkKind::Needless]));
+    assert_eq!(of(ServerKind::Puma, "after_worker_boot", json!([])), (vec![], vec![RemarkKind::Hook]));
     assert_eq!(of(ServerKind::Puma, "workers", json!([3.75])).0, ["workers=3"]);
     assert_eq!(of(ServerKind::Puma, "threads", json!([1.5, 2.5])).0, ["threads=1:2"]);
     assert_eq!(of(ServerKind::Puma, "enable_keep_alives", json!([false])).0, ["keep-alive=0s"]);
@@ -490,7 +491,7 @@ fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
     // `@options[:pidfile] = false`.
     let none = [("pidfile", json!(["x.pid"])), ("pidfile", json!([false]))];
     assert_eq!(translated(ServerKind::Puma, &none).value("pidfile"), None);
-    assert_eq!(of(ServerKind::Puma, "pidfile", json!([false])), (vec![], vec![What::Needless]));
+    assert_eq!(of(ServerKind::Puma, "pidfile", json!([false])), (vec![], vec![RemarkKind::Needless]));
     assert_eq!(directives("puma, single"), directives("puma"));
     assert!(directives("unicorn").contains(&"worker_processes") && directives("").is_empty());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use machine::Machine;
 
-use super::translation::{Remark, Setting, Translation, What};
+use super::translation::{Remark, RemarkKind, Setting, Translation};
 use super::{ServerKind, leftover, translate};
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
@@ -110,17 +110,17 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
         let _ = writeln!(out, "\n# The server does not start with these values:");
         unusable.iter().for_each(|problem| wrapped(&mut out, "#   ", &problem.0));
     }
-    for (what, title) in [
-        (What::Refused, "The server does not start with these:"),
-        (What::Missing, "These have no counterpart:"),
-        (What::Differs, "These do not mean quite the same:"),
-        (What::Runs, "These hooks run:"),
-        (What::Needless, "These are not needed:"),
+    for (kind, title) in [
+        (RemarkKind::Refused, "The server does not start with these:"),
+        (RemarkKind::Missing, "These have no counterpart:"),
+        (RemarkKind::Differs, "These do not mean quite the same:"),
+        (RemarkKind::Hook, "These hooks run:"),
+        (RemarkKind::Needless, "These are not needed:"),
     ] {
         section(
             &mut out,
             title,
-            translation.remarks.iter().filter(|remark| remark.what == what && !remark.why.is_empty()),
+            translation.remarks.iter().filter(|remark| remark.kind == kind && !remark.why.is_empty()),
         );
     }
     let _ = writeln!(out, "\n# In any case:");

@@ -23,19 +23,19 @@ use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
 use record::Directive;
-use translation::{Known, Translation, What};
+use translation::{DirectiveRule, RemarkKind, Translation};
 
 pub use explain::explain;
 pub use kind::ServerKind;
 
 impl ServerKind {
-    /// The directives of this server.
-    fn known(self) -> &'static [Known] {
+    /// The directives of this server, each with its translation.
+    fn rules(self) -> &'static [DirectiveRule] {
         match self {
-            ServerKind::Puma => puma::KNOWN,
-            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::KNOWN,
-            ServerKind::Thin => thin::KNOWN,
-            ServerKind::Passenger => passenger::KNOWN,
+            ServerKind::Puma => puma::RULES,
+            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::RULES,
+            ServerKind::Thin => thin::RULES,
+            ServerKind::Passenger => passenger::RULES,
         }
     }
 
@@ -50,7 +50,7 @@ impl ServerKind {
         // Pitchfork's signals are nearest to Unicorn's.
         let signals = if self == ServerKind::Pitchfork { ServerKind::Unicorn.word() } else { self.word() };
         translation.assume("signals", signals, false);
-        if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
+        if translation.remarks.iter().any(|remark| remark.kind == RemarkKind::Hook) {
             let file = translation.own_path();
             translation.assume("hooks", &file, false);
             let hooks = translation.settings.iter_mut().filter(|setting| setting.row.long == "hooks");
@@ -78,16 +78,17 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
     asked.variables.clone_from(&translation.variables);
-    (asked.file_host, asked.file_port) = (translation.host.clone(), translation.port);
+    asked.file_host.clone_from(&translation.host);
+    asked.file_port = translation.port;
     translation.refused().for_each(|why| asked.refuse(why));
     let mut missing: Vec<String> = Vec::new();
     for remark in &translation.remarks {
         let name = remark.name();
-        match remark.what {
-            What::Missing if !missing.contains(&name) => missing.push(name),
+        match remark.kind {
+            RemarkKind::Missing if !missing.contains(&name) => missing.push(name),
             // In full: users who know a directive from the other server do not look up what it does here.
-            What::Differs => asked.notices.push(format!("{}: {name}: {}", remark.place, remark.why)),
-            What::Missing | What::Refused | What::Runs | What::Needless => {}
+            RemarkKind::Differs => asked.notices.push(format!("{}: {name}: {}", remark.place, remark.why)),
+            RemarkKind::Missing | RemarkKind::Refused | RemarkKind::Hook | RemarkKind::Needless => {}
         }
     }
     let shown = &translation.shown;
@@ -140,11 +141,11 @@ fn translate(
         let given = asked.values(name).into_iter().next_back()?;
         matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())
     };
-    let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = kind.rules().iter().map(|(name, _)| *name).collect();
     let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
     let told = |error: std::io::Error| vec![format!("{shown}: {error}")];
-    let (absolute, folder) =
-        (path::absolute(home.join(path)).map_err(told)?, path::absolute(home.join(".")).map_err(told)?);
+    let absolute = path::absolute(home.join(path)).map_err(told)?;
+    let folder = path::absolute(home.join(".")).map_err(told)?;
     let gemfile = gemfile(asked, &folder);
     let workers = flag(Name::Workers);
     let environment = flag(Name::Environment);
@@ -175,9 +176,10 @@ fn translate(
             }
             let is_unicorn = matches!(kind, ServerKind::Unicorn | ServerKind::Pitchfork);
             if is_unicorn && unicorn::ends_gracefully_at_term(text) {
-                translation.conclude("signals", "unicorn-graceful", "its trap for TERM sends QUIT");
+                translation.set_inferred("signals", "unicorn-graceful", "its trap for TERM sends QUIT");
             }
-            (translation.evaluated, translation.left) = (evaluated, left);
+            translation.evaluated = evaluated;
+            translation.left = left;
             Ok(translation)
         }
         Some(failure) => {
@@ -204,8 +206,8 @@ fn daemonize(asked: &Arguments) -> Option<Directive> {
     let given = asked.values(Name::Daemonize).into_iter().next_back()?;
     // Any other word is an error that is reported with all others.
     let is_yes = given.yes_or_no().filter(|yes| *yes || !given.value.is_empty())?;
-    let (args, written) = (vec![Value::Bool(is_yes)], given.as_written());
-    Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written })
+    let args = vec![Value::Bool(is_yes)];
+    Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written: given.as_written() })
 }
 
 /// The application's Gemfile, as far as it is known before the file has named a folder.
@@ -219,9 +221,9 @@ fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
 /// The directives of the server with this word; empty for others.
 pub fn directives(word: &str) -> Vec<&'static str> {
     let kinds = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Pitchfork];
-    let known =
-        kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.known());
-    known.iter().map(|(name, _)| *name).collect()
+    let rules =
+        kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.rules());
+    rules.iter().map(|(name, _)| *name).collect()
 }
 
 /// Translates an address of Unicorn's `listen` to one of `--bind`.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, text};
 use crate::config::arguments::is_service_link;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
@@ -32,95 +32,95 @@ pub const ALWAYS: &[&str] = &[
      loads it (--preload=force forks it)",
 ];
 
-pub const KNOWN: &[Known] = &[
-    ("address", Does::By(later)),
-    ("port", Does::By(later)),
-    ("socket_file", Does::By(later)),
-    ("socket_backlog", Does::By(later)),
-    ("daemonize", Does::Is("daemonize")),
-    ("user", Does::By(user)),
-    ("log_file", Does::Is("log-file")),
-    ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
-    ("pid_file", Does::Is("pidfile")),
-    ("environment", Does::Is("environment")),
-    ("ruby", Does::Is("ruby")),
-    ("app_root", Does::Is("dir")),
-    ("rackup", Does::By(rackup)),
-    ("startup_file", Does::By(rackup)),
-    ("app_type", Does::By(app_type)),
-    ("app_start_command", Does::Refused(START)),
-    ("spawn_method", Does::By(spawn_method)),
-    ("preload_bundler", Does::Needless("Bundler is set up before the application is loaded")),
-    ("load_shell_envvars", Does::Missing("the application's environment is the server's")),
-    ("envvars", Does::By(variables)),
-    ("max_pool_size", Does::By(later)),
-    ("min_instances", Does::By(later)),
-    ("max_instances", Does::By(later)),
-    ("pool_idle_time", Does::By(idle_time)),
-    ("max_preloader_idle_time", Does::Missing(POOL)),
-    ("start_timeout", Does::Seconds("boot-time")),
-    ("max_requests", Does::Is("max-requests")),
-    ("max_request_queue_size", Does::By(queue_size)),
-    ("max_request_queue_time", Does::By(queue_time)),
-    ("max_request_time", Does::By(request_time)),
-    ("memory_limit", Does::By(memory)),
-    ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
+pub const RULES: &[DirectiveRule] = &[
+    ("address", Rule::Custom(later)),
+    ("port", Rule::Custom(later)),
+    ("socket_file", Rule::Custom(later)),
+    ("socket_backlog", Rule::Custom(later)),
+    ("daemonize", Rule::Same("daemonize")),
+    ("user", Rule::Custom(user)),
+    ("log_file", Rule::Same("log-file")),
+    ("app_log_file", Rule::Similar("log-file", "the application's lines and the server's are in one log")),
+    ("pid_file", Rule::Same("pidfile")),
+    ("environment", Rule::Same("environment")),
+    ("ruby", Rule::Same("ruby")),
+    ("app_root", Rule::Same("dir")),
+    ("rackup", Rule::Custom(rackup)),
+    ("startup_file", Rule::Custom(rackup)),
+    ("app_type", Rule::Custom(app_type)),
+    ("app_start_command", Rule::Refused(START)),
+    ("spawn_method", Rule::Custom(spawn_method)),
+    ("preload_bundler", Rule::Needless("Bundler is set up before the application is loaded")),
+    ("load_shell_envvars", Rule::Missing("the application's environment is the server's")),
+    ("envvars", Rule::Custom(variables)),
+    ("max_pool_size", Rule::Custom(later)),
+    ("min_instances", Rule::Custom(later)),
+    ("max_instances", Rule::Custom(later)),
+    ("pool_idle_time", Rule::Custom(idle_time)),
+    ("max_preloader_idle_time", Rule::Missing(POOL)),
+    ("start_timeout", Rule::Seconds("boot-time")),
+    ("max_requests", Rule::Same("max-requests")),
+    ("max_request_queue_size", Rule::Custom(queue_size)),
+    ("max_request_queue_time", Rule::Custom(queue_time)),
+    ("max_request_time", Rule::Custom(request_time)),
+    ("memory_limit", Rule::Custom(memory)),
+    ("request_queue_overflow_status_code", Rule::Missing("the status is 503")),
     (
         "force_max_concurrent_requests_per_process",
-        Does::Missing("a worker has as many requests at once as it has threads (-t)"),
+        Rule::Missing("a worker has as many requests at once as it has threads (-t)"),
     ),
-    ("unlimited_concurrency_paths", Does::Missing("all paths have the same limits")),
-    ("concurrency_model", Does::By(later)),
-    ("thread_count", Does::By(later)),
-    ("sticky_sessions", Does::By(sticky)),
-    ("sticky_sessions_cookie_name", Does::Missing(STICKY)),
-    ("sticky_sessions_cookie_attributes", Does::Missing(STICKY)),
-    ("turbocaching", Does::Missing(CACHE)),
-    ("disable_turbocaching", Does::Needless(CACHE)),
-    ("vary_turbocache_by_cookie", Does::Missing(CACHE)),
-    ("friendly_error_pages", Does::Missing("errors are shown in the environment development, and in no other")),
-    ("custom_error_page", Does::Missing("the pages of the server are its own")),
-    ("ssl", Does::By(ssl)),
-    ("ssl_certificate", Does::Missing(TLS)),
-    ("ssl_certificate_key", Does::Missing(TLS)),
-    ("ssl_port", Does::Missing(TLS)),
-    ("engine", Does::Needless(NGINX)),
-    ("nginx_bin", Does::Needless(NGINX)),
-    ("nginx_version", Does::Needless(NGINX)),
-    ("nginx_config_template", Does::Missing(NGINX)),
-    ("ctls", Does::Needless(NGINX)),
-    ("static_files_dir", Does::Missing(STATIC)),
-    ("restart_dir", Does::Missing("touching tmp/restart.txt reloads; --restart-file names another file")),
-    ("meteor_app_settings", Does::Refused("only Ruby is served")),
-    ("log_level", Does::Missing("say --log error, warn, info or debug")),
-    ("admin_panel_url", Does::Missing(PANEL)),
-    ("admin_panel_auth_type", Does::Missing(PANEL)),
-    ("admin_panel_username", Does::Missing(PANEL)),
-    ("admin_panel_password", Does::Missing(PANEL)),
-    ("abort_websockets_on_process_shutdown", Does::Missing("they are closed within --websocket-drain")),
-    ("rolling_restarts", Does::Needless("a reload always keeps serving")),
-    ("resist_deployment_errors", Does::Needless("when the new code does not start, the old goes on")),
-    ("debugger", Does::Missing("the log has the backtrace of each request that timed out")),
-    ("core_file_descriptor_ulimit", Does::Needless("the server raises its limit to the hard limit")),
-    ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
-    ("disable_security_update_check", Does::Needless("no updates are looked for")),
-    ("disable_anonymous_telemetry", Does::Needless("nothing is reported")),
-    ("auto", Does::Needless("nothing is asked for")),
-    ("python", Does::Needless("only Ruby is served")),
-    ("nodejs", Does::Needless("only Ruby is served")),
-    ("app_support_kuria_protocol", Does::Refused("only Rack applications are served")),
-    ("direct_instance_request_address", Does::Needless("workers listen on no address of their own")),
-    ("nginx_tarball", Does::Needless(NGINX)),
-    ("debug_nginx_config", Does::Missing(NGINX)),
-    ("binaries_url_root", Does::Needless(NGINX)),
-    ("runtime_check_only", Does::Refused("nothing has to be installed: leave it out")),
-    ("dont_install_runtime", Does::Needless("nothing is installed")),
-    ("dont_compile_runtime", Does::Needless("nothing is installed")),
-    ("security_update_check_proxy", Does::Needless("no updates are looked for")),
-    ("anonymous_telemetry_proxy", Does::Needless("nothing is reported")),
-    ("disable_log_prefix", Does::Missing("lines of the application have no prefix; those of the server have")),
-    ("data_buffer_dir", Does::Missing("TMPDIR says where bodies are kept")),
-    ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
+    ("unlimited_concurrency_paths", Rule::Missing("all paths have the same limits")),
+    ("concurrency_model", Rule::Custom(later)),
+    ("thread_count", Rule::Custom(later)),
+    ("sticky_sessions", Rule::Custom(sticky)),
+    ("sticky_sessions_cookie_name", Rule::Missing(STICKY)),
+    ("sticky_sessions_cookie_attributes", Rule::Missing(STICKY)),
+    ("turbocaching", Rule::Missing(CACHE)),
+    ("disable_turbocaching", Rule::Needless(CACHE)),
+    ("vary_turbocache_by_cookie", Rule::Missing(CACHE)),
+    ("friendly_error_pages", Rule::Missing("errors are shown in the environment development, and in no other")),
+    ("custom_error_page", Rule::Missing("the pages of the server are its own")),
+    ("ssl", Rule::Custom(ssl)),
+    ("ssl_certificate", Rule::Missing(TLS)),
+    ("ssl_certificate_key", Rule::Missing(TLS)),
+    ("ssl_port", Rule::Missing(TLS)),
+    ("engine", Rule::Needless(NGINX)),
+    ("nginx_bin", Rule::Needless(NGINX)),
+    ("nginx_version", Rule::Needless(NGINX)),
+    ("nginx_config_template", Rule::Missing(NGINX)),
+    ("ctls", Rule::Needless(NGINX)),
+    ("static_files_dir", Rule::Missing(STATIC)),
+    ("restart_dir", Rule::Missing("touching tmp/restart.txt reloads; --restart-file names another file")),
+    ("meteor_app_settings", Rule::Refused("only Ruby is served")),
+    ("log_level", Rule::Missing("say --log error, warn, info or debug")),
+    ("admin_panel_url", Rule::Missing(PANEL)),
+    ("admin_panel_auth_type", Rule::Missing(PANEL)),
+    ("admin_panel_username", Rule::Missing(PANEL)),
+    ("admin_panel_password", Rule::Missing(PANEL)),
+    ("abort_websockets_on_process_shutdown", Rule::Missing("they are closed within --websocket-drain")),
+    ("rolling_restarts", Rule::Needless("a reload always keeps serving")),
+    ("resist_deployment_errors", Rule::Needless("when the new code does not start, the old goes on")),
+    ("debugger", Rule::Missing("the log has the backtrace of each request that timed out")),
+    ("core_file_descriptor_ulimit", Rule::Needless("the server raises its limit to the hard limit")),
+    ("app_file_descriptor_ulimit", Rule::Missing("the application has the limit of the server")),
+    ("disable_security_update_check", Rule::Needless("no updates are looked for")),
+    ("disable_anonymous_telemetry", Rule::Needless("nothing is reported")),
+    ("auto", Rule::Needless("nothing is asked for")),
+    ("python", Rule::Needless("only Ruby is served")),
+    ("nodejs", Rule::Needless("only Ruby is served")),
+    ("app_support_kuria_protocol", Rule::Refused("only Rack applications are served")),
+    ("direct_instance_request_address", Rule::Needless("workers listen on no address of their own")),
+    ("nginx_tarball", Rule::Needless(NGINX)),
+    ("debug_nginx_config", Rule::Missing(NGINX)),
+    ("binaries_url_root", Rule::Needless(NGINX)),
+    ("runtime_check_only", Rule::Refused("nothing has to be installed: leave it out")),
+    ("dont_install_runtime", Rule::Needless("nothing is installed")),
+    ("dont_compile_runtime", Rule::Needless("nothing is installed")),
+    ("security_update_check_proxy", Rule::Needless("no updates are looked for")),
+    ("anonymous_telemetry_proxy", Rule::Needless("nothing is reported")),
+    ("disable_log_prefix", Rule::Missing("lines of the application have no prefix; those of the server have")),
+    ("data_buffer_dir", Rule::Missing("TMPDIR says where bodies are kept")),
+    ("instance_registry_dir", Rule::Missing("the control socket says where the server is: --control")),
 ];
 
 /// Keys that have no environment variable.
@@ -133,7 +133,7 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
         let written = format!("\"{name}\": {short}");
         Directive { name, line: Some(line), file: None, args: vec![value], written }
     });
-    let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
+    let in_environment = RULES.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
         let key = format!("PASSENGER_{}", name.to_uppercase());
         let counts = |value: &String| !value.is_empty() && !is_service_link(&key, OsStr::new(value));
         let value = variable(&key).filter(counts)?;
@@ -158,14 +158,14 @@ fn user(to: &mut Translation, call: &Directive) {
     if geteuid().is_root() {
         to.copy(call, "user");
     } else {
-        to.remark(call, What::Needless, "counts where the server is root, as in Passenger");
+        to.remark(call, RemarkKind::Needless, "counts where the server is root, as in Passenger");
     }
 }
 
 fn app_type(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
-        Some("rack" | "ruby") => to.remark(call, What::Needless, "only Rack applications are served"),
-        _ => to.remark(call, What::Refused, "only Rack applications are served"),
+        Some("rack" | "ruby") => to.remark(call, RemarkKind::Needless, "only Rack applications are served"),
+        _ => to.remark(call, RemarkKind::Refused, "only Rack applications are served"),
     }
 }
 
@@ -173,7 +173,7 @@ fn spawn_method(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("smart" | "smart-lv2") => to.set(call, "preload", "yes".to_owned()),
         Some("direct" | "conservative") => to.set(call, "preload", "no".to_owned()),
-        _ => to.remark(call, What::Refused, "must be smart or direct"),
+        _ => to.remark(call, RemarkKind::Refused, "must be smart or direct"),
     }
 }
 
@@ -184,16 +184,16 @@ const ENVIRONMENT: [&str; 3] = ["RAILS_ENV", "RACK_ENV", "APP_ENV"];
 /// The application gets them, as in Passenger; a foolsgold.toml has nothing like them.
 fn variables(to: &mut Translation, call: &Directive) {
     let Some(Value::Object(variables)) = call.args.first() else {
-        return to.remark(call, What::Refused, "must be an object of names with their values");
+        return to.remark(call, RemarkKind::Refused, "must be an object of names with their values");
     };
     if variables.is_empty() {
-        return to.remark(call, What::Needless, "says nothing, and changes nothing");
+        return to.remark(call, RemarkKind::Needless, "says nothing, and changes nothing");
     }
     let mut names = Vec::new();
     for (name, value) in variables {
         if name.starts_with("FOOLS_GOLD_") {
             let why = format!("{name} is not set: such a variable counts in the environment of the server only");
-            to.remark(call, What::Differs, &why);
+            to.remark(call, RemarkKind::Differs, &why);
             continue;
         }
         let value = match value {
@@ -202,12 +202,12 @@ fn variables(to: &mut Translation, call: &Directive) {
             Value::Bool(yes) => yes.to_string(),
             Value::Null => String::new(),
             Value::Array(_) | Value::Object(_) => {
-                return to.remark(call, What::Refused, &format!("{name} must be a text"));
+                return to.remark(call, RemarkKind::Refused, &format!("{name} must be a text"));
             }
         };
         // What no process can have (environ(7)).
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            return to.remark(call, What::Refused, &format!("{name:?} cannot be a variable of the environment"));
+            return to.remark(call, RemarkKind::Refused, &format!("{name:?} cannot be a variable of the environment"));
         }
         to.variables.push((name.clone(), value));
         names.push(name.as_str());
@@ -221,23 +221,23 @@ fn variables(to: &mut Translation, call: &Directive) {
             "Ruby's processes get {}; the server itself and embedded Ruby do not, and a foolsgold.toml cannot set them",
             names.join(", ")
         );
-        to.remark(call, What::Differs, &why);
+        to.remark(call, RemarkKind::Differs, &why);
     }
 }
 
 /// Passenger's unit is the megabyte.
 fn memory(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).and_then(|megabytes| megabytes.parse::<u64>().ok()) {
-        Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
+        Some(0) => to.remark(call, RemarkKind::Needless, "there is no limit unless --worker-memory says one"),
         Some(megabytes) => to.set(call, "worker-memory", format!("{megabytes}MiB")),
-        None => to.remark(call, What::Refused, "must be a number of megabytes"),
+        None => to.remark(call, RemarkKind::Refused, "must be a number of megabytes"),
     }
 }
 
 /// 0 is no limit.
 fn queue_size(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
-        Some("0") => to.remark(call, What::Differs, "as many wait as --connections says"),
+        Some("0") => to.remark(call, RemarkKind::Differs, "as many wait as --connections says"),
         _ => to.copy(call, "queue"),
     }
 }
@@ -256,13 +256,13 @@ fn idle_time(to: &mut Translation, call: &Directive) {
 
 fn sticky(to: &mut Translation, call: &Directive) {
     if to.says_yes("sticky_sessions") {
-        to.remark(call, What::Missing, STICKY);
+        to.remark(call, RemarkKind::Missing, STICKY);
     }
 }
 
 fn ssl(to: &mut Translation, call: &Directive) {
     if to.says_yes("ssl") {
-        to.remark(call, What::Refused, TLS);
+        to.remark(call, RemarkKind::Refused, TLS);
     }
 }
 

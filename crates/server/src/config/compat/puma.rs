@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, seconds, text};
+use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::bind_query::BACKLOG_MAX;
 use crate::config::options::DAY_MS;
 use crate::config::size::parse_time;
@@ -41,111 +41,111 @@ pub const ALWAYS: &[&str] = &[
     "there is at least one worker process; Puma's single mode has none beside itself",
 ];
 
-pub const KNOWN: &[Known] = &[
-    ("bind", Does::By(bind)),
-    ("port", Does::By(port)),
-    ("ssl_bind", Does::Refused(TLS)),
-    ("set_default_host", Does::By(|to, call| to.default_host = text(call.args.first()))),
-    ("clear_binds!", Does::By(clear_binds)),
-    ("bind_to_activated_sockets", Does::By(activated)),
-    ("threads", Does::By(threads)),
-    ("max_io_threads", Does::Missing("a request that waits does not keep others from another thread or worker")),
-    ("auto_trim_time", Does::Needless(THREADS)),
-    ("reaping_time", Does::Needless(THREADS)),
-    ("fiber_per_request", Does::Missing("a request runs in a thread that serves others after it")),
-    ("clean_thread_locals", Does::Missing("a request runs in a thread that serves others after it")),
-    ("workers", Does::By(workers)),
-    ("preload_app!", Does::By(preload)),
-    ("fork_worker", Does::Missing(REFORK)),
-    ("nakayoshi_fork", Does::Needless("garbage is collected before the first fork")),
-    ("prune_bundler", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
-    ("extra_runtime_dependencies", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
-    ("directory", Does::Is("dir")),
-    ("tag", Does::Is("tag")),
-    ("worker_timeout", Does::SecondsLike("worker-timeout", HEARTBEAT)),
+pub const RULES: &[DirectiveRule] = &[
+    ("bind", Rule::Custom(bind)),
+    ("port", Rule::Custom(port)),
+    ("ssl_bind", Rule::Refused(TLS)),
+    ("set_default_host", Rule::Custom(|to, call| to.default_host = text(call.args.first()))),
+    ("clear_binds!", Rule::Custom(clear_binds)),
+    ("bind_to_activated_sockets", Rule::Custom(activated)),
+    ("threads", Rule::Custom(threads)),
+    ("max_io_threads", Rule::Missing("a request that waits does not keep others from another thread or worker")),
+    ("auto_trim_time", Rule::Needless(THREADS)),
+    ("reaping_time", Rule::Needless(THREADS)),
+    ("fiber_per_request", Rule::Missing("a request runs in a thread that serves others after it")),
+    ("clean_thread_locals", Rule::Missing("a request runs in a thread that serves others after it")),
+    ("workers", Rule::Custom(workers)),
+    ("preload_app!", Rule::Custom(preload)),
+    ("fork_worker", Rule::Missing(REFORK)),
+    ("nakayoshi_fork", Rule::Needless("garbage is collected before the first fork")),
+    ("prune_bundler", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
+    ("extra_runtime_dependencies", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
+    ("directory", Rule::Same("dir")),
+    ("tag", Rule::Same("tag")),
+    ("worker_timeout", Rule::SimilarSeconds("worker-timeout", HEARTBEAT)),
     // In `finish`, since it depends on the preload.
-    ("worker_boot_timeout", Does::By(|_, _| {})),
-    ("worker_shutdown_timeout", Does::Seconds("drain-time")),
+    ("worker_boot_timeout", Rule::Custom(|_, _| {})),
+    ("worker_shutdown_timeout", Rule::Seconds("drain-time")),
     // With `worker_shutdown_timeout`, in `finish`.
-    ("force_shutdown_after", Does::By(|_, _| {})),
-    ("worker_check_interval", Does::Needless("the end of a worker is noticed when it happens")),
-    ("worker_culling_strategy", Does::Missing("which worker leaves is decided by who is idle")),
-    ("first_data_timeout", Does::Seconds("header-time")),
-    ("persistent_timeout", Does::Seconds("keep-alive")),
-    ("idle_timeout", Does::Missing("the server does not end by itself; --min-workers 0 lets its workers end")),
-    ("enable_keep_alives", Does::By(keep_alives)),
-    ("max_keep_alive", Does::Missing("a connection may serve any number of requests")),
-    ("max_fast_inline", Does::Needless("connections take turns at each request")),
-    ("queue_requests", Does::Needless("requests are always read to their end before Ruby sees them")),
-    ("wait_for_less_busy_worker", Does::Needless("there is one line, from which idle workers take")),
-    ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
-    ("http_content_length_limit", Does::By(body_limit)),
-    ("supported_http_methods", Does::By(methods)),
-    ("allow_underscore_headers", Does::By(underscores)),
-    ("set_remote_address", Does::By(remote_address)),
-    ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
-    ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
-    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that timed out")),
-    ("environment", Does::Is("environment")),
-    ("rackup", Does::By(rackup)),
-    ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
-    ("rack_url_scheme", Does::Is("url-scheme")),
-    ("early_hints", Does::Is("early-hints")),
-    ("http_parser", Does::Needless("HTTP is not parsed by Ruby")),
-    ("pidfile", Does::Is("pidfile")),
-    ("state_path", Does::Is("state")),
-    ("state_permission", Does::By(state_permission)),
-    ("stdout_redirect", Does::By(redirect)),
-    ("log_requests", Does::By(log_requests)),
-    ("quiet", Does::By(quiet)),
-    ("debug", Does::By(|to, call| to.set(call, "log", "debug".to_owned()))),
-    ("log_formatter", Does::Missing("--access-log json gives lines for machines")),
-    ("custom_logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
-    ("activate_control_app", Does::Missing(CONTROL)),
-    ("plugin", Does::By(plugin)),
-    ("load", Does::Missing("Puma does not read it either where a file says so: instance_eval File.read(...) does")),
-    ("single", Does::Needless("")),
-    ("cluster", Does::Needless("")),
-    ("get", Does::Needless("")),
-    ("default_host", Does::Needless("")),
-    ("lowlevel_error_handler", Does::Runs(ERROR_HANDLER)),
-    ("restart_command", Does::Missing("a restart starts the program with the arguments it was started with")),
-    ("silence_single_worker_warning", Does::Needless("there is no such warning")),
-    ("silence_fork_callback_warning", Does::Needless("there is no such warning")),
-    ("mutate_stdout_and_stderr_to_sync_on_write", Does::Needless("both are always so")),
-    ("daemonize", Does::Is("daemonize")),
-    ("before_fork", Does::Runs("runs once, before the first worker is forked; not with workers 0, as in Puma")),
-    ("before_worker_fork", Does::Runs(OF_WORKERS)),
-    ("on_worker_fork", Does::Runs(OF_WORKERS)),
-    ("after_worker_fork", Does::Runs(OF_WORKERS)),
-    ("after_worker_boot", Does::Runs(OF_WORKERS)),
-    ("before_worker_boot", Does::Runs(OF_WORKERS)),
-    ("on_worker_boot", Does::Runs(OF_WORKERS)),
-    ("before_worker_shutdown", Does::Runs(OF_WORKERS)),
-    ("on_worker_shutdown", Does::Runs(OF_WORKERS)),
-    ("after_worker_shutdown", Does::Runs("as before_fork, in the same process")),
-    ("before_thread_start", Does::Runs("")),
-    ("on_thread_start", Does::Runs("")),
-    ("before_thread_exit", Does::Runs("")),
-    ("on_thread_exit", Does::Runs("")),
-    ("out_of_band", Does::Runs("")),
-    ("after_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
-    ("on_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
-    ("after_stopped", Does::Runs(PROCESS)),
-    ("on_stopped", Does::Runs(PROCESS)),
-    ("before_restart", Does::Runs(RESTART)),
-    ("on_restart", Does::Runs(RESTART)),
-    ("before_refork", Does::Missing(REFORK)),
-    ("on_refork", Does::Missing(REFORK)),
-    ("after_refork", Does::Missing(REFORK)),
+    ("force_shutdown_after", Rule::Custom(|_, _| {})),
+    ("worker_check_interval", Rule::Needless("the end of a worker is noticed when it happens")),
+    ("worker_culling_strategy", Rule::Missing("which worker leaves is decided by who is idle")),
+    ("first_data_timeout", Rule::Seconds("header-time")),
+    ("persistent_timeout", Rule::Seconds("keep-alive")),
+    ("idle_timeout", Rule::Missing("the server does not end by itself; --min-workers 0 lets its workers end")),
+    ("enable_keep_alives", Rule::Custom(keep_alives)),
+    ("max_keep_alive", Rule::Missing("a connection may serve any number of requests")),
+    ("max_fast_inline", Rule::Needless("connections take turns at each request")),
+    ("queue_requests", Rule::Needless("requests are always read to their end before Ruby sees them")),
+    ("wait_for_less_busy_worker", Rule::Needless("there is one line, from which idle workers take")),
+    ("io_selector_backend", Rule::Needless("sockets are not read by Ruby")),
+    ("http_content_length_limit", Rule::Custom(body_limit)),
+    ("supported_http_methods", Rule::Custom(methods)),
+    ("allow_underscore_headers", Rule::Custom(underscores)),
+    ("set_remote_address", Rule::Custom(remote_address)),
+    ("drain_on_shutdown", Rule::Needless("accepted connections are always served to their end")),
+    ("raise_exception_on_sigterm", Rule::Needless("no worker sees SIGTERM; the server ends them when they are done")),
+    ("shutdown_debug", Rule::Missing("the log has the backtrace of each request that timed out")),
+    ("environment", Rule::Same("environment")),
+    ("rackup", Rule::Custom(rackup)),
+    ("app", Rule::Refused("an application inside a configuration file is not served: put it into a config.ru")),
+    ("rack_url_scheme", Rule::Same("url-scheme")),
+    ("early_hints", Rule::Same("early-hints")),
+    ("http_parser", Rule::Needless("HTTP is not parsed by Ruby")),
+    ("pidfile", Rule::Same("pidfile")),
+    ("state_path", Rule::Same("state")),
+    ("state_permission", Rule::Custom(state_permission)),
+    ("stdout_redirect", Rule::Custom(redirect)),
+    ("log_requests", Rule::Custom(log_requests)),
+    ("quiet", Rule::Custom(quiet)),
+    ("debug", Rule::Custom(|to, call| to.set(call, "log", "debug".to_owned()))),
+    ("log_formatter", Rule::Missing("--access-log json gives lines for machines")),
+    ("custom_logger", Rule::Missing("the log goes to standard output, or where --redirect-stdout says")),
+    ("activate_control_app", Rule::Missing(CONTROL)),
+    ("plugin", Rule::Custom(plugin)),
+    ("load", Rule::Missing("Puma does not read it either where a file says so: instance_eval File.read(...) does")),
+    ("single", Rule::Needless("")),
+    ("cluster", Rule::Needless("")),
+    ("get", Rule::Needless("")),
+    ("default_host", Rule::Needless("")),
+    ("lowlevel_error_handler", Rule::Hook(ERROR_HANDLER)),
+    ("restart_command", Rule::Missing("a restart starts the program with the arguments it was started with")),
+    ("silence_single_worker_warning", Rule::Needless("there is no such warning")),
+    ("silence_fork_callback_warning", Rule::Needless("there is no such warning")),
+    ("mutate_stdout_and_stderr_to_sync_on_write", Rule::Needless("both are always so")),
+    ("daemonize", Rule::Same("daemonize")),
+    ("before_fork", Rule::Hook("runs once, before the first worker is forked; not with workers 0, as in Puma")),
+    ("before_worker_fork", Rule::Hook(OF_WORKERS)),
+    ("on_worker_fork", Rule::Hook(OF_WORKERS)),
+    ("after_worker_fork", Rule::Hook(OF_WORKERS)),
+    ("after_worker_boot", Rule::Hook(OF_WORKERS)),
+    ("before_worker_boot", Rule::Hook(OF_WORKERS)),
+    ("on_worker_boot", Rule::Hook(OF_WORKERS)),
+    ("before_worker_shutdown", Rule::Hook(OF_WORKERS)),
+    ("on_worker_shutdown", Rule::Hook(OF_WORKERS)),
+    ("after_worker_shutdown", Rule::Hook("as before_fork, in the same process")),
+    ("before_thread_start", Rule::Hook("")),
+    ("on_thread_start", Rule::Hook("")),
+    ("before_thread_exit", Rule::Hook("")),
+    ("on_thread_exit", Rule::Hook("")),
+    ("out_of_band", Rule::Hook("")),
+    ("after_booted", Rule::Hook("runs when the first worker has been forked, in the process that forks")),
+    ("on_booted", Rule::Hook("runs when the first worker has been forked, in the process that forks")),
+    ("after_stopped", Rule::Hook(PROCESS)),
+    ("on_stopped", Rule::Hook(PROCESS)),
+    ("before_restart", Rule::Hook(RESTART)),
+    ("on_restart", Rule::Hook(RESTART)),
+    ("before_refork", Rule::Missing(REFORK)),
+    ("on_refork", Rule::Missing(REFORK)),
+    ("after_refork", Rule::Missing(REFORK)),
 ];
 
 fn bind(to: &mut Translation, call: &Directive) {
     let Some(uri) = text(call.args.first()) else {
-        return to.remark(call, What::Refused, "needs an address such as tcp://0.0.0.0:3000");
+        return to.remark(call, RemarkKind::Refused, "needs an address such as tcp://0.0.0.0:3000");
     };
     if uri.starts_with("ssl://") {
-        return to.remark(call, What::Refused, TLS);
+        return to.remark(call, RemarkKind::Refused, TLS);
     }
     let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
     // To Puma, `unix:/run/web.sock` is the same as `unix:///run/web.sock`.
@@ -161,7 +161,7 @@ fn bind(to: &mut Translation, call: &Directive) {
         .filter(|pair| !pair.is_empty())
         .partition(|pair| options.contains(&pair.split('=').next().unwrap_or_default()));
     if !unknown.is_empty() {
-        to.remark(call, What::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
+        to.remark(call, RemarkKind::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
     }
     let query: Vec<String> = known.iter().map(|pair| capped_backlog(&octal_umask(pair))).collect();
     let mark = if query.is_empty() { "" } else { "?" };
@@ -201,7 +201,7 @@ fn port(to: &mut Translation, call: &Directive) {
     let host = text(call.args.get(1)).or_else(|| to.default_host.clone()).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
-        None => to.remark(call, What::Needless, "says nothing, and changes nothing"),
+        None => to.remark(call, RemarkKind::Needless, "says nothing, and changes nothing"),
     }
 }
 
@@ -242,9 +242,9 @@ fn threads(to: &mut Translation, call: &Directive) {
         [least, most] if least == most => to.set(call, "threads", most.clone()),
         [least, most] => {
             to.set(call, "threads", format!("{least}:{most}"));
-            to.remark(call, What::Differs, THREADS);
+            to.remark(call, RemarkKind::Differs, THREADS);
         }
-        _ => to.remark(call, What::Refused, "needs a smallest and a largest number"),
+        _ => to.remark(call, RemarkKind::Refused, "needs a smallest and a largest number"),
     }
 }
 
@@ -262,7 +262,10 @@ fn shutdown_time(to: &mut Translation) {
         Some(_) => match seconds(call.args.first()) {
             Some(time) if parse_time(&time) > Some(DAY_MS) => "24h".to_owned(),
             Some(time) => time,
-            None => return to.remark(&call, What::Refused, "must be a number of seconds, :forever or :immediately"),
+            None => {
+                let why = "must be a number of seconds, :forever or :immediately";
+                return to.remark(&call, RemarkKind::Refused, why);
+            }
         },
     };
     let is_cluster = to.value("workers").is_some_and(|workers| workers != "0");
@@ -283,7 +286,7 @@ fn boot_time(to: &mut Translation) {
     if loads_in_workers {
         to.seconds(&call, "boot-time");
     } else {
-        to.remark(&call, What::Needless, PRELOADED);
+        to.remark(&call, RemarkKind::Needless, PRELOADED);
     }
 }
 
@@ -294,7 +297,7 @@ fn is_no(call: &Directive) -> bool {
 /// With `false`, `finish` sets the time, whatever else is configured.
 fn keep_alives(to: &mut Translation, call: &Directive) {
     if !is_no(call) {
-        to.remark(call, What::Needless, "connections are kept as long as --keep-alive says");
+        to.remark(call, RemarkKind::Needless, "connections are kept as long as --keep-alive says");
     }
 }
 
@@ -309,12 +312,13 @@ fn remote_address(to: &mut Translation, call: &Directive) {
         _ => None,
     };
     if of("proxy_protocol").is_some() {
-        return to.remark(call, What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For");
+        let why = "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For";
+        return to.remark(call, RemarkKind::Refused, why);
     }
     if let Some(name) = of("header") {
         // Puma reads `HTTP_` and this name, so X_REAL_IP is X-Real-IP.
         to.set(call, "remote-address", format!("header:{}", name.replace('_', "-")));
-        return to.remark(call, What::Differs, BY_HEADER);
+        return to.remark(call, RemarkKind::Differs, BY_HEADER);
     }
     match text(call.args.first()).as_deref() {
         None | Some("socket") => to.set(call, "remote-address", "socket".to_owned()),
@@ -332,10 +336,10 @@ fn state_permission(to: &mut Translation, call: &Directive) {
 
 fn methods(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
-        Some("any") => to.remark(call, What::Needless, "the application gets requests of every method"),
+        Some("any") => to.remark(call, RemarkKind::Needless, "the application gets requests of every method"),
         _ => to.remark(
             call,
-            What::Missing,
+            RemarkKind::Missing,
             "the application gets requests of every method: let it, or the proxy, refuse",
         ),
     }
@@ -358,7 +362,7 @@ fn redirect(to: &mut Translation, call: &Directive) {
     for (at, key) in ["redirect-stdout", "redirect-stderr"].into_iter().enumerate() {
         match call.args.get(at) {
             Some(Value::Bool(true)) => {
-                to.remark(call, What::Refused, "takes the paths of two files, then whether to append")
+                to.remark(call, RemarkKind::Refused, "takes the paths of two files, then whether to append")
             }
             path => {
                 if let Some(path) = text(path.filter(|path| !path.is_boolean())) {
@@ -368,7 +372,7 @@ fn redirect(to: &mut Translation, call: &Directive) {
         }
     }
     if !matches!(call.args.get(2), Some(Value::Bool(true))) {
-        to.remark(call, What::Differs, "what is in the files is kept, and more is written behind it");
+        to.remark(call, RemarkKind::Differs, "what is in the files is kept, and more is written behind it");
     }
 }
 
@@ -392,7 +396,7 @@ fn plugin(to: &mut Translation, call: &Directive) {
         ),
     };
     let is_built_in = ["systemd", "tmp_restart"].contains(&name.as_str());
-    to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
+    to.remark(call, if is_built_in { RemarkKind::Needless } else { RemarkKind::Missing }, &why);
 }
 
 /// Puma's defaults: a single process, unless WEB_CONCURRENCY is set.

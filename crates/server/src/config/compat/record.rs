@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine_ruby::Evaluated;
-use engine_ruby::reader::{self, Question, Waiting};
+use engine_ruby::reader::{self, Question, WaitingProcess};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,7 +65,7 @@ pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Opti
     Ok((record, Some(evaluated)))
 }
 
-fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiting: Waiting) -> Evaluated {
+fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiting: WaitingProcess) -> Evaluated {
     Evaluated {
         path: question.path.canonicalize().unwrap_or_else(|_| question.path.to_owned()),
         kind,

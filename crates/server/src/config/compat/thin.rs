@@ -4,7 +4,7 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, seconds, text};
+use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::options::MILLION;
 use crate::config::size::parse_time;
 
@@ -25,49 +25,49 @@ pub const ALWAYS: &[&str] = &[
     "there is no EventMachine loop: async.callback, throw :async and EventMachine's timers do not work",
 ];
 
-pub const KNOWN: &[Known] = &[
-    ("address", Does::By(later)),
-    ("port", Does::By(later)),
-    ("socket", Does::By(later)),
-    ("servers", Does::Is("workers")),
-    ("environment", Does::Is("environment")),
-    ("daemonize", Does::Is("daemonize")),
-    ("pid", Does::By(pid)),
-    ("log", Does::By(later)),
-    ("user", Does::By(identity)),
-    ("group", Does::By(identity)),
-    ("chdir", Does::Is("dir")),
-    ("tag", Does::Is("tag")),
-    ("rackup", Does::By(rackup)),
-    ("timeout", Does::By(timeout)),
-    ("wait", Does::Needless(WAIT)),
-    ("max_conns", Does::By(connections)),
-    ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
-    ("threaded", Does::By(later)),
-    ("threadpool_size", Does::By(later)),
-    ("prefix", Does::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
-    ("stats", Does::Missing("foolsgold status, and the page of --admin, tell more")),
-    ("adapter", Does::By(adapter)),
-    ("require", Does::By(require)),
-    ("onebyone", Does::Needless(ONE_BY_ONE)),
-    ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
+pub const RULES: &[DirectiveRule] = &[
+    ("address", Rule::Custom(later)),
+    ("port", Rule::Custom(later)),
+    ("socket", Rule::Custom(later)),
+    ("servers", Rule::Same("workers")),
+    ("environment", Rule::Same("environment")),
+    ("daemonize", Rule::Same("daemonize")),
+    ("pid", Rule::Custom(pid)),
+    ("log", Rule::Custom(later)),
+    ("user", Rule::Custom(identity)),
+    ("group", Rule::Custom(identity)),
+    ("chdir", Rule::Same("dir")),
+    ("tag", Rule::Same("tag")),
+    ("rackup", Rule::Custom(rackup)),
+    ("timeout", Rule::Custom(timeout)),
+    ("wait", Rule::Needless(WAIT)),
+    ("max_conns", Rule::Custom(connections)),
+    ("max_persistent_conns", Rule::Missing("every connection may be kept, as long as --keep-alive says")),
+    ("threaded", Rule::Custom(later)),
+    ("threadpool_size", Rule::Custom(later)),
+    ("prefix", Rule::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
+    ("stats", Rule::Missing("foolsgold status, and the page of --admin, tell more")),
+    ("adapter", Rule::Custom(adapter)),
+    ("require", Rule::Custom(require)),
+    ("onebyone", Rule::Needless(ONE_BY_ONE)),
+    ("only", Rule::Refused("all servers of the cluster are one here: leave it out")),
     // Older versions of Thin wrote this name into generated files.
-    ("no-epoll", Does::Needless("sockets are not read by Ruby")),
-    ("no_epoll", Does::Needless("sockets are not read by Ruby")),
-    ("epoll", Does::Needless("sockets are not read by Ruby")),
-    ("backend", Does::Refused("there is no other way to listen: leave it out")),
-    ("swiftiply", Does::Refused("Swiftiply is not spoken: leave it out")),
-    ("force", Does::Needless("it is for thin stop")),
-    ("all", Does::Refused("name one file at a time")),
-    ("debug", Does::Missing("say --log debug")),
-    ("trace", Does::Missing("say --log trace")),
-    ("quiet", Does::Missing("say --access-log off")),
-    ("ssl", Does::By(ssl)),
-    ("ssl_key_file", Does::Missing(TLS)),
-    ("ssl_cert_file", Does::Missing(TLS)),
-    ("ssl_disable_verify", Does::Missing(TLS)),
-    ("ssl_version", Does::Missing(TLS)),
-    ("ssl_cipher_list", Does::Missing(TLS)),
+    ("no-epoll", Rule::Needless("sockets are not read by Ruby")),
+    ("no_epoll", Rule::Needless("sockets are not read by Ruby")),
+    ("epoll", Rule::Needless("sockets are not read by Ruby")),
+    ("backend", Rule::Refused("there is no other way to listen: leave it out")),
+    ("swiftiply", Rule::Refused("Swiftiply is not spoken: leave it out")),
+    ("force", Rule::Needless("it is for thin stop")),
+    ("all", Rule::Refused("name one file at a time")),
+    ("debug", Rule::Missing("say --log debug")),
+    ("trace", Rule::Missing("say --log trace")),
+    ("quiet", Rule::Missing("say --access-log off")),
+    ("ssl", Rule::Custom(ssl)),
+    ("ssl_key_file", Rule::Missing(TLS)),
+    ("ssl_cert_file", Rule::Missing(TLS)),
+    ("ssl_disable_verify", Rule::Missing(TLS)),
+    ("ssl_version", Rule::Missing(TLS)),
+    ("ssl_cipher_list", Rule::Missing(TLS)),
 ];
 
 /// These are translated together in [`finish`], once all are known.
@@ -87,7 +87,7 @@ fn servers(to: &Translation) -> u16 {
 fn pid(to: &mut Translation, call: &Directive) {
     to.copy(call, "pidfile");
     if servers(to) > 0 {
-        to.remark(call, What::Differs, LIKE_ONE);
+        to.remark(call, RemarkKind::Differs, LIKE_ONE);
     }
 }
 
@@ -98,7 +98,7 @@ fn connections(to: &mut Translation, call: &Directive) {
         Some(most) => to.set(call, "connections", most.saturating_mul(count).min(MILLION).to_string()),
         None => to.copy(call, "connections"),
     }
-    to.remark(call, What::Differs, "for more, idle ones are closed");
+    to.remark(call, RemarkKind::Differs, "for more, idle ones are closed");
 }
 
 /// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer. Any other time
@@ -108,28 +108,29 @@ fn timeout(to: &mut Translation, call: &Directive) {
     if seconds(call.args.first()).and_then(|time| parse_time(&time)).is_some_and(|ms| ms > 0) {
         to.seconds(call, "drain-time");
     }
-    to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
+    to.remark(call, RemarkKind::Differs, "Thin's is the time a connection may be silent at any moment");
 }
 
 /// Thin goes on if it may not change its user, with a line in its log. It changes neither unless it is given both.
 fn identity(to: &mut Translation, call: &Directive) {
     if !geteuid().is_root() {
-        return to.remark(call, What::Differs, "counts where the server is root; Thin goes on as it is, too");
+        return to.remark(call, RemarkKind::Differs, "counts where the server is root; Thin goes on as it is, too");
     }
     match (call.name.as_str(), to.word("user"), to.word("group")) {
         ("user", Some(_), None) => {
             to.copy(call, "user");
-            to.remark(call, What::Differs, "the server becomes this user, with its group; Thin needs a group, too");
+            let why = "the server becomes this user, with its group; Thin needs a group, too";
+            to.remark(call, RemarkKind::Differs, why);
         }
-        ("group", None, Some(_)) => to.remark(call, What::Needless, "counts beside a user only, as in Thin"),
+        ("group", None, Some(_)) => to.remark(call, RemarkKind::Needless, "counts beside a user only, as in Thin"),
         (name, ..) => to.copy(call, if name == "user" { "user" } else { "group" }),
     }
 }
 
 fn adapter(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
-        Some("rack" | "rails") => to.remark(call, What::Needless, "the application is its config.ru"),
-        _ => to.remark(call, What::Refused, "only an application with a config.ru is served"),
+        Some("rack" | "rails") => to.remark(call, RemarkKind::Needless, "the application is its config.ru"),
+        _ => to.remark(call, RemarkKind::Refused, "only an application with a config.ru is served"),
     }
 }
 
@@ -137,13 +138,13 @@ fn adapter(to: &mut Translation, call: &Directive) {
 fn require(to: &mut Translation, call: &Directive) {
     let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
     if !is_empty {
-        to.remark(call, What::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
+        to.remark(call, RemarkKind::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
     }
 }
 
 fn ssl(to: &mut Translation, call: &Directive) {
     if to.says_yes("ssl") {
-        to.remark(call, What::Refused, TLS);
+        to.remark(call, RemarkKind::Refused, TLS);
     }
 }
 
@@ -170,7 +171,7 @@ pub fn finish(to: &mut Translation) {
                     to.set(&call, "bind", tcp(&host, &first.saturating_add(number).to_string()));
                 }
             }
-            None => to.remark(&call, What::Refused, "must be the number of a port"),
+            None => to.remark(&call, RemarkKind::Refused, "must be the number of a port"),
         }
     } else {
         for number in 0..count.max(1) {
@@ -189,10 +190,10 @@ pub fn finish(to: &mut Translation) {
         // Every server of a cluster is in the background.
         if count > 0 || to.says_yes("daemonize") {
             to.copy(&call, "log-file");
-            to.remark(&call, What::Differs, LIKE_ONE);
+            to.remark(&call, RemarkKind::Differs, LIKE_ONE);
         } else {
             let why = "as in Thin the log goes to standard output without daemonize; --log-file sets it all the same";
-            to.remark(&call, What::Needless, why);
+            to.remark(&call, RemarkKind::Needless, why);
         }
     }
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);

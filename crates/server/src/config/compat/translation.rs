@@ -14,39 +14,44 @@ use crate::config::options::{Kind as Takes, Row};
 use crate::config::size::{parse_time, show_time};
 use crate::config::suggest::nearest;
 
-/// Translation of a directive.
+/// How a directive of another server is translated.
 #[derive(Clone, Copy)]
-pub enum Does {
-    /// Our option of this name.
-    Is(&'static str),
-    /// The same for a number of seconds.
+pub enum Rule {
+    /// To our option of this name, with the same value.
+    Same(&'static str),
+    /// To our option of this name, from a number of seconds.
     Seconds(&'static str),
-    /// Our option of this name, with a remark on how it differs.
-    Like(&'static str, &'static str),
-    /// The same for a number of seconds.
-    SecondsLike(&'static str, &'static str),
-    /// A hook that runs; with a remark if it differs.
-    Runs(&'static str),
-    /// No effect: it is so anyway, or not needed here.
+    /// As [`Rule::Same`]; with a remark on how the option differs.
+    Similar(&'static str, &'static str),
+    /// As [`Rule::Seconds`]; with a remark on how the option differs.
+    SimilarSeconds(&'static str, &'static str),
+    /// A hook, which runs here, too; with a remark if it differs.
+    Hook(&'static str),
+    /// To nothing: what it asks for is so anyway, or not needed here; with the reason.
     Needless(&'static str),
-    /// No counterpart.
+    /// To nothing, since there is no counterpart; with a remark on what happens instead.
     Missing(&'static str),
-    /// An error, since going on without it would be wrong.
+    /// To an error, since going on without it would be wrong; with the reason.
     Refused(&'static str),
-    /// A function that translates it.
-    By(fn(&mut Translation, &Directive)),
+    /// By a function.
+    Custom(fn(&mut Translation, &Directive)),
 }
 
-/// A directive and its translation.
-pub type Known = (&'static str, Does);
+/// A directive's name, and how it is translated.
+pub type DirectiveRule = (&'static str, Rule);
 
-/// Kind of a remark.
+/// What a remark says about its directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum RemarkKind {
+    /// The server does not start with it.
     Refused,
+    /// It has no counterpart here.
     Missing,
+    /// It does not mean quite the same here.
     Differs,
-    Runs,
+    /// It is a hook, which runs here, too.
+    Hook,
+    /// It has no effect, and none is needed.
     Needless,
 }
 
@@ -54,7 +59,7 @@ pub enum What {
 #[derive(Debug, Clone)]
 pub struct Remark {
     pub place: SourcePosition,
-    pub what: What,
+    pub kind: RemarkKind,
     pub why: String,
 }
 
@@ -108,7 +113,7 @@ pub struct Translation {
 impl Translation {
     /// Why the server does not start with the file, each with its position.
     pub fn refused(&self) -> impl Iterator<Item = String> {
-        let refused = self.remarks.iter().filter(|remark| remark.what == What::Refused);
+        let refused = self.remarks.iter().filter(|remark| remark.kind == RemarkKind::Refused);
         refused.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why))
     }
 
@@ -133,7 +138,8 @@ impl Translation {
         let variables = Vec::new();
         let evaluated = None;
         let left = Vec::new();
-        let (host, port) = (None, None);
+        let host = None;
+        let port = None;
         let mut translation = Translation {
             kind,
             shown,
@@ -161,50 +167,51 @@ impl Translation {
             translation.folder = beside.map(Path::to_owned);
         }
         for call in &calls {
-            translation.take(call);
+            translation.apply_rule(call);
         }
         kind.finish(&mut translation);
         translation
     }
 
-    fn take(&mut self, call: &Directive) {
-        let known = self.kind.known().iter().find(|(name, _)| *name == call.name);
-        let Some((_, does)) = known else { return self.unknown(call) };
-        match *does {
-            Does::Is(key) => self.copy(call, key),
-            Does::Seconds(key) => self.seconds(call, key),
-            Does::Like(key, how) => {
+    /// Translates a call by the rule for its directive.
+    fn apply_rule(&mut self, call: &Directive) {
+        let found = self.kind.rules().iter().find(|(name, _)| *name == call.name);
+        let Some((_, rule)) = found else { return self.unknown(call) };
+        match *rule {
+            Rule::Same(key) => self.copy(call, key),
+            Rule::Seconds(key) => self.seconds(call, key),
+            Rule::Similar(key, how) => {
                 self.copy(call, key);
-                self.remark(call, What::Differs, how);
+                self.remark(call, RemarkKind::Differs, how);
             }
-            Does::SecondsLike(key, how) => {
+            Rule::SimilarSeconds(key, how) => {
                 self.seconds(call, key);
-                self.remark(call, What::Differs, how);
+                self.remark(call, RemarkKind::Differs, how);
             }
-            Does::Runs("") => self.remark(call, What::Runs, "runs as it stands"),
-            Does::Runs(how) => self.remark(call, What::Runs, how),
-            Does::Needless(why) => self.remark(call, What::Needless, why),
-            Does::Missing(why) => self.remark(call, What::Missing, why),
-            Does::Refused(why) => self.remark(call, What::Refused, why),
-            Does::By(of) => of(self, call),
+            Rule::Hook("") => self.remark(call, RemarkKind::Hook, "runs as it stands"),
+            Rule::Hook(how) => self.remark(call, RemarkKind::Hook, how),
+            Rule::Needless(why) => self.remark(call, RemarkKind::Needless, why),
+            Rule::Missing(why) => self.remark(call, RemarkKind::Missing, why),
+            Rule::Refused(why) => self.remark(call, RemarkKind::Refused, why),
+            Rule::Custom(translate) => translate(self, call),
         }
     }
 
     /// Adds a remark on a directive that the server does not have.
     pub fn unknown(&mut self, call: &Directive) {
-        let names = self.kind.known().iter().map(|(name, _)| *name);
+        let names = self.kind.rules().iter().map(|(name, _)| *name);
         let near = nearest(&call.name, names);
         let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
         let name = self.kind.name();
         match self.kind {
             ServerKind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
-                self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
+                self.remark(call, RemarkKind::Missing, "a directive of a plugin; plugins of Puma are not loaded");
             }
             // These servers go on, Passenger with a warning.
             ServerKind::Passenger | ServerKind::Thin => {
-                self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
+                self.remark(call, RemarkKind::Missing, &format!("{name} has no such setting either{hint}"))
             }
-            _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),
+            _ => self.remark(call, RemarkKind::Refused, &format!("{name} has no such directive{hint}")),
         }
     }
 
@@ -215,15 +222,15 @@ impl Translation {
         SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true, is_assumed: false }
     }
 
-    /// A position in the file without a line.
-    fn nowhere(&self, written: String) -> SourcePosition {
+    /// A position in the file that has no line.
+    fn position_without_line(&self, written: String) -> SourcePosition {
         SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true, is_assumed: false }
     }
 
     /// Adds a remark on a directive.
-    pub fn remark(&mut self, call: &Directive, what: What, why: &str) {
+    pub fn remark(&mut self, call: &Directive, kind: RemarkKind, why: &str) {
         let place = self.place(call);
-        self.remarks.push(Remark { place, what, why: why.to_owned() });
+        self.remarks.push(Remark { place, kind, why: why.to_owned() });
     }
 
     /// Sets an option to the first argument.
@@ -232,7 +239,7 @@ impl Translation {
         // As in `@options[:pidfile] = false`, whatever was said before.
         if let (Some(Takes::Path | Takes::Text), Some(Value::Bool(false))) = (takes, call.args.first()) {
             self.settings.retain(|setting| setting.row.long != key);
-            return self.remark(call, What::Needless, "means none, as if it were not there");
+            return self.remark(call, RemarkKind::Needless, "means none, as if it were not there");
         }
         let value = match (takes, call.args.first()) {
             (Some(Takes::Flag), None | Some(Value::Bool(true))) => Some("yes".to_owned()),
@@ -242,7 +249,7 @@ impl Translation {
         match value {
             Some(value) => self.set(call, key, value),
             // As of a variable that is not set.
-            None => self.remark(call, What::Needless, "says nothing, and changes nothing"),
+            None => self.remark(call, RemarkKind::Needless, "says nothing, and changes nothing"),
         }
     }
 
@@ -283,7 +290,7 @@ impl Translation {
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
         let is_assumed = self.kind.is_code();
-        let place = SourcePosition { is_compat: !asks_environment, is_assumed, ..self.nowhere(written) };
+        let place = SourcePosition { is_compat: !asks_environment, is_assumed, ..self.position_without_line(written) };
         self.put(place, key, value.to_owned());
     }
 
@@ -296,26 +303,26 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            self.put(self.nowhere(written), "environment", value.to_owned());
+            self.put(self.position_without_line(written), "environment", value.to_owned());
         }
     }
 
-    /// Sets an option, in the place of the other server's default, to what code of the file comes to.
-    pub fn conclude(&mut self, key: &str, value: &str, written: &str) {
-        self.put(self.nowhere(written.to_owned()), key, value.to_owned());
+    /// Sets an option to a value that was inferred from the file's code, instead of the other server's default.
+    pub fn set_inferred(&mut self, key: &str, value: &str, written: &str) {
+        self.put(self.position_without_line(written.to_owned()), key, value.to_owned());
     }
 
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        self.put(self.nowhere(written), key, value.to_owned());
+        self.put(self.position_without_line(written), key, value.to_owned());
     }
 
     fn put(&mut self, place: SourcePosition, key: &str, value: String) {
         let row = Row::called(key).filter(|row| !matches!(row.kind, Takes::Refused(_)));
         let Some(row) = row else {
             let why = format!("{key} is not in this version");
-            self.remarks.push(Remark { place, what: What::Missing, why });
+            self.remarks.push(Remark { place, kind: RemarkKind::Missing, why });
             return;
         };
         if key != "bind" {

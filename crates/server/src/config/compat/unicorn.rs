@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ServerKind;
 use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, seconds, text};
+use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::options::DAY_MS;
 use crate::config::size::{parse_time, show_time};
 
@@ -47,57 +47,57 @@ pub const ALWAYS: &[&str] = &[
     "no middleware is added in any environment",
 ];
 
-pub const KNOWN: &[Known] = &[
-    ("worker_processes", Does::Is("workers")),
-    ("timeout", Does::By(timeout)),
-    ("cleanup_timeout", Does::Seconds("kill-time")),
-    ("timeout_signal", Does::Missing("a worker that must be killed gets SIGKILL")),
-    ("spawn_timeout", Does::Seconds("boot-time")),
-    ("listen", Does::By(listen)),
-    ("listeners", Does::Refused("say listen for each address")),
-    ("preload_app", Does::Is("preload")),
-    ("pid", Does::Is("pidfile")),
-    ("stderr_path", Does::Is("redirect-stderr")),
-    ("stdout_path", Does::Is("redirect-stdout")),
-    ("working_directory", Does::Is("dir")),
-    ("user", Does::By(user)),
-    ("logger", Does::Missing("the log goes to the file of stderr_path, or without one to standard output")),
-    ("log_buffer_size", Does::Needless("the log is not written by Ruby")),
-    ("rewindable_input", Does::Needless("rack.input can always be rewound")),
-    ("client_body_buffer_size", Does::Is("body-memory")),
-    ("check_client_connection", Does::Needless("a request whose client has gone before it began is never run")),
-    ("worker_exec", Does::Missing("workers are always forked")),
-    ("default_middleware", Does::Needless("no middleware is added")),
-    ("early_hints", Does::Is("early-hints")),
-    ("set", Does::Needless("")),
-    ("HttpRequest::DEFAULTS", Does::By(defaults)),
-    ("Unicorn::HttpServer", Does::By(server)),
-    ("before_fork", Does::Runs(RETIRES)),
-    ("after_fork", Does::Runs(TRAPS)),
-    ("after_worker_ready", Does::Runs("")),
-    ("after_worker_exit", Does::Runs(MOLD)),
-    ("before_exec", Does::Runs(EXEC)),
-    ("after_mold_fork", Does::Runs("runs once, in the process that has loaded the application")),
-    ("after_worker_fork", Does::Runs(TRAPS)),
-    ("before_worker_exit", Does::Runs("")),
-    ("after_worker_timeout", Does::Missing("the log has the backtrace; on_request_timeout of a hooks file runs then")),
-    ("after_worker_hard_timeout", Does::Missing("the log says which worker was killed, and for which request")),
-    ("after_request_complete", Does::Missing("a middleware can do the same")),
-    ("after_monitor_ready", Does::Missing("there is no monitor process")),
-    ("refork_after", Does::Missing(REFORK)),
-    ("refork_max_unavailable", Does::Missing(REFORK)),
-    ("mold_selector", Does::Missing(REFORK)),
-    ("max_consecutive_spawn_errors", Does::Missing("workers that do not come up are started less and less often")),
-    ("setpgid", Does::Missing("workers are in the group of the process that forked them")),
-    ("before_service_worker_ready", Does::By(service)),
-    ("before_service_worker_exit", Does::Missing("there is no service worker")),
-    ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
+pub const RULES: &[DirectiveRule] = &[
+    ("worker_processes", Rule::Same("workers")),
+    ("timeout", Rule::Custom(timeout)),
+    ("cleanup_timeout", Rule::Seconds("kill-time")),
+    ("timeout_signal", Rule::Missing("a worker that must be killed gets SIGKILL")),
+    ("spawn_timeout", Rule::Seconds("boot-time")),
+    ("listen", Rule::Custom(listen)),
+    ("listeners", Rule::Refused("say listen for each address")),
+    ("preload_app", Rule::Same("preload")),
+    ("pid", Rule::Same("pidfile")),
+    ("stderr_path", Rule::Same("redirect-stderr")),
+    ("stdout_path", Rule::Same("redirect-stdout")),
+    ("working_directory", Rule::Same("dir")),
+    ("user", Rule::Custom(user)),
+    ("logger", Rule::Missing("the log goes to the file of stderr_path, or without one to standard output")),
+    ("log_buffer_size", Rule::Needless("the log is not written by Ruby")),
+    ("rewindable_input", Rule::Needless("rack.input can always be rewound")),
+    ("client_body_buffer_size", Rule::Same("body-memory")),
+    ("check_client_connection", Rule::Needless("a request whose client has gone before it began is never run")),
+    ("worker_exec", Rule::Missing("workers are always forked")),
+    ("default_middleware", Rule::Needless("no middleware is added")),
+    ("early_hints", Rule::Same("early-hints")),
+    ("set", Rule::Needless("")),
+    ("HttpRequest::DEFAULTS", Rule::Custom(defaults)),
+    ("Unicorn::HttpServer", Rule::Custom(server)),
+    ("before_fork", Rule::Hook(RETIRES)),
+    ("after_fork", Rule::Hook(TRAPS)),
+    ("after_worker_ready", Rule::Hook("")),
+    ("after_worker_exit", Rule::Hook(MOLD)),
+    ("before_exec", Rule::Hook(EXEC)),
+    ("after_mold_fork", Rule::Hook("runs once, in the process that has loaded the application")),
+    ("after_worker_fork", Rule::Hook(TRAPS)),
+    ("before_worker_exit", Rule::Hook("")),
+    ("after_worker_timeout", Rule::Missing("the log has the backtrace; on_request_timeout of a hooks file runs then")),
+    ("after_worker_hard_timeout", Rule::Missing("the log says which worker was killed, and for which request")),
+    ("after_request_complete", Rule::Missing("a middleware can do the same")),
+    ("after_monitor_ready", Rule::Missing("there is no monitor process")),
+    ("refork_after", Rule::Missing(REFORK)),
+    ("refork_max_unavailable", Rule::Missing(REFORK)),
+    ("mold_selector", Rule::Missing(REFORK)),
+    ("max_consecutive_spawn_errors", Rule::Missing("workers that do not come up are started less and less often")),
+    ("setpgid", Rule::Missing("workers are in the group of the process that forked them")),
+    ("before_service_worker_ready", Rule::Custom(service)),
+    ("before_service_worker_exit", Rule::Missing("there is no service worker")),
+    ("modify_app", Rule::Missing("a middleware in config.ru can do the same")),
 ];
 
 /// Pitchfork's has `cleanup:` as well, the time that a worker has after that.
 fn timeout(to: &mut Translation, call: &Directive) {
     to.seconds(call, "request-time");
-    to.remark(call, What::Differs, TIMEOUT);
+    to.remark(call, RemarkKind::Differs, TIMEOUT);
     if let Some(Value::Object(options)) = call.args.get(1)
         && let Some(time) = seconds(options.get("cleanup"))
     {
@@ -107,7 +107,7 @@ fn timeout(to: &mut Translation, call: &Directive) {
 
 fn listen(to: &mut Translation, call: &Directive) {
     let Some(address) = text(call.args.first()) else {
-        return to.remark(call, What::Refused, "needs a port, an address or the path of a socket");
+        return to.remark(call, RemarkKind::Refused, "needs a port, an address or the path of a socket");
     };
     let mut query = Vec::new();
     if let Some(Value::Object(options)) = call.args.get(1) {
@@ -125,10 +125,10 @@ fn listen(to: &mut Translation, call: &Directive) {
             }
         }
         if !needless.is_empty() {
-            to.remark(call, What::Needless, &format!("no client sees a difference: {}", needless.join(", ")));
+            to.remark(call, RemarkKind::Needless, &format!("no client sees a difference: {}", needless.join(", ")));
         }
         if !others.is_empty() {
-            to.remark(call, What::Differs, &format!("without effect here: {}", others.join(", ")));
+            to.remark(call, RemarkKind::Differs, &format!("without effect here: {}", others.join(", ")));
         }
     }
     let bind = bind(&address, |path| to.in_folder(path));
@@ -161,18 +161,18 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
 fn defaults(to: &mut Translation, call: &Directive) {
     match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
         (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
-        _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
+        _ => to.remark(call, RemarkKind::Missing, "of these values only rack.url_scheme can be set"),
     }
 }
 
 /// The hook that starts what an application needs beside its workers: the log says in full that it does not run.
 fn service(to: &mut Translation, call: &Directive) {
-    to.remark(call, What::Differs, SERVICE);
+    to.remark(call, RemarkKind::Differs, SERVICE);
 }
 
 /// Methods of Unicorn's server that the file has replaced.
 fn server(to: &mut Translation, call: &Directive) {
-    to.remark(call, What::Differs, SERVER);
+    to.remark(call, RemarkKind::Differs, SERVER);
 }
 
 /// In Unicorn a process that is the user already stays as it is, and only workers of root become another one.
@@ -182,7 +182,7 @@ fn user(to: &mut Translation, call: &Directive) {
         to.set(call, "group", group);
     }
     if geteuid().is_root() && to.value("user").is_some() {
-        to.remark(call, What::Differs, USER);
+        to.remark(call, RemarkKind::Differs, USER);
     }
 }
 

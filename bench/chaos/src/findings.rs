@@ -7,7 +7,7 @@ use crate::pace;
 
 /// Findings of a scenario.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct Findings {
     /// Number of requests.
     pub requests: u64,
     /// Number of failures that are not allowed.
@@ -24,10 +24,10 @@ pub struct Told {
     pub is_skipped: bool,
 }
 
-impl Told {
+impl Findings {
     /// A scenario that is skipped for this reason.
-    pub fn skipped(why: impl Into<String>) -> Told {
-        Told { remarks: vec![format!("not tried: {}", why.into())], is_skipped: true, ..Told::default() }
+    pub fn skipped(why: impl Into<String>) -> Findings {
+        Findings { remarks: vec![format!("not tried: {}", why.into())], is_skipped: true, ..Findings::default() }
     }
 
     /// Adds the counts of the load named `which`, and complains about failures except the allowed kinds.
@@ -45,7 +45,7 @@ impl Told {
     }
 
     /// Adds the findings of a part of the scenario.
-    pub fn join(&mut self, other: Told) {
+    pub fn join(&mut self, other: Findings) {
         self.requests += other.requests;
         self.failed += other.failed;
         self.shed += other.shed;

@@ -11,9 +11,9 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreape
 /// Variable that all processes of a scenario inherit.
 pub const MARK: &str = "CHAOS_MARK";
 
-/// A process.
+/// A process, as /proc shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kin {
+pub struct ProcessInfo {
     /// Process id.
     pub id: u32,
     /// Process id of its parent.
@@ -37,7 +37,7 @@ pub struct Marks<'a> {
     pub folder: &'a Path,
 }
 
-impl Kin {
+impl ProcessInfo {
     /// Description for messages.
     pub fn in_words(&self) -> String {
         let zombie = if self.is_zombie { " (ended, not buried)" } else { "" };
@@ -51,15 +51,15 @@ pub fn adopt_orphans() -> Result<(), String> {
 }
 
 /// The processes of these sessions: a quick search.
-pub fn of_session(roots: &[u32]) -> Vec<Kin> {
-    bury(everybody(), roots).into_iter().filter(|one| roots.contains(&one.session)).collect()
+pub fn of_session(roots: &[u32]) -> Vec<ProcessInfo> {
+    reap_orphans(all_processes(), roots).into_iter().filter(|one| roots.contains(&one.session)).collect()
 }
 
 /// All processes that can be recognised: a thorough search.
-pub fn all(marks: &Marks) -> Vec<Kin> {
-    let everybody = bury(everybody(), &marks.roots);
+pub fn all(marks: &Marks) -> Vec<ProcessInfo> {
+    let everybody = reap_orphans(all_processes(), &marks.roots);
     let mine = process::id();
-    let marked = |one: &Kin| one.id != mine && (marks.roots.contains(&one.session) || is_marked(one.id, marks));
+    let marked = |one: &ProcessInfo| one.id != mine && (marks.roots.contains(&one.session) || is_marked(one.id, marks));
     let mut ours: BTreeSet<u32> = everybody.iter().filter(|one| marked(one)).map(|one| one.id).collect();
     loop {
         let children = everybody.iter().filter(|one| ours.contains(&one.parent)).map(|one| one.id);
@@ -79,11 +79,11 @@ pub fn signal(id: u32, signal: Signal) -> bool {
 }
 
 /// Reaps orphans that have exited, as init would. The servers themselves are excluded: [`std`] waits for them.
-fn bury(all: Vec<Kin>, roots: &[u32]) -> Vec<Kin> {
-    let is_orphan = |one: &Kin| {
+fn reap_orphans(all: Vec<ProcessInfo>, roots: &[u32]) -> Vec<ProcessInfo> {
+    let is_orphan = |one: &ProcessInfo| {
         one.is_zombie && one.parent == process::id() && roots.contains(&one.session) && !roots.contains(&one.id)
     };
-    let (dead, rest) = all.into_iter().partition::<Vec<Kin>, _>(is_orphan);
+    let (dead, rest) = all.into_iter().partition::<Vec<ProcessInfo>, _>(is_orphan);
     for one in dead {
         let id = i32::try_from(one.id).ok().and_then(Pid::from_raw);
         let _ = waitpid(id, WaitOptions::NOHANG);
@@ -103,12 +103,13 @@ fn is_marked(id: u32, marks: &Marks) -> bool {
     links.any(|link| link.starts_with(marks.folder))
 }
 
-fn everybody() -> Vec<Kin> {
+fn all_processes() -> Vec<ProcessInfo> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| kin(entry.file_name().to_str()?.parse().ok()?)).collect()
+    entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-fn kin(id: u32) -> Option<Kin> {
+/// The process with this id, unless it is gone.
+fn read(id: u32) -> Option<ProcessInfo> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name, in parentheses, may contain anything.
     let (name, rest) = text.rsplit_once(") ")?;
@@ -117,7 +118,7 @@ fn kin(id: u32) -> Option<Kin> {
     let bytes = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned();
     let name = name.split_once('(').map_or("", |(_, name)| name).to_owned();
-    Some(Kin {
+    Some(ProcessInfo {
         id,
         parent: fields.get(1)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
@@ -142,9 +143,9 @@ mod tests {
         signal(child.id(), Signal::KILL);
         let id = child.id();
         assert!(
-            loadgen::process::until(std::time::Duration::from_secs(10), || kin(id).is_some_and(|one| one.is_zombie))
+            loadgen::process::until(std::time::Duration::from_secs(10), || read(id).is_some_and(|one| one.is_zombie))
         );
         child.wait().expect("ended");
-        assert_eq!(kin(id), None);
+        assert_eq!(read(id), None);
     }
 }

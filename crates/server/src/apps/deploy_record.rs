@@ -1,12 +1,12 @@
-//! Deploys: attempts to load code, and their outcomes.
+//! Records of deploys: attempts to load code, and their outcomes.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-/// An attempt to load code, as the control API shows it.
+/// The record of a deploy, as the control API shows it: of the start or of a reload, successful or not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Deploy {
+pub struct DeployRecord {
     /// When it began, in milliseconds since 1970.
     pub at_ms: u64,
     /// Number of the generation; a failed one's is not used again.
@@ -30,12 +30,12 @@ pub enum DeployOutcome {
     Failed,
 }
 
-impl Deploy {
-    /// A deploy that has its outcome now.
-    pub fn new(generation: u64, begun: Instant, outcome: DeployOutcome, error: Option<String>) -> Deploy {
+impl DeployRecord {
+    /// The record of a deploy that has ended just now.
+    pub fn new(generation: u64, begun: Instant, outcome: DeployOutcome, error: Option<String>) -> DeployRecord {
         let took = begun.elapsed();
         let at = SystemTime::now().checked_sub(took).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let at_ms = u64::try_from(at.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-        Deploy { at_ms, generation, outcome, error, took_ms: (took.as_secs_f64() * 1e6).round() / 1e3 }
+        DeployRecord { at_ms, generation, outcome, error, took_ms: (took.as_secs_f64() * 1e6).round() / 1e3 }
     }
 }

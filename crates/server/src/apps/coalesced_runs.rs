@@ -1,11 +1,12 @@
-//! Single flight with a difference: a call during a run waits for the next run, and shares it with all other calls that
-//! came meanwhile. The current run may have begun too early to see what the caller has changed.
+//! Runs of an action, such as a reload, one at a time. Calls that come during a run are coalesced: all of them wait for
+//! the next run and share its result, since the current one may have begun too early to see what they have changed.
+//! (With Go's `singleflight`, they would share the current one.)
 
 use parking_lot::{Condvar, Mutex};
 
-/// The runs of an action, such as a reload.
+/// The runs of an action, one at a time.
 #[derive(Debug)]
-pub struct SingleFlight<T> {
+pub struct CoalescedRuns<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
@@ -17,10 +18,10 @@ struct State<T> {
     last: Option<T>,
 }
 
-impl<T: Clone> SingleFlight<T> {
+impl<T: Clone> CoalescedRuns<T> {
     /// Without a run so far.
-    pub fn new() -> SingleFlight<T> {
-        SingleFlight { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
+    pub fn new() -> CoalescedRuns<T> {
+        CoalescedRuns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
     /// Whether the action is running.
@@ -29,8 +30,9 @@ impl<T: Clone> SingleFlight<T> {
         state.begun > state.ended
     }
 
-    /// Runs the action, or waits for another caller's run. The result is of a run that began after this call.
-    pub fn take(&self, act: impl FnOnce() -> T) -> T {
+    /// Runs the action, or waits for a run of another caller. The result is always that of a run that began after this
+    /// call.
+    pub fn run(&self, act: impl FnOnce() -> T) -> T {
         let mut state = self.state.lock();
         let mine = state.begun + 1;
         loop {
@@ -64,14 +66,14 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn all_who_ask_meanwhile_share_the_next_run() {
-        let runs = SingleFlight::new();
+    fn calls_during_a_run_share_the_next_one() {
+        let runs = CoalescedRuns::new();
         let done = AtomicU32::new(0);
         let gate = Barrier::new(2);
         let asked = AtomicU32::new(0);
         thread::scope(|scope| {
             let first = scope.spawn(|| {
-                runs.take(|| {
+                runs.run(|| {
                     gate.wait();
                     done.fetch_add(1, Ordering::SeqCst) + 1
                 })
@@ -83,7 +85,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         asked.fetch_add(1, Ordering::SeqCst);
-                        runs.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
+                        runs.run(|| done.fetch_add(1, Ordering::SeqCst) + 1)
                     })
                 })
                 .collect();
