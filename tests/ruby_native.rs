@@ -2,6 +2,7 @@
 //! right.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::{MAX_WAIT, Server, can_mount, ruby, server, within};
@@ -10,8 +11,12 @@ const APP: &str = "run ->(env) { [200, { \"content-type\" => \"text/plain\" }, [
 
 /// Serves with this folder as the user's cache, and without what root may have built for all users of this machine.
 fn serve(cache: &str) -> Server {
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
+    serve_with(cache, &["--ruby", &ruby::program()])
+}
+
+fn serve_with(cache: &str, more: &[&str]) -> Server {
+    let common = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "-t", "1"];
+    let options = [&common[..], more].concat();
     let script = "mount -t tmpfs none /var/cache && exec \"$0\" \"$@\"";
     let by: &[&str] = if has_one_for_all() { &["unshare", "--mount", "sh", "-c", script] } else { &[] };
     Server::spawn_by(by, ruby::folder(&[("config.ru", APP)]), &[("XDG_CACHE_HOME", cache)], &options)
@@ -61,6 +66,48 @@ fn it_is_built_by_one_command_and_then_taken() {
     // The command builds it anew: whatever is wrong with it, it is not as it was built.
     assert_eq!(ruby::build_native(cache), built);
     assert_eq!(fs::read(&built).unwrap().len(), fs::read(&native_copy).unwrap().len());
+}
+
+#[test]
+fn where_it_is_there_ruby_is_started_once() {
+    let (_, cache) = ruby::native();
+    let folder = tempfile::tempdir().unwrap();
+    let [counted, notes] = ["ruby", "notes"].map(|name| folder.path().join(name).display().to_string());
+    fs::write(&counted, format!("#!/bin/sh\necho started >>'{notes}'\nexec '{}' \"$@\"\n", ruby::program())).unwrap();
+    fs::set_permissions(&counted, fs::Permissions::from_mode(0o755)).unwrap();
+    for (starts, worker) in [(1, "auto"), (3, "native")] {
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &counted, "-w", "1", "-t", "1"];
+        let options = [&options[..], &["--ruby-worker", worker]].concat();
+        let app = ruby::folder(&[("config.ru", APP)]);
+        let server = Server::spawn_by(&[], app, &[("XDG_CACHE_HOME", cache.as_str())], &options);
+        wait_for(&server, "1 worker (native)");
+        assert_eq!(fs::read_to_string(&notes).unwrap().lines().count(), starts, "{worker}: {}", server.log());
+    }
+}
+
+#[test]
+fn one_for_another_ruby_is_not_taken_and_one_for_this_is_built_where_it_must_be_had() {
+    if has_one_for_all() && !can_mount() {
+        eprintln!("skipped: root has built one for all users, and mount is not permitted here");
+        return;
+    }
+    let (built, _) = ruby::native();
+    let name = built.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let (_, digest) = name.rsplit_once('-').unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join(format!("foolsgold/native/ruby-9.9.0-x86_64-linux-gnu-{digest}"));
+    fs::create_dir_all(&other).unwrap();
+    for file in fs::read_dir(built.parent().unwrap()).unwrap().map(|file| file.unwrap()) {
+        fs::copy(file.path(), other.join(file.file_name())).unwrap();
+    }
+    let cache = folder.path().to_str().unwrap();
+    let program = ruby::program();
+    let plain = serve(cache);
+    wait_for(&plain, "1 worker (plain Ruby)");
+    wait_for(&plain, "`foolsgold native` builds the faster native one");
+    let native = serve_with(cache, &["--ruby", &program, "--ruby-worker", "native"]);
+    wait_for(&native, "1 worker (native)");
+    assert_eq!(native.text("/gold"), "/gold");
 }
 
 #[test]

@@ -42,6 +42,32 @@ const ENV: &[(&str, &str, &str)] = &[
     ("GET /env HTTP/1.1\nHost: a\n\n", "puma.mark_as_io_bound", "object"),
 ];
 
+/// A copy of the descriptor, and pages of the file that `sendfile` has put into a pipe, outlive the request.
+#[test]
+fn what_the_application_keeps_of_a_body_stays_as_it_was_when_others_come() {
+    let app = "run(lambda do |env|
+      input = env['rack.input']
+      body = input.read
+      input.rewind
+      if body[0] == 'a'
+        $piped, into = IO.pipe
+        IO.copy_stream(input, into, 60_000)
+        into.close
+      end
+      $kept = input.dup if body[0] == 'b'
+      was = body[0] == 'e' ? [$piped.read.squeeze, $kept.pread(3, 0)] : []
+      [200, {}, [[*was, body.squeeze, input.size].join(' ')]]
+    end)";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = server.client();
+    for (letter, length, was) in
+        [("a", 300_000, ""), ("b", 400_000, ""), ("c", 200_000, ""), ("d", 500_000, ""), ("e", 150_000, "a bbb ")]
+    {
+        let said = client.post("/", letter.repeat(length).as_bytes()).text();
+        assert_eq!(said, format!("{was}{letter} {length}"));
+    }
+}
+
 #[test]
 fn the_environment_is_complete() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);

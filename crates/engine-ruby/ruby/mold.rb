@@ -6,6 +6,7 @@
 
 # No gem may be activated before Bundler is set up. `socket` itself is none, but it loads io-wait, which is.
 begin
+  require "rbconfig"
   require "socket.so"
 rescue LoadError
   require "socket"
@@ -65,7 +66,7 @@ module FoolsGold
       @application = Application.new(@setup)
       @application.prepare
       @application.load if @application.preload?
-      load_native unless @setup["native"].empty?
+      load_native
       @application.tell_keepers
       @application.warm_up
       LastResort.mold
@@ -77,11 +78,20 @@ module FoolsGold
       false
     end
 
-    # Loads the native worker; without it everything works, but slower.
+    # Loads a native worker that was built for this Ruby, if there is one; without it everything works, but slower. The
+    # name of its folder says for which it was built (native/build.rb).
     def load_native
-      require @setup["native"]
-    rescue LoadError => error
-      Log.warn("worker: plain Ruby, because the native one cannot be used: #{error.message}")
+      mine = [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM].join("-")
+      all = @setup["native"].lines(chomp: true)
+      all.select! { |path| File.basename(File.dirname(path)).rpartition("-").first == mine }
+      errors = all.map do |path|
+        return require path
+      rescue LoadError => error # The next one is of another folder, and may be loaded.
+        error
+      end
+      return if errors.empty?
+
+      Log.warn("worker: plain Ruby, because the native one cannot be used: #{errors.last.message}")
     end
 
     # The main loop. The SIGCHLD handler writes to a pipe: a handler may interrupt anything, for instance the writing of

@@ -49,8 +49,9 @@ pub struct Settings {
     /// Whether the start is retried while a hook keeps workers from starting, as Puma and Unicorn do. Otherwise a
     /// failing hook is an error of the start.
     pub retries_hooks: bool,
-    /// The absolute path of the native worker, a Ruby extension.
-    pub native: Option<PathBuf>,
+    /// The absolute paths of native workers, Ruby extensions ([`built`](crate::native::built)). The mold takes the
+    /// first that is for its Ruby, by the name of its folder.
+    pub native: Vec<PathBuf>,
     /// Whether the application is loaded before workers are forked.
     pub preload: Preload,
     /// The value of RACK_ENV, such as `production`.

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::process::Command;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -191,7 +192,10 @@ fn policy() -> String {
 
 #[test]
 fn beside_a_native_worker_that_cannot_be_loaded_io_threads_keep_their_scheduling_policy() {
-    let native = Some("/nonexistent/native.so".into());
+    let name = "print [RUBY_ENGINE, RbConfig::CONFIG['ruby_version'], RUBY_PLATFORM].join('-')";
+    let name = Command::new("ruby").args(["-e", name]).output().unwrap().stdout;
+    let name = String::from_utf8(name).unwrap();
+    let native = vec![format!("/nonexistent/{name}-0123456789abcdef/foolsgold_native.so").into()];
     let with = |rackup: &std::path::Path| Settings { native, ..settings(rackup, 1, 1) };
     let app = start_with("run ->(_) { [200, {}, []] }", with).unwrap();
     assert_eq!(app.engine.fact("native"), Some("no"));

@@ -199,8 +199,10 @@ fn a_body_that_does_not_end_is_408() {
     let mut settings = settings();
     settings.limits.body_time = SHORT;
     let server = Server::echo(settings);
-    let answer = server.ask(post(10) + "12345");
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    for (length, sent) in [(10, 5), (500_000, 300_000)] {
+        let answer = server.ask(post(length) + &"x".repeat(sent));
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
     assert_eq!(server.calls(), 0);
 }
 

@@ -112,6 +112,47 @@ fn an_expectation_is_met_before_the_body_is_sent() {
     assert_eq!(client.get("/").status, 200);
 }
 
+/// A body in which no two places of 256 bytes are alike.
+fn patterned(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at ^ (at >> 8)) as u8).collect()
+}
+
+/// The bytes of a request's body.
+fn content(input: engine::Input) -> Vec<u8> {
+    match input {
+        engine::Input::Memory(bytes) => bytes.to_vec(),
+        engine::Input::File(file, length) => {
+            let mut bytes = vec![0; length as usize];
+            std::os::unix::fs::FileExt::read_exact_at(&**file, &mut bytes, 0).unwrap();
+            bytes
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_long_body_arrives_as_it_was_sent_and_the_request_behind_it_is_its_own() {
+    let server = Server::start(|request| {
+        let body = content(request.input);
+        let is_same = body == patterned(body.len());
+        Reply::ready(Ok(full(&format!("{} {} {is_same}", request.path, body.len()))))
+    });
+    for length in [1, 33_000, 65_536, 70_000, 700_000] {
+        for piece in [1000, 32_768, 65_537, 1_000_000] {
+            let mut client = server.connect();
+            client.send(format!(
+                "POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n"
+            ));
+            // So the body comes when its head has been read.
+            assert_eq!(client.head().status, 100);
+            let bytes = [patterned(length), b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n".to_vec()].concat();
+            bytes.chunks(piece).for_each(|part| client.send(part));
+            assert_eq!(client.response().text(), format!("/long {length} true"), "by {piece}");
+            assert_eq!(client.response().text(), "/next 0 true", "behind {length} by {piece}");
+        }
+    }
+}
+
 #[test]
 fn chunked_uploads_keep_their_connection_and_lose_their_trailers() {
     let server = Server::echo(settings());
@@ -570,6 +611,19 @@ fn half_a_body_never_reaches_the_engine() {
         drop(client);
     }
     eventually("both are over", || shelf.text().matches("client_gone").count() == 2);
+    for is_closed in [true, false] {
+        let mut client = server.connect();
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\nExpect: 100-continue\r\n\r\n");
+        assert_eq!(client.head().status, 100);
+        client.send(patterned(300_000));
+        if is_closed {
+            drop(client);
+        } else {
+            client.stream.shutdown(Shutdown::Write).unwrap();
+            assert!(client.is_closed());
+        }
+    }
+    eventually("all are over", || shelf.text().matches("client_gone").count() == 4);
     assert_eq!(server.calls(), 0);
 }
 

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use files::TempFolder;
+use sha2::{Digest, Sha256};
 
 use super::kill_now;
 use super::user::{User, command};
@@ -25,8 +26,41 @@ const FIND_TIME: Duration = Duration::from_secs(5);
 const BUILD_TIME: Duration = Duration::from_secs(300);
 /// The most bytes that are read of what build.rb prints.
 const OUTPUT_BYTES: u64 = 1 << 20;
+/// The most bytes of an extension.
+const EXTENSION_BYTES: u64 = 64 << 20;
+/// Files of the folder of an extension, as build.rb names them: itself, and its digest.
+const EXTENSION: &str = "foolsgold_native.so";
+const DIGEST: &str = "foolsgold_native.sha256";
+/// Digits of the digest of the sources in the name of that folder.
+const NAMED_DIGITS: usize = 16;
 /// The exit status of build.rb when there is no extension.
 const NONE_THERE: i32 = 2;
+
+/// Returns the paths of the extensions of this program in the folders `caches`, in the order of these: each is for
+/// another Ruby, and a mold takes that of its own. One that is not as it was built is left out.
+pub fn built(caches: &[PathBuf]) -> Vec<PathBuf> {
+    let ending = format!("-{}", &sources_digest()[..NAMED_DIGITS]);
+    let folders = caches.iter().flat_map(|cache| fs::read_dir(cache).into_iter().flatten().flatten());
+    let ours = folders.filter(|folder| folder.file_name().as_encoded_bytes().ends_with(ending.as_bytes()));
+    ours.map(|folder| folder.path()).filter(|folder| is_whole(folder)).map(|folder| folder.join(EXTENSION)).collect()
+}
+
+/// The digest that build.rb puts into the name of an extension's folder: of all that it is compiled from.
+fn sources_digest() -> String {
+    let compiled = SOURCES.iter().filter(|(name, _)| *name != "build.rb");
+    hexadecimal(compiled.map(|(_, text)| *text).collect::<Vec<&str>>().join("\0").as_bytes())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether the extension in a folder is as it was built: one that a crash has cut off may end the Ruby that loads it.
+fn is_whole(folder: &Path) -> bool {
+    let read = |name: &str| first_bytes(files::open(&folder.join(name))?.0, EXTENSION_BYTES);
+    let (Ok(extension), Ok(digest)) = (read(EXTENSION), read(DIGEST)) else { return false };
+    hexadecimal(&extension).as_bytes() == digest
+}
 
 /// Returns the path of the extension that fits this Ruby, in the first of the folders `caches` that has it whole; none
 /// if no folder has. Takes as long as the start of a Ruby, which runs as `user` if one is given.
@@ -71,7 +105,11 @@ fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Re
     let waiting = thread::Builder::new().name("native wait".into()).spawn(move || sender.send(child.wait()));
     waiting.inspect_err(|_| kill_now(pid))?;
     match status.recv_timeout(time) {
-        Ok(status) => Ok(Output { status: status?, stdout: beginning(&out)?, stderr: beginning(&err)? }),
+        Ok(status) => {
+            // The Ruby may be another user's, and write what it likes.
+            let written = |path: &Path| first_bytes(File::open(path)?, OUTPUT_BYTES);
+            Ok(Output { status: status?, stdout: written(&out)?, stderr: written(&err)? })
+        }
         Err(_) => {
             kill_now(pid);
             Err(io::Error::other(format!("it did not answer within {time:?}: is it a Ruby?")))
@@ -79,10 +117,9 @@ fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Re
     }
 }
 
-/// Returns the first bytes of a file: the Ruby may be another user's, and write what it likes.
-fn beginning(path: &Path) -> io::Result<Vec<u8>> {
+fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(OUTPUT_BYTES).read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -24,7 +24,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes
         ("threads", settings.threads.to_string().into()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.into()),
-        ("native", path(&settings.native)),
+        ("native", settings.native.iter().map(|path| of(path)).collect::<Vec<_>>().join(&b'\n')),
         ("oob_gc", yes(settings.oob_gc)),
         ("early_hints", yes(settings.early_hints)),
         ("batch", yes(settings.is_batch)),

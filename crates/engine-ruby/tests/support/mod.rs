@@ -55,7 +55,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         hooks_names: Vec::new(),
         retries_hooks: false,
         evaluated: None,
-        native: None,
+        native: Vec::new(),
         environment: "test".to_owned(),
         environment_variables: vec!["RACK_ENV", "APP_ENV", "RAILS_ENV"],
         variables: Vec::new(),

@@ -40,15 +40,15 @@ fn let_all_read(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o755))
 }
 
-/// The extension that workers load: one that is there, or with `native` a new one. `auto` never builds one: that would
-/// make a start slow. With a `user`, workers run as that user, and so does the Ruby that finds or builds it: it may
-/// belong to that user, and must not run as root.
-pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Option<PathBuf>, String> {
+/// The extensions that are there for workers, each for another Ruby; with `native` that for this Ruby, and a new one if
+/// it is not there. `auto` never builds one: that would make a start slow. With a `user`, workers run as that user, and
+/// so does the Ruby that finds or builds it: it may belong to that user, and must not run as root.
+pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Vec<PathBuf>, String> {
     if wanted == RubyWorker::Plain {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let found = search(ruby, user);
-    if found.is_some() || wanted == RubyWorker::Auto {
+    let found = search(wanted, ruby, user);
+    if !found.is_empty() || wanted == RubyWorker::Auto {
         return Ok(found);
     }
     let built = match user {
@@ -62,7 +62,7 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Op
             remedy(ruby, user)
         )
     };
-    built.map(Some).map_err(told)
+    built.map(|path| vec![path]).map_err(told)
 }
 
 /// ` by NAME` for an error message, if a user other than the server's own was to build the extension; else empty.
@@ -88,24 +88,28 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
     Some(format!("worker: plain Ruby; `foolsgold native` builds the faster native one for {}", ruby.join(" ")))
 }
 
-/// An extension that is built for this Ruby: in the folder of the workers' user, else in that of all users. Where none
-/// can be, Ruby is not asked.
-fn search(ruby: &Path, user: Option<&User>) -> Option<PathBuf> {
+/// The extensions in the folder of the workers' user, then those in that of all users. Ruby is asked for that of its
+/// own only where that must be had, so that the application is not loaded in vain, and where workers have a user of
+/// their own, whose folder may be closed to this process.
+fn search(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Vec<PathBuf> {
     let own = user.map_or_else(cache, |user| Ok(cache_in(user.home.join(".cache"))));
     let own = own.ok().filter(|folder| folder.is_dir());
     let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
     let caches: Vec<PathBuf> = own.into_iter().chain(of_all).collect();
     if caches.is_empty() || !may_have_one(ruby) {
-        return None;
+        return Vec::new();
+    }
+    if wanted == RubyWorker::Auto && user.is_none() {
+        return native::built(&caches);
     }
     match native::find(ruby, user, &caches) {
-        Ok(found) => found,
+        Ok(found) => found.into_iter().collect(),
         Err(why) => {
             // About a Ruby that is not there the engine says more.
             if find_program(ruby).is_some() {
                 warn!(target: "server", "whether the native worker has been built cannot be found out: {why}");
             }
-            None
+            Vec::new()
         }
     }
 }
