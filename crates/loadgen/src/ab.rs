@@ -149,10 +149,11 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
         (metric::RATE.into(), if elapsed_s > 0.0 { right / elapsed_s } else { 0.0 }),
         ("elapsed_s".into(), elapsed_s),
     ]);
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     if twice > 0 {
         numbers.insert(ASKED.into(), made);
-        told.push(format!("up to {twice} responses were counted under two failures: a bad status and another length"));
+        remarks
+            .push(format!("up to {twice} responses were counted under two failures: a bad status and another length"));
     }
     if made > 0.0 {
         numbers.insert("availability_pct".into(), right * 100.0 / made);
@@ -165,7 +166,7 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, told, void, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, remarks, void, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
@@ -272,7 +273,8 @@ mod tests {
         assert_eq!(seen.errors, BTreeMap::from([("another length".into(), 4), (BAD_STATUS.into(), 8)]));
         // Of the 4 some or all may be among the 8.
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"], seen.numbers[ASKED]), (18.0, 8.0, 30.0));
-        assert_eq!(seen.told, ["up to 4 responses were counted under two failures: a bad status and another length"]);
+        let remark = "up to 4 responses were counted under two failures: a bad status and another length";
+        assert_eq!(seen.remarks, [remark]);
         let seen = outcome(BAD, Some(6)).unwrap();
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (0.0, 30.0));
         let seen = outcome(CLOSED, Some(6)).unwrap();

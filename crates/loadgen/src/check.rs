@@ -44,7 +44,7 @@ pub fn judge_patiently(port: u16, workload: &Workload, patience: Duration) -> Re
 
 async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), NotRight> {
     let watch = Watch::default();
-    let work = Work::new(port, workload, (false, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
+    let work = Work::new(port, workload, false, 1, &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
             match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {

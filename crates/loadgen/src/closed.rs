@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::ask::Workload;
 use super::open_files::too_many;
+use super::run_queue::{own_wait_s, wait_since};
 use super::tally::{Seen, Tally, Watch};
 use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
@@ -87,54 +88,75 @@ fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<
         return Err(why);
     }
     let begun = Instant::now();
-    let end = span.map(|span| begun + span);
-    // Shared by all threads.
-    let left = Arc::new(AtomicU64::new(match plan.until {
+    let requests = match plan.until {
         Until::Requests(requests) | Until::First { requests, .. } => requests,
         Until::Seconds(_) => u64::MAX,
-    }));
-    let tallies = on_threads((watch.threads, plan.clients), |share| {
-        let tally = Tally::new(begun, end, watch);
-        on_this_thread(run(port, workload, (plan, share), watch, tally, (end, &left)))?
+    };
+    let stop = Stop::new(span.map(|span| begun + span), requests);
+    let tallies = on_threads(watch.threads, plan.clients, |share| {
+        let tally = Tally::new(begun, stop.end, watch);
+        on_this_thread(run(port, workload, plan, share, watch, tally, &stop))?
     })?;
     let whole = tallies.into_iter().reduce(Tally::with);
     whole.map(|mut tally| tally.seen(plan.in_words(watch))).ok_or_else(|| "a load without a thread".to_owned())
+}
+
+/// When the clients of a loop stop, on all threads: at a time, or once all requests are sent.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    end: Option<Instant>,
+    /// Number of requests that are still to be sent.
+    left: Arc<AtomicU64>,
+}
+
+impl Stop {
+    /// Stops at `end`, or after this number of requests.
+    pub fn new(end: Option<Instant>, requests: u64) -> Stop {
+        Stop { end, left: Arc::new(AtomicU64::new(requests)) }
+    }
+
+    /// Takes one of the requests that are left. Returns false if there are none, or the end has come.
+    fn takes_one(&self, now: Instant) -> bool {
+        if self.end.is_some_and(|end| now >= end) {
+            return false;
+        }
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
 }
 
 /// Runs the clients of one thread. Returns what they counted.
 async fn run(
     port: u16,
     workload: &Workload,
-    (plan, share): (&Closed, Share),
+    plan: &Closed,
+    share: Share,
     watch: &Watch,
     tally: Tally,
-    (end, left): (Option<Instant>, &Arc<AtomicU64>),
+    stop: &Stop,
 ) -> Result<Tally, String> {
     let own = own_s();
-    let work = Rc::new(Work::new(port, workload, (plan.keep, share.seed(plan.seed)), watch, tally)?);
-    let mut clients = start(&work, share.part(plan.clients), end, left);
+    let waited = own_wait_s();
+    let work = Rc::new(Work::new(port, workload, plan.keep, share.seed(plan.seed), watch, tally)?);
+    let mut clients = start(&work, share.part(plan.clients), stop);
     while clients.join_next().await.is_some() {}
-    Ok(work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own))
+    let tally = work.tally.replace(Tally::new(Instant::now(), None, watch));
+    Ok(tally.took(own_s() - own, wait_since(waited)))
 }
 
 /// Starts the clients on this thread.
-pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &Arc<AtomicU64>) -> JoinSet<()> {
+pub(crate) fn start(work: &Rc<Work>, clients: u32, stop: &Stop) -> JoinSet<()> {
     let mut running = JoinSet::new();
     for _ in 0..clients {
-        running.spawn_local(client(Rc::clone(work), end, Arc::clone(left)));
+        running.spawn_local(client(Rc::clone(work), stop.clone()));
     }
     running
 }
 
-async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
+async fn client(work: Rc<Work>, stop: Stop) {
     let mut connection = work.connection();
     loop {
         let now = Instant::now();
-        if work.stopped.get() || end.is_some_and(|end| now >= end) {
-            return;
-        }
-        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        if taken.is_err() {
+        if work.stopped.get() || !stop.takes_one(now) {
             return;
         }
         if work.one(&mut connection, now, work.draw()).await {

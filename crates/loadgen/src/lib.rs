@@ -21,6 +21,7 @@ pub mod process;
 mod queue;
 mod real_time;
 mod rng;
+mod run_queue;
 pub mod scenario;
 mod scratch;
 mod siege;
@@ -85,7 +86,8 @@ impl Share {
 
 /// Runs `work` on several threads, one share each, and waits for them. Uses no more threads than clients.
 pub(crate) fn on_threads<T: Send>(
-    (threads, clients): (u32, u32),
+    threads: u32,
+    clients: u32,
     work: impl Fn(Share) -> Result<T, String> + Sync,
 ) -> Result<Vec<T>, String> {
     let of = threads.min(clients).max(1);
@@ -118,12 +120,11 @@ mod tests {
 
     #[test]
     fn clients_are_divided_among_threads_and_none_is_lost() {
-        let parts =
-            |clients: u32, threads: u32| on_threads((threads, clients), |share| Ok(share.part(clients))).unwrap();
+        let parts = |clients: u32, threads: u32| on_threads(threads, clients, |share| Ok(share.part(clients))).unwrap();
         assert_eq!((parts(7, 2), parts(1, 2), parts(8, 3), parts(0, 2)), (vec![4, 3], vec![1], vec![3, 3, 2], vec![0]));
-        let seeds = on_threads((3, 9), |share| Ok(share.seed(7))).unwrap();
+        let seeds = on_threads(3, 9, |share| Ok(share.seed(7))).unwrap();
         assert!(seeds[0] == 7 && seeds[1] != 7 && seeds[1] != seeds[2], "{seeds:?}");
-        let second = on_threads((2, 2), |share| if share.place == 1 { Err("no".to_owned()) } else { Ok(()) });
+        let second = on_threads(2, 2, |share| if share.place == 1 { Err("no".to_owned()) } else { Ok(()) });
         assert_eq!(second, Err("no".to_owned()));
     }
 }

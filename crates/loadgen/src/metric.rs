@@ -123,6 +123,9 @@ pub const LATE: &str = "late_ms";
 pub const GENERATOR: &str = "generator_processors";
 /// Number of processors that the load generator can use: of its threads, or of the machine where it has more threads.
 pub const GENERATOR_THREADS: &str = "generator_threads";
+/// Share of the load's time, in percent, for which a thread of the load generator was ready to run and waited for a
+/// processor: a mean of its threads. Its latencies include these waits. It says nothing of how long a single one was.
+pub const GENERATOR_WAITED: &str = "generator_waited_pct";
 /// Whether the rate had settled before the load: 1 if it had, 0 if not, 0.5 if that is not known.
 pub const SETTLED: &str = "settled";
 

@@ -14,6 +14,7 @@ use super::open_files::allowed;
 use super::queue::{Job, Queue};
 use super::real_time::RealTime;
 use super::rng::SeededRng;
+use super::run_queue::{own_wait_s, wait_since};
 use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
@@ -135,9 +136,9 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     let wanted = plan.connections;
     let plan = &Steps { connections: allowed(wanted, 0).max(1), ..plan.clone() };
     let begun = Instant::now();
-    let parts = on_threads((watch.threads, plan.connections), |share| {
+    let parts = on_threads(watch.threads, plan.connections, |share| {
         let tally = Tally::new(begun, Some(begun + span), watch);
-        on_this_thread(run(port, workload, (plan, share), watch, (begun, tally)))?
+        on_this_thread(run(port, workload, plan, share, watch, begun, tally))?
     })?;
     let whole = parts.into_iter().reduce(ThreadResults::with).ok_or_else(|| "a load without a thread".to_owned())?;
     let ThreadResults { mut tally, offered, latest, lateness, priority } = whole;
@@ -149,10 +150,10 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     };
     let words = format!("requests were sent at most {:.1} ms late{how}", latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(plan.in_words(watch));
-    seen.outcome.told.push(words);
+    seen.outcome.remarks.push(words);
     let most = plan.connections;
     let fewer = format!("{most} connections at most, not {wanted}: more files may not be open here (ulimit -n)");
-    seen.outcome.told.extend((most < wanted).then_some(fewer));
+    seen.outcome.remarks.extend((most < wanted).then_some(fewer));
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
     seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
     Ok(seen)
@@ -177,15 +178,18 @@ impl ThreadResults {
 async fn run(
     port: u16,
     workload: &Workload,
-    (plan, share): (&Steps, Share),
+    plan: &Steps,
+    share: Share,
     watch: &Watch,
-    (begun, tally): (Instant, Tally),
+    begun: Instant,
+    tally: Tally,
 ) -> Result<ThreadResults, String> {
     let own = own_s();
+    let waited = own_wait_s();
     let mut real_time = plan.is_real_time.then(RealTime::begin).flatten();
     let mut priority = if real_time.is_some() { Priority::RealTime } else { Priority::Normal };
     let timer = Timer::new()?;
-    let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
+    let work = Rc::new(Work::new(port, workload, plan.keep, plan.seed, watch, tally)?);
     let queue = Rc::new(Queue::default());
     let mut senders = JoinSet::new();
     let most = share.part(plan.connections) as usize;
@@ -218,7 +222,8 @@ async fn run(
     }
     queue.close();
     while senders.join_next().await.is_some() {}
-    let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
+    let tally = work.tally.replace(Tally::new(Instant::now(), None, watch));
+    let tally = tally.took(own_s() - own, wait_since(waited));
     drop(real_time);
     Ok(ThreadResults { tally, offered, latest, lateness, priority })
 }

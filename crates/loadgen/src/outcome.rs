@@ -18,12 +18,12 @@ pub struct Outcome {
     pub course: Course,
     /// Description of the first wrong response, which disqualifies the server.
     pub wrong: Option<String>,
-    /// What else was seen, in sentences for a person. What the load was is the command; what came of it stands here.
-    pub told: Vec<String>,
-    /// Why this load does not count, by a fault of the tool and not of the server: it may be repeated.
+    /// Remarks on the load and what came of it, in sentences for people. What the load was is in `command`.
+    pub remarks: Vec<String>,
+    /// Reason why this load does not count, by a fault of the tool and not of the server: it may be repeated.
     pub void: Option<String>,
-    /// Numbers that this load should have and has not, each with the reason: by the names of `metric.rs`.
-    pub lacking: BTreeMap<String, String>,
+    /// Reasons why numbers of this load are missing, by the names of `metric.rs`.
+    pub missing_numbers: BTreeMap<String, String>,
 }
 
 impl Outcome {

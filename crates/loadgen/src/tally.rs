@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::fault::Fault;
+use super::run_queue::waited_pct;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::{Course, Outcome};
@@ -117,6 +118,8 @@ pub(crate) struct Tally {
     /// Number of threads that made the load; 0 if that was not recorded. Below, their processor time in seconds.
     threads: u32,
     own_s: f64,
+    /// Seconds for which they waited for a processor; `None` if that of one of them is not known.
+    waited_s: Option<f64>,
 }
 
 impl Tally {
@@ -141,12 +144,14 @@ impl Tally {
             timeline: watch.timeline.then(Vec::new),
             threads: 0,
             own_s: 0.0,
+            waited_s: None,
         }
     }
 
-    /// Sets the processor time of the one thread that made these counts.
-    pub fn took(self, own_s: f64) -> Tally {
-        Tally { threads: 1, own_s, ..self }
+    /// Sets the processor time of the one thread that made these counts, and the time for which it waited for a
+    /// processor, where that is known.
+    pub fn took(self, own_s: f64, waited_s: Option<f64>) -> Tally {
+        Tally { threads: 1, own_s, waited_s, ..self }
     }
 
     /// Adds the counts of another thread in the same load.
@@ -177,6 +182,7 @@ impl Tally {
         }
         self.threads += other.threads;
         self.own_s += other.own_s;
+        self.waited_s = self.waited_s.zip(other.waited_s).map(|(waited_s, more)| waited_s + more);
         self
     }
 
@@ -248,6 +254,9 @@ impl Tally {
         if self.threads > 0 {
             put(metric::GENERATOR, self.own_s / elapsed);
             put(metric::GENERATOR_THREADS, f64::from(usable_by(self.threads)));
+            if let Some(waited_s) = self.waited_s.filter(|_| elapsed > 0.0) {
+                put(metric::GENERATOR_WAITED, waited_pct(waited_s / elapsed, self.threads));
+            }
         }
         put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
         if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
@@ -345,17 +354,33 @@ mod tests {
             // Two threads have all requests, and the third has none.
             threads[(at % 2) as usize].note(from, to, verdict());
         }
-        let whole = threads.into_iter().map(|one| one.took(0.5)).reduce(Tally::with);
+        let whole = threads.into_iter().map(|one| one.took(0.5, Some(0.25))).reduce(Tally::with);
         let mut whole = whole.unwrap().seen("x".into());
         let mut alone = alone.seen("x".into());
         let usable = f64::from(usable_by(3));
         assert_eq!(whole.outcome.numbers.remove(metric::GENERATOR_THREADS), Some(usable));
         let used = whole.outcome.numbers.remove(metric::GENERATOR).unwrap();
-        assert!((used - 1.5 / alone.number("elapsed_s").unwrap()).abs() < 1e-9, "{used}");
+        let elapsed_s = alone.number("elapsed_s").unwrap();
+        assert!((used - 1.5 / elapsed_s).abs() < 1e-9, "{used}");
+        let waited = whole.outcome.numbers.remove(metric::GENERATOR_WAITED).unwrap();
+        assert!((waited - 25.0 / elapsed_s).abs() < 1e-9, "{waited}");
         for second in whole.timeline.iter_mut().chain(&mut alone.timeline) {
             second.times_us.sort_unstable();
         }
         assert_eq!(whole, alone);
+    }
+
+    #[test]
+    fn where_the_wait_of_one_thread_is_unknown_that_of_all_is() {
+        let begun = Instant::now();
+        let of = |waited_s: Option<f64>| {
+            let mut tally = Tally::new(begun, None, &Watch::default());
+            tally.note(begun, begun + Duration::from_secs(2), Ok(1));
+            tally.took(0.5, waited_s)
+        };
+        let waited = |mut tally: Tally| tally.seen("x".into()).number(metric::GENERATOR_WAITED);
+        assert_eq!([waited(of(Some(0.5))), waited(of(Some(0.0)))], [Some(25.0), Some(0.0)]);
+        assert_eq!([waited(of(None)), waited(of(Some(0.5)).with(of(None)))], [None, None]);
     }
 
     #[test]

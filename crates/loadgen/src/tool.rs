@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use procfs::process::Process as Stat;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::run_queue::{Waits, waited_pct};
 use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
@@ -43,6 +44,8 @@ pub(crate) struct ToolOutput {
     pub took_s: Option<f64>,
     /// Processors that all its threads together used on average; `None` if that is not known.
     pub processors: Option<f64>,
+    /// Number of its threads that waited for a processor at a time, on average; `None` if that is not known.
+    pub waiting: Option<f64>,
 }
 
 /// Reason why a run of a tool has no result.
@@ -74,8 +77,11 @@ impl ToolOutput {
         is_off.then_some(words)
     }
 
-    /// Adds the processors that the tool used to its outcome, and the number that its `threads` could have used.
+    /// Adds the processors that the tool used to its outcome, the number that its `threads` could have used, and how
+    /// long these waited for one.
     pub fn tell_processors(&self, outcome: &mut Outcome, threads: u32) {
+        let waited = self.waiting.map(|waiting| waited_pct(waiting, threads));
+        outcome.numbers.extend(waited.map(|share| (metric::GENERATOR_WAITED.to_owned(), share)));
         let Some(used) = self.processors else { return };
         outcome.numbers.insert(metric::GENERATOR.to_owned(), used);
         outcome.numbers.insert(metric::GENERATOR_THREADS.to_owned(), f64::from(usable_by(threads)));
@@ -123,13 +129,16 @@ impl LoadTool {
             child
         };
         let began = Instant::now();
-        let ended = wait(&mut child, limit);
+        let mut waits = Waits::default();
+        let ended = wait(&mut child, limit, &mut waits);
         let took_s = began.elapsed().as_secs_f64().max(1e-3);
         note(&LedgerEntry::Ended(child.id()));
         let (ended, used_s) = ended.map_err(|error| format!("{}: {error}", self.name))?;
         let processors = used_s.map(|used_s| used_s / took_s);
         let command = format!("{} {}", self.name, words.join(" "));
-        let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, took_s: Some(took_s), processors };
+        let (out, err) = (text(&out)?, text(&err)?);
+        let waiting = waits.waiting();
+        let output = ToolOutput { command, out, err, took_s: Some(took_s), processors, waiting };
         match ended {
             Some(status) if status.success() => Ok(output),
             Some(status) => Err(ToolError::Failed(self.failed(&output, &status.to_string()))),
@@ -170,9 +179,11 @@ fn text(file: &Path) -> Result<String, String> {
 }
 
 /// Waits for the end of the process, and kills it after `limit`. Returns its status, unless it was killed, and the
-/// seconds of processor time that its threads used, if they are known.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<(Option<ExitStatus>, Option<f64>)> {
-    let end = Instant::now() + limit;
+/// seconds of processor time that its threads used, if they are known. Reads meanwhile how long these wait for a
+/// processor: the kernel forgets that of each thread at its end.
+fn wait(child: &mut Child, limit: Duration, waits: &mut Waits) -> io::Result<(Option<ExitStatus>, Option<f64>)> {
+    let begun = Instant::now();
+    let end = begun + limit;
     loop {
         if has_ended(child.id()) {
             // The kernel forgets the processor time of a process that has been waited for.
@@ -184,6 +195,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<(Option<ExitStatus>, O
             child.wait()?;
             return Ok((None, None));
         }
+        waits.look(child.id(), begun.elapsed());
         thread::park_timeout(Duration::from_millis(20));
     }
 }

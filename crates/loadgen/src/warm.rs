@@ -1,12 +1,10 @@
 //! Warm-up: load until the rate is stable, since just-in-time compilers and growing pools change it at first.
 
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use super::ask::Workload;
-use super::closed::start;
+use super::closed::{Stop, start};
 use super::on_this_thread;
 use super::tally::{Tally, Watch};
 use super::work::Work;
@@ -73,8 +71,8 @@ async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result
     let begun = Instant::now();
     let watch = Watch::default();
     let tally = Tally::new(begun, None, &watch);
-    let work = Rc::new(Work::new(port, workload, (true, 1), &watch, tally)?);
-    let mut running = start(&work, clients, Some(begun + most), &Arc::new(AtomicU64::new(u64::MAX)));
+    let work = Rc::new(Work::new(port, workload, true, 1, &watch, tally)?);
+    let mut running = start(&work, clients, &Stop::new(Some(begun + most), u64::MAX));
     let window = (most / 40).clamp(Duration::from_millis(20), Duration::from_millis(500));
     let mut rates: Vec<f64> = Vec::new();
     let mut from = begun;

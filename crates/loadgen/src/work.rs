@@ -28,7 +28,8 @@ impl Work {
     pub fn new(
         port: u16,
         workload: &Workload,
-        (keep, seed): (bool, u64),
+        keep: bool,
+        seed: u64,
         watch: &Watch,
         tally: Tally,
     ) -> Result<Work, String> {

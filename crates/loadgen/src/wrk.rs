@@ -114,8 +114,8 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let overlap = of("timeout").min(of(BAD_STATUS));
     let twice = (overlap > 0.0)
         .then(|| format!("up to {overlap:.0} responses may be counted as two failures: late, and with a bad status"));
-    let told = twice.into_iter().collect();
-    Some(Outcome { command: output.command.clone(), numbers, errors, told, void, ..Outcome::default() })
+    let remarks = twice.into_iter().collect();
+    Some(Outcome { command: output.command.clone(), numbers, errors, remarks, void, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -213,7 +213,7 @@ mod tests {
         );
         let late = late.unwrap();
         assert_eq!((late.numbers["requests"], late.errors["timeout"]), (18.0, 6));
-        assert!(late.told.is_empty());
+        assert!(late.remarks.is_empty());
         assert_eq!(outcome(SLOW).unwrap().numbers["p99_ms"], 302.29);
         let hang = outcome(HANG).unwrap();
         assert_eq!((hang.numbers["requests_per_s"], hang.errors["timeout"]), (0.0, 8));
@@ -226,7 +226,7 @@ mod tests {
             let broken = format!("Socket errors: connect 0, read 2, write 0, timeout {late}");
             let errors = format!("{broken}\nNon-2xx or 3xx responses: {refused}\nRequests/sec");
             let seen = outcome(&SLOW.replace("Requests/sec", &errors)).unwrap();
-            (seen.numbers["requests"], seen.numbers["failed"], seen.told.len())
+            (seen.numbers["requests"], seen.numbers["failed"], seen.remarks.len())
         };
         // Of 24 responses. Those whose connection broke are none of them.
         assert_eq!(both(24, 24), (0.0, 26.0, 1));

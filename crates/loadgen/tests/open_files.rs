@@ -55,5 +55,5 @@ fn an_open_loop_opens_no_more_connections_than_it_may_and_fails_no_request_for_t
     let seen = watch_open(port, &workload, &plan, &watch);
     assert!(seen.outcome.errors.keys().eq(["timeout"]), "{seen:?}");
     let words = "40 connections at most, not 512: more files may not be open here (ulimit -n)";
-    assert!(seen.outcome.told.iter().any(|told| told == words), "{seen:?}");
+    assert!(seen.outcome.remarks.iter().any(|remark| remark == words), "{seen:?}");
 }

@@ -61,8 +61,8 @@ impl ChallengeCommand {
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
-        let asked = RunRequest { challenge: Some(challenge), ..self.how.asked(&study, command)? };
-        passed(self.how.begin(asked, &study, (&context, home), &must, out)?)
+        let asked = RunRequest { challenge: Some(challenge), ..self.how.request(&study, command)? };
+        passed(self.how.begin(asked, &study, &context, home, &must, out)?)
     }
 
     /// The options as text, without folders of this machine.

@@ -51,7 +51,7 @@ impl ImportCommand {
         let environment = Environment::open(&EnvironmentOptions::default())?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
-        let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
+        let asked = How::default().request(study, format!("arena import {} …", study.name))?;
         let import = Import {
             asked: RunRequest { machine: Some(self.machine.clone()), ..asked },
             files: self.files.clone(),
@@ -60,7 +60,7 @@ impl ImportCommand {
             ruby: self.ruby.clone(),
             machine: self.machine.clone(),
         };
-        let sample = import.sample(study, &context)?;
+        let (sample, who) = import.sample(study, &context)?;
         let folder = match &self.into {
             Some(path) => import.joins(path)?,
             None => {
@@ -69,7 +69,7 @@ impl ImportCommand {
             }
         };
         let _lock = folder.lock()?;
-        import.add(&folder, sample, study, &context)?;
+        import.add(&folder, sample, who, study, &context)?;
         let summary = write_page(home, &folder)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))

@@ -21,7 +21,7 @@ pub(super) const GUARD: &str = "guard";
 static HURRIED: AtomicBool = AtomicBool::new(false);
 static SHOWN: Mutex<CurrentRun> = Mutex::new(CurrentRun { bar: None, folder: None, goes_on: None });
 
-/// What the user sees of the run.
+/// State of the present run that an interruption needs for its messages.
 struct CurrentRun {
     bar: Option<ProgressBar>,
     folder: Option<PathBuf>,
@@ -65,7 +65,7 @@ async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
     let _ = ready.send(Ok(()));
     let (name, code) = signals.next().await;
     say(&format!("{name}: ending the servers; once more ends them at once"));
-    thread::spawn(move || leave(code));
+    thread::spawn(move || exit(code));
     let (name, _) = signals.next().await;
     say(&format!("{name} again: ending them at once"));
     HURRIED.store(true, Ordering::Release);
@@ -74,14 +74,15 @@ async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
 }
 
 /// Stops everything, and exits this program.
-fn leave(code: i32) -> ! {
+fn exit(code: i32) -> ! {
     halt(PATIENCE, &|| HURRIED.load(Ordering::Acquire));
-    say(&shown(|shown| farewell(shown.folder.as_deref(), shown.goes_on.as_deref())));
+    say(&shown(|shown| exit_message(shown.folder.as_deref(), shown.goes_on.as_deref())));
     dismiss();
     std::process::exit(code)
 }
 
-fn farewell(folder: Option<&Path>, goes_on: Option<&str>) -> String {
+/// The last message of an interrupted program: where its samples are, and the command that resumes it.
+fn exit_message(folder: Option<&Path>, goes_on: Option<&str>) -> String {
     let Some(folder) = folder else { return "interrupted before anything was measured".into() };
     let path = folder.display();
     let samples = fs::read(folder.join("raw.jsonl")).unwrap_or_default();

@@ -21,12 +21,12 @@ struct State {
     since: Instant,
     all_s: f64,
     passed_s: f64,
-    /// Time left as the runner of the work estimates it, which takes precedence.
-    told_left_s: Option<f64>,
+    /// Seconds left by the estimate of the work itself, which takes precedence over that of the bar.
+    estimate_s: Option<f64>,
 }
 
 impl Progress {
-    /// Shows nothing yet.
+    /// Creates the progress, which shows nothing yet.
     pub fn new() -> Progress {
         let is_terminal = stderr().is_terminal();
         let bar = if is_terminal { ProgressBar::new(1) } else { ProgressBar::hidden() };
@@ -37,13 +37,13 @@ impl Progress {
         Progress {
             bar,
             is_terminal,
-            state: Mutex::new(State { since: Instant::now(), all_s: 1.0, passed_s: 0.0, told_left_s: None }),
+            state: Mutex::new(State { since: Instant::now(), all_s: 1.0, passed_s: 0.0, estimate_s: None }),
         }
     }
 
     /// Sets the progress of work that is counted in turns and estimates its own time.
     pub fn stands_at(&self, done: usize, of: usize, left_s: f64) {
-        self.state.lock().told_left_s = Some(left_s);
+        self.state.lock().estimate_s = Some(left_s);
         self.bar.set_length(of.max(1) as u64);
         self.bar.set_position(done as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));
@@ -60,7 +60,7 @@ impl Progress {
         let spent = state.since.elapsed().as_secs_f64();
         // The planned time, until enough has happened for an estimate.
         let pace = if state.passed_s > 20.0 { spent / state.passed_s } else { 1.0 };
-        let left = state.told_left_s.unwrap_or((state.all_s - state.passed_s).max(0.0) * pace);
+        let left = state.estimate_s.unwrap_or((state.all_s - state.passed_s).max(0.0) * pace);
         match left {
             left if left >= 90.0 => format!("about {:.0} min left", left / 60.0),
             left => format!("about {left:.0} s left"),
@@ -70,7 +70,7 @@ impl Progress {
 
 impl Watcher for Progress {
     fn begins(&self, seconds: f64, passed: f64) {
-        *self.state.lock() = State { since: Instant::now(), all_s: seconds, passed_s: passed, told_left_s: None };
+        *self.state.lock() = State { since: Instant::now(), all_s: seconds, passed_s: passed, estimate_s: None };
         self.bar.set_length(seconds.max(1.0) as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));
     }

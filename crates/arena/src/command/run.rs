@@ -79,7 +79,7 @@ impl RunCommand {
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &studies, (&context, home), out);
+            return self.resume(path, &studies, &context, home, out);
         }
         let chosen: Vec<&Study> = match self.studies.iter().any(|name| name == "all") {
             true => studies.0.iter().collect(),
@@ -96,9 +96,9 @@ impl RunCommand {
             let only = self.only.iter().map(|word| format!(" --only {word}"));
             let choice: String = only.chain(self.without.iter().map(|word| format!(" --without {word}"))).collect();
             let command = format!("arena run {}{}{choice}", study.name, self.how.in_words());
-            let begun = self.how.asked(study, command).and_then(|asked| {
+            let begun = self.how.request(study, command).and_then(|asked| {
                 let asked = RunRequest { only: self.only.clone(), without: self.without.clone(), ..asked };
-                self.how.begin(asked, study, (&context, home), &self.must, out)
+                self.how.begin(asked, study, &context, home, &self.must, out)
             });
             match begun {
                 Ok(more) => failed.extend(more),
@@ -122,7 +122,8 @@ impl RunCommand {
         &self,
         path: &Path,
         studies: &Studies,
-        (context, home): (&Context, &Home),
+        context: &Context,
+        home: &Home,
         out: &mut dyn Write,
     ) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());
@@ -165,7 +166,7 @@ impl RunCommand {
         let must: Vec<String> = self.must.iter().cloned().chain(challenger).collect();
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
-        passed(self.how.measure(ready, (&folder, home), &must, out)?)
+        passed(self.how.measure(ready, &folder, home, &must, out)?)
     }
 }
 
@@ -175,8 +176,8 @@ impl How {
         check_words("--case", &self.cases, studies, |study| study.cases.iter().map(|case| &case.name[..]).collect())
     }
 
-    /// What these options ask of a study, for all its contenders.
-    pub(super) fn asked(&self, study: &Study, command: String) -> Result<RunRequest, String> {
+    /// The request to run a study by these options, for all its contenders.
+    pub(super) fn request(&self, study: &Study, command: String) -> Result<RunRequest, String> {
         let mut effort: Effort = if self.quick { study.quick.clone() } else { study.full.clone() };
         if let Some(rounds) = self.rounds {
             (effort.rounds, effort.rounds_most) = (rounds, None);
@@ -209,7 +210,8 @@ impl How {
         &self,
         asked: RunRequest,
         study: &Study,
-        (context, home): (&Context, &Home),
+        context: &Context,
+        home: &Home,
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
@@ -227,13 +229,14 @@ impl How {
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let folder = Folder::create(&parent, &study.name, &plan)?;
         let _lock = folder.lock()?;
-        self.measure(ready, (&folder, home), must, out)
+        self.measure(ready, &folder, home, must, out)
     }
 
     fn measure(
         &self,
         ready: ReadyRun,
-        (folder, home): (&Folder, &Home),
+        folder: &Folder,
+        home: &Home,
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
@@ -279,7 +282,7 @@ fn has(names: &[&str], word: &str) -> bool {
     names.iter().any(|name| name.contains(word))
 }
 
-/// An error if one of these words is in none of the names that these studies have, with these names.
+/// An error if one of the words of an option is part of no name that these studies have; it lists the names.
 fn check_words(
     option: &str,
     words: &[String],
@@ -332,9 +335,9 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
     Ok(failed)
 }
 
-/// Why a load has no figures although its server is not to blame: its tool did not finish it in any attempt.
+/// Reason why a load has no figures although its server is not to blame: its tool did not finish in any attempt.
 fn void(sample: &Sample) -> Option<&String> {
-    sample.told.last().filter(|_| sample.numbers.is_empty())
+    sample.remarks.last().filter(|_| sample.numbers.is_empty())
 }
 
 /// Version of k6, if `--load` names it; k6 is the only tool there is.
@@ -367,15 +370,15 @@ mod tests {
             ..Summary::default()
         };
         let why = "siege ended after 0 s instead of 8 s";
-        let told = vec![why.to_owned()];
-        let void = Sample { case: "page".into(), contender: "good".into(), round: 1, told, ..Sample::default() };
+        let remarks = vec![why.to_owned()];
+        let void = Sample { case: "page".into(), contender: "good".into(), round: 1, remarks, ..Sample::default() };
         folder.append(&void).unwrap();
         let failed = verdict(&summary, &folder, &[]).unwrap();
         let nothing = format!("tiny: nothing was measured in page: {why}");
         assert_eq!(failed, [format!("tiny: good in page: {why}"), nothing]);
         // In one round of two: the figures are those of the other.
         let numbers = [("requests_per_s".to_owned(), 9.0)].into();
-        folder.append(&Sample { round: 2, numbers, told: Vec::new(), ..void }).unwrap();
+        folder.append(&Sample { round: 2, numbers, remarks: Vec::new(), ..void }).unwrap();
         assert_eq!(verdict(&summary, &folder, &["good".to_owned()]), Ok(Vec::new()));
     }
 }

@@ -29,7 +29,8 @@ pub fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
 }
 
-/// Makes the page of a run, by today's rules and with what the run lacks; what the page says.
+/// Writes the page of a run, with rankings and shortcomings by the rules of this program. Returns the summary that the
+/// page shows.
 pub fn write_page(home: &Home, folder: &Folder) -> Result<Summary, String> {
     let summary = shown(&home.0, folder)?;
     folder.write_page(&report::page::html(&summary)?)?;

@@ -33,7 +33,7 @@ impl Catalogue {
         if complaints.is_empty() { Ok(Catalogue { recipes }) } else { Err(complaints) }
     }
 
-    /// These recipes and one from another place, under this name; `by` is appended to its title.
+    /// A catalogue with these recipes and a further one, under this name; `by` is appended to its title.
     pub fn with(&self, name: &str, text: &str, by: &str) -> Result<Catalogue, Vec<String>> {
         let mut recipe = parse(name.to_owned(), text.to_owned())?;
         recipe.title = format!("{}, {by}", recipe.title);

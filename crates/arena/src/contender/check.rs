@@ -99,8 +99,8 @@ fn templates(recipe: &Recipe, found: &mut Found) {
     for (workers, threads, idle_s) in [(2, 3, 0), (1, 1, 60)] {
         let before = found.0.len();
         let mut words = sample(recipe, workers, threads, idle_s);
-        let settled = words.settle(recipe);
-        found.take("shape", settled);
+        let resolved = words.resolve(recipe);
+        found.take("shape", resolved);
         found.unless(!recipe.processes.is_empty(), || "there is no [[process]]: what is started?".into());
         for part in &recipe.processes {
             let what = format!("process {}", part.name);
@@ -153,8 +153,8 @@ fn sample(recipe: &Recipe, workers: u32, threads: u32, idle_s: u32) -> Words {
         spare_port: 2,
         workers,
         threads,
-        asked_workers: workers,
-        asked_threads: threads,
+        requested_workers: workers,
+        requested_threads: threads,
         rackup: PathBuf::from("/app/config.ru"),
         folder: PathBuf::from("/app"),
         file: "config.ru".into(),

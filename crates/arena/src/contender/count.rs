@@ -96,7 +96,7 @@ impl Server {
         Ok(())
     }
 
-    /// The processes among these that serve requests.
+    /// Those of these processes that serve requests.
     pub(super) fn workers_among<'a>(&self, members: &'a [Member]) -> Vec<&'a Member> {
         let is_parent = |one: &Member| members.iter().any(|other| other.parent == one.id);
         let is_worker =

@@ -51,9 +51,9 @@ pub(crate) struct Words {
     /// Workers and threads, as the recipe's shape determines them.
     pub workers: u32,
     pub threads: u32,
-    /// Workers and threads, as requested.
-    pub asked_workers: u32,
-    pub asked_threads: u32,
+    /// Workers and threads, as requested: `asked_workers` and `asked_threads` of the templates.
+    pub requested_workers: u32,
+    pub requested_threads: u32,
     /// Path of config.ru, its folder, and its file name.
     pub rackup: PathBuf,
     pub folder: PathBuf,
@@ -63,7 +63,7 @@ pub(crate) struct Words {
     /// A socket and a port for each worker.
     pub sockets: Vec<String>,
     pub ports: Vec<u16>,
-    /// In a part for each worker: its number from 0, its socket and its port.
+    /// For a process that is started once for each worker: the worker's number from 0, its socket and its port.
     pub index: u32,
     pub socket: String,
     pub own_port: u16,
@@ -71,7 +71,7 @@ pub(crate) struct Words {
     pub idle_s: u32,
     /// Whether the server's limits keep their defaults.
     pub stock: bool,
-    /// Answers of the recipe's questions about the environment.
+    /// Facts about the environment that the recipe asks for, by name of the variable.
     pub found: BTreeMap<String, String>,
 }
 
@@ -102,8 +102,8 @@ impl Words {
             ("spare_port", Value::from(self.spare_port)),
             ("workers", Value::from(self.workers)),
             ("threads", Value::from(self.threads)),
-            ("asked_workers", Value::from(self.asked_workers)),
-            ("asked_threads", Value::from(self.asked_threads)),
+            ("asked_workers", Value::from(self.requested_workers)),
+            ("asked_threads", Value::from(self.requested_threads)),
             ("rackup", path(&self.rackup)),
             ("folder", path(&self.folder)),
             ("file", Value::from(self.file.clone())),
@@ -142,7 +142,7 @@ impl Words {
     }
 
     /// Computes workers and threads from those requested, by the recipe's shape.
-    pub fn settle(&mut self, recipe: &Recipe) -> Result<(), String> {
+    pub fn resolve(&mut self, recipe: &Recipe) -> Result<(), String> {
         let workers = self.number(&recipe.shape.workers)?;
         let threads = self.number(&recipe.shape.threads)?;
         if workers == 0 || threads == 0 {

@@ -144,7 +144,7 @@ fn ask_version(recipe: &Recipe, environment: &Environment, env: &Variables) -> R
     Ok([Some(version), allocator].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// Matching part of a program's output, by the pattern of the question.
+/// The part of a program's output that matches the pattern of a recipe's question.
 fn answer(
     recipe: &Recipe,
     question: &Question,

@@ -147,10 +147,10 @@ pub struct Find {
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Worker processes.
-    #[serde(default = "asked_workers")]
+    #[serde(default = "requested_workers")]
     pub workers: String,
     /// Threads per worker.
-    #[serde(default = "asked_threads")]
+    #[serde(default = "requested_threads")]
     pub threads: String,
     /// Reason why they are not what was requested.
     #[serde(default)]
@@ -208,7 +208,8 @@ pub struct Count {
     /// Threads per worker that serve requests without such a name: 1 where the main thread does.
     #[serde(default)]
     pub unnamed: u32,
-    /// Whether only a process without children is a worker: for masters whose title looks like that of their workers.
+    /// Whether only a process without children is a worker: for servers whose master has a title like those of its
+    /// workers.
     #[serde(default)]
     pub leaves: bool,
     /// Whether more threads than requested are right: for servers whose serving threads look like others.
@@ -270,7 +271,7 @@ pub struct ReloadStep {
 
 impl Default for Shape {
     fn default() -> Shape {
-        Shape { workers: asked_workers(), threads: asked_threads(), why: String::new() }
+        Shape { workers: requested_workers(), threads: requested_threads(), why: String::new() }
     }
 }
 
@@ -296,11 +297,11 @@ fn term() -> String {
     "TERM".into()
 }
 
-fn asked_workers() -> String {
+fn requested_workers() -> String {
     "{{ asked_workers }}".into()
 }
 
-fn asked_threads() -> String {
+fn requested_threads() -> String {
     "{{ asked_threads }}".into()
 }
 

@@ -88,7 +88,7 @@ impl Server {
         self.wait_ready_unless(check, &|| false)
     }
 
-    /// The same, but gives up as soon as `is_over` returns true.
+    /// Waits like [`Server::wait_ready`], but gives up as soon as `is_over` returns true.
     pub fn wait_ready_unless(
         &mut self,
         check: &dyn Fn(u16) -> Result<(), String>,
@@ -166,8 +166,8 @@ impl Server {
         tails.collect::<Vec<_>>().join("\n")
     }
 
-    /// A reason for a report: that the server ended during a load; how, if the process that the arena started ended;
-    /// and the last lines of its logs.
+    /// Reason for a report why a server exited during a load: how the process that the arena started exited, if it did,
+    /// and the last lines of the server's logs.
     pub fn why_it_ended(&mut self) -> String {
         // After a reload the first process has ended as it should.
         let is_own = !self.has_new_master;
@@ -178,7 +178,7 @@ impl Server {
         format!("the server ended in the middle of it{}\n{}", how.unwrap_or_default(), self.log_tail())
     }
 
-    /// Stops it, gracefully first. An error if it had to be killed, or if it left a process behind.
+    /// Stops the server, gracefully first. An error if it had to be killed, or left a process behind.
     pub fn stop(mut self) -> Result<(), String> {
         self.end()
     }
@@ -204,8 +204,8 @@ impl Server {
         own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
-    /// Whether the process that was started first is still there: a reload may replace it, but not a proxy in front of
-    /// it.
+    /// Whether the process that was started first is still running. A reload may replace it, but not a proxy in front
+    /// of the server.
     pub(super) fn has_first_process(&self) -> bool {
         let members = self.tree().members();
         self.processes.first().is_some_and(|one| members.iter().any(|member| member.id == one.id()))

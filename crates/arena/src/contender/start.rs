@@ -37,8 +37,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<PreparedServer, String> {
     let folder = environment.bring(app)?;
     let (outside, tmp) = environment.scratch(&recipe.name)?;
     let mut words = Words {
-        asked_workers: wanted.workers,
-        asked_threads: wanted.threads,
+        requested_workers: wanted.workers,
+        requested_threads: wanted.threads,
         rackup: folder.join(file),
         file: file.to_string_lossy().into_owned(),
         folder,
@@ -48,7 +48,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<PreparedServer, String> {
         found: presence::find(recipe, environment).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
         ..Words::default()
     };
-    words.settle(recipe)?;
+    words.resolve(recipe)?;
     let ports = process::free_ports(2 + words.workers as usize)?;
     (words.port, words.spare_port) = (ports.numbers[0], ports.numbers[1]);
     words.ports = ports.numbers[2..].to_vec();
@@ -95,7 +95,7 @@ fn launch(wanted: &Wanted<'_>, prepared: PreparedServer) -> Result<Server, Strin
     let mut settings = wanted.env.clone();
     // As many database connections as threads, under every server: foolsgold sets it itself. A server of fibers has
     // fewer threads than requested, one that cannot fork may have more.
-    let threads = server.words.threads.max(server.words.asked_threads);
+    let threads = server.words.threads.max(server.words.requested_threads);
     settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
     if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
         if let Some(why) = recipe.cannot.get("allocator") {

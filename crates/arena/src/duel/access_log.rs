@@ -84,7 +84,7 @@ pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
             tally.add(&String::from_utf8_lossy(&bytes));
         }
     }
-    tally.settled(lines, most)
+    tally.recorded(lines, most)
 }
 
 impl LogTally {
@@ -118,7 +118,7 @@ impl LogTally {
         *self.seen.entry(key).or_default().entry(status).or_default() += 1;
     }
 
-    fn settled(self, lines: u64, most: usize) -> Result<Recorded, String> {
+    fn recorded(self, lines: u64, most: usize) -> Result<Recorded, String> {
         let mut left_out: Vec<(String, u64)> = self.left_out.into_iter().collect();
         left_out.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         if self.seen.is_empty() {
@@ -137,7 +137,7 @@ impl LogTally {
         counted.truncate(most.max(1));
         let covered = counted.iter().map(|(count, _)| count).sum();
         let asked = counted.into_iter().map(|(_, asked)| asked).collect();
-        let pace = self.times.settled();
+        let pace = self.times.pace();
         Ok(Recorded { asked, lines, fit: self.fit, paths, covered, left_out, pace })
     }
 }

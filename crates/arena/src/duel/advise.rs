@@ -8,45 +8,47 @@ use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, better, known_within};
 use loadgen::metric::{Direction, P99, RATE};
 
 use super::advise_at_rate as at_rate;
-use super::choice::{Because, Choice, Wishes};
+use super::choice::{Because, Choice, Criteria};
 use super::compare::{Rival, SAME_P99, of_its_p99, ratio_of, rivals, server, times, value};
 
-/// Without a bound from the user, the multiple of the best p99 above which a p99 is out of bounds …
+/// Multiple of the lowest p99 above which a p99 is out of bounds, if the user gives no bound.
 const P99_TIMES_BEST: f64 = 3.0;
-/// … unless it is below this many milliseconds, which users do not notice.
+/// Milliseconds below which a p99 is never out of bounds, since users do not notice them.
 const P99_UNNOTICED_MS: f64 = 10.0;
-/// Difference of p99s in milliseconds below which they do not decide between contenders of equal rate …
+/// Difference of p99s, in milliseconds, below which they do not decide between contenders of equal rate.
 const P99_NEAR_MS: f64 = 1.0;
-/// … and the ratio of memory below which it does not decide: a third more, since less is no reason to change servers.
+/// Ratio of memory below which it does not decide between contenders of equal rate: a third more, since less is no
+/// reason to change servers.
 const MEMORY_NEAR: f64 = 4.0 / 3.0;
 
-/// Where nothing else decides, the simplest setting is recommended of those that reached this share of the best rate.
+/// Share of the best rate that a setting must have reached to be recommended for its simplicity alone, where nothing
+/// else decides.
 const RATE_SHOWN: f64 = 0.9;
 
 /// Recommends a contender from the results of a duel.
-pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
+pub fn advise(summary: &Summary, criteria: &Criteria) -> Advice {
     let (rivals, out) = rivals(summary);
-    let at_rate = summary.traffic.as_ref().and_then(|_| choose_at_rate(&rivals, wishes));
-    let Some(choice) = at_rate.or_else(|| choose(&rivals, wishes)) else { return advice_of_none(out) };
+    let at_rate = summary.traffic.as_ref().and_then(|_| choose_at_rate(&rivals, criteria));
+    let Some(choice) = at_rate.or_else(|| choose(&rivals, criteria)) else { return advice_of_none(out) };
     let best = choice.best;
-    let other = against(&choice, &rivals, wishes);
+    let other = against(&choice, &rivals, criteria);
     let mut reasons = reasons(&choice, &rivals, other);
     reasons.extend(out);
     let sentence = match summary.traffic.as_ref().filter(|_| choice.is_at_rate) {
-        Some(traffic) => at_rate::sentence(&choice, other, wishes, traffic),
-        None => sentence(best, other, wishes) + &at_rate::not_for_the_rate(summary.traffic.as_ref()),
+        Some(traffic) => at_rate::sentence(&choice, other, criteria, traffic),
+        None => sentence(best, other, criteria) + &at_rate::not_for_the_rate(summary.traffic.as_ref()),
     };
     Advice {
         contender: best.who.name.clone(),
         sentence,
         reasons,
-        uncertainty: uncertainty(summary, &choice, wishes),
+        uncertainty: uncertainty(summary, &choice, criteria),
         command: for_users(&best.who.commands.join("\n")),
         rule: stats::rule(),
     }
 }
 
-/// Replaces the port of the run by one that users know.
+/// Command lines with port 9292, which users of Rack know, in place of the run's port.
 fn for_users(commands: &str) -> String {
     let port = Regex::new(r"127\.0\.0\.1:[0-9]+");
     port.map_or_else(|_| commands.to_owned(), |port| port.replace_all(commands, "127.0.0.1:9292").into_owned())
@@ -63,16 +65,16 @@ fn advice_of_none(out: Vec<String>) -> Advice {
     }
 }
 
-fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
+fn choose<'a>(rivals: &'a [Rival<'a>], criteria: &Criteria) -> Option<Choice<'a>> {
     let lowest = lowest_p99(rivals);
     let usual = lowest.and_then(p99).map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
-    let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
+    let bound_ms = criteria.p99_max_ms.unwrap_or(usual);
     // The user's bound is compared with the median. For the default bound a p99 must also be significantly worse than
     // the best: a wide range neither excuses a p99 far above the bound nor counts against one near it.
     let best = lowest.and_then(|one| one.p99);
     let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Direction::Lower));
-    let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
-    let is_usual = wishes.p99_max_ms.is_none();
+    let is_shown = |spread: &Spread| criteria.p99_max_ms.is_some() || is_worse(spread);
+    let is_usual = criteria.p99_max_ms.is_none();
     let keeps = |one: &&Rival| {
         one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread))
             || (is_usual && half_within(one, lowest, bound_ms).is_some())
@@ -84,9 +86,9 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
         within = rivals.iter().min_by(|a, b| p99_order(a).total_cmp(&p99_order(b))).into_iter().collect();
     }
     let fastest = *within.first()?;
-    let now = within.iter().copied().find(|one| is_now(one, wishes));
+    let now = within.iter().copied().find(|one| is_now(one, criteria));
     let mut level: Vec<&Rival> = within.into_iter().filter(|one| level_rates(one, fastest)).collect();
-    let (best, because) = decided(&level, now, wishes, Some(RATE_SHOWN))?;
+    let (best, because) = decided(&level, now, criteria, Some(RATE_SHOWN))?;
     level.retain(|one| one.who.name != best.who.name && level_rates(one, best));
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
 }
@@ -106,11 +108,11 @@ fn half_within<'a>(one: &Rival<'a>, lowest: Option<&Rival>, bound_ms: f64) -> Op
 
 /// At the user's rate spare capacity is only a reserve: p99 and memory decide between those that carry the rate, and
 /// twice the rate if some do. `None` where the rounds show no contender that carries it.
-fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
+fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], criteria: &Criteria) -> Option<Choice<'a>> {
     let (mut level, out) = at_rate::carrying(rivals)?;
-    let now = level.iter().copied().find(|one| is_now(one, wishes));
+    let now = level.iter().copied().find(|one| is_now(one, criteria));
     // All of these carry the rate, so the rate favors none of them.
-    let (best, because) = decided(&level, now, wishes, None)?;
+    let (best, because) = decided(&level, now, criteria, None)?;
     level.retain(|one| one.who.name != best.who.name);
     Some(Choice { best, level, out, because, bound_ms: f64::INFINITY, is_over: false, is_at_rate: true })
 }
@@ -119,23 +121,23 @@ fn level_rates(one: &Rival, other: &Rival) -> bool {
     one.who.name == other.who.name || !are_apart(one.rate, other.rate)
 }
 
-/// The recommended one of those with equal rates, and what decided. `now` is the user's present server, if it is within
-/// bounds: what is not shown to be better than it is no reason to change, even if it is level with one that is. Where
-/// `rate_shown` is `None`, the rate decides nothing.
+/// Chooses between contenders with equal rates. Returns the recommended one and what decided. `now` is the user's
+/// present server, if it is within bounds: it is kept unless another is shown to be better, even if it is level with
+/// one that is better than all others. Where `rate_shown` is `None`, the rate decides nothing.
 fn decided<'a>(
     level: &[&'a Rival<'a>],
     now: Option<&'a Rival<'a>>,
-    wishes: &Wishes,
+    criteria: &Criteria,
     rate_shown: Option<f64>,
 ) -> Option<(&'a Rival<'a>, Because)> {
-    let (best, because) = broken_tie(level, wishes, rate_shown)?;
+    let (best, because) = broken_tie(level, criteria, rate_shown)?;
     let Some(now) = now else { return Some((best, because)) };
-    let is_kept_for_a_figure = is_now(best, wishes) && because != Because::Now;
+    let is_kept_for_a_figure = is_now(best, criteria) && because != Because::Now;
     if is_kept_for_a_figure || is_gain(best, now, rate_shown) {
         return Some((best, because));
     }
     let gains: Vec<&Rival> = level.iter().copied().filter(|one| is_gain(one, now, rate_shown)).collect();
-    Some(match broken_tie(&gains, wishes, rate_shown) {
+    Some(match broken_tie(&gains, criteria, rate_shown) {
         None => (now, Because::Now),
         Some((alone, Because::Rate)) => (alone, Because::Shown),
         Some(other) => other,
@@ -164,7 +166,7 @@ fn is_gain(one: &Rival, now: &Rival, rate_shown: Option<f64>) -> bool {
 /// simplest one must have reached this share of the best rate.
 fn broken_tie<'a>(
     tied: &[&'a Rival<'a>],
-    wishes: &Wishes,
+    criteria: &Criteria,
     rate_shown: Option<f64>,
 ) -> Option<(&'a Rival<'a>, Because)> {
     let mut left: Vec<&Rival> = tied.to_vec();
@@ -184,7 +186,7 @@ fn broken_tie<'a>(
         }
         left = unbeaten;
     }
-    if let Some(now) = left.iter().find(|one| is_now(one, wishes)) {
+    if let Some(now) = left.iter().find(|one| is_now(one, criteria)) {
         return Some((now, Because::Now));
     }
     // A contender whose wide range only may include the best rate has not shown that it reaches it.
@@ -219,16 +221,16 @@ fn p99_order(one: &Rival) -> f64 {
     p99(one).unwrap_or(f64::INFINITY)
 }
 
-fn is_now(one: &Rival, wishes: &Wishes) -> bool {
-    wishes.now.as_ref().is_some_and(|now| *now == one.who.name || *now == one.server())
+fn is_now(one: &Rival, criteria: &Criteria) -> bool {
+    criteria.now.as_ref().is_some_and(|now| *now == one.who.name || *now == one.server())
 }
 
 /// The contender with which the choice is compared: the user's present one, else the best other server, else the next
 /// best settings of the same server.
-fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<&'a Rival<'a>> {
+fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], criteria: &Criteria) -> Option<&'a Rival<'a>> {
     let best = choice.best;
     let others = || rivals.iter().filter(|one| one.who.name != best.who.name);
-    if let Some(now) = &wishes.now {
+    if let Some(now) = &criteria.now {
         // Exactly today's settings, if they were measured in full; else the best ones of today's server.
         let exact = others().find(|one| one.who.name == *now);
         let found = exact.or_else(|| others().find(|one| one.server() == server(now)));
@@ -241,10 +243,10 @@ fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) ->
     foreign().find(in_bounds).or_else(|| foreign().next()).or_else(|| others().next())
 }
 
-fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
+fn sentence(best: &Rival, other: Option<&Rival>, criteria: &Criteria) -> String {
     let name = best.server();
     let options = best.options();
-    let stays = wishes.now.as_ref().is_some_and(|now| server(now) == name);
+    let stays = criteria.now.as_ref().is_some_and(|now| server(now) == name);
     let verb = if stays { "stay with" } else { "use" };
     let start = format!("for this app on this machine, {verb} {name} with {options}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
@@ -302,7 +304,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     reasons
 }
 
-/// Ratio of its rate to that of the recommended one, from the rounds.
+/// Ratio of a contender's rate to that of the recommended one, from the rounds that both have.
 fn beside(one: &Rival, best: &Rival) -> String {
     let level = if are_apart(one.rate, best.rate) { "" } else { ", level" };
     let ratio = ratio_of(one.rate, best.rate);
@@ -330,7 +332,7 @@ fn because(choice: &Choice) -> Option<String> {
     Some(format!("{name} is level with {names} in rate; it was chosen because {why}"))
 }
 
-fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<String> {
+fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<String> {
     let best = choice.best;
     let mut words = Vec::new();
     if summary.is_quick {
@@ -368,7 +370,7 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
                 .to_owned()
         }
     });
-    words.extend(wishes.caveats.iter().cloned());
+    words.extend(criteria.caveats.iter().cloned());
     words
 }
 

@@ -4,18 +4,19 @@ use crate::record::summary::{Held, Traffic};
 use crate::stats::are_apart;
 use loadgen::metric::rate_in_words;
 
-use super::choice::{Because, Choice, Wishes};
+use super::choice::{Because, Choice, Criteria};
 use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
 
-/// Caveat of every measurement at a rate.
+/// Caveat for every recommendation that rests on loads at the user's rate.
 pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the \
                           hour, wait longer";
 
-/// Multiple of the rate that counts as a useful reserve.
+/// Multiple of the user's rate that counts as a useful reserve if a contender carries it.
 const ROOM: u32 = 2;
 
-/// Divides the contenders: first those not shown to break at the rate, nor at twice the rate if another is shown to
-/// carry that; then the others. `None` where no one carries the rate, or it was not measured.
+/// Divides the contenders into those that carry the rate and the others. Not shown to break at the rate is enough; if a
+/// contender is shown to carry twice the rate, those that break at it are among the others. `None` where no contender
+/// carries the rate, or it was not measured.
 pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<&'a Rival<'a>>)> {
     let asked: Vec<&Rival> = rivals.iter().filter(|one| one.carried.is_some()).collect();
     let holds = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| carried.holds(times));
@@ -25,10 +26,10 @@ pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<
     (!level.is_empty()).then_some((level, out))
 }
 
-/// Sentence of the recommendation, with what counts at this rate.
-pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic: &Traffic) -> String {
+/// Sentence of the recommendation at the user's rate, with p99, memory and what the contender carries beyond the rate.
+pub fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria, traffic: &Traffic) -> String {
     let best = choice.best;
-    let stays = wishes.now.as_ref().is_some_and(|now| server(now) == best.server());
+    let stays = criteria.now.as_ref().is_some_and(|now| server(now) == best.server());
     let verb = if stays { "stay with" } else { "use" };
     let rate = rate_in_words(traffic.per_s);
     let name = best.server();
@@ -60,7 +61,7 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
     }
 }
 
-/// Reason why this one was chosen of those that carry the rate.
+/// Reason why a contender was chosen among those that carry the rate.
 pub fn because(choice: &Choice) -> String {
     let name = &choice.best.who.name;
     let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| carried.holds(times));

@@ -38,8 +38,8 @@ fn summary(rows: &[Results]) -> Summary {
     summary
 }
 
-fn now(name: &str) -> Wishes {
-    Wishes { now: Some(name.into()), ..Wishes::default() }
+fn now(name: &str) -> Criteria {
+    Criteria { now: Some(name.into()), ..Criteria::default() }
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
         Results("fast", 2, 16, [1990.0, 2000.0, 2010.0], 400.0, 150.0),
         Results("steady", 2, 1, [990.0, 1000.0, 1010.0], 20.0, 200.0),
     ];
-    let advice = advise(&summary(&rows), &Wishes::default());
+    let advice = advise(&summary(&rows), &Criteria::default());
     assert!(advice.sentence.contains("use steady"), "{}", advice.sentence);
     assert!(
         advice
@@ -92,9 +92,9 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
             .iter()
             .any(|reason| reason.contains("fast -w 2 -t 16 serves more") && reason.contains("above 60.00 ms"))
     );
-    let loose = Wishes { p99_max_ms: Some(500.0), ..Wishes::default() };
+    let loose = Criteria { p99_max_ms: Some(500.0), ..Criteria::default() };
     assert!(advise(&summary(&rows), &loose).sentence.contains("use fast"));
-    let strict = Wishes { p99_max_ms: Some(5.0), ..Wishes::default() };
+    let strict = Criteria { p99_max_ms: Some(5.0), ..Criteria::default() };
     let advice = advise(&summary(&rows), &strict);
     assert!(advice.sentence.contains("use steady"));
     assert!(advice.reasons.iter().any(|reason| reason.contains("nobody keeps a p99 of 5.00 ms")));
@@ -124,7 +124,7 @@ fn the_speed_of_the_fastest_does_not_count_against_it() {
                 than puma -w 2 -t 5 had at 80 %";
     assert!(quick.reasons.iter().any(|reason| reason.starts_with(half)), "{:?}", quick.reasons);
     // The user's own bound is for 80 % of each one's capacity.
-    let bounded = Wishes { p99_max_ms: Some(60.0), ..now("puma") };
+    let bounded = Criteria { p99_max_ms: Some(60.0), ..now("puma") };
     assert!(advise(&with_half, &bounded).sentence.contains("stay with puma"));
 }
 
@@ -138,7 +138,7 @@ fn ties_are_called_ties_and_broken_in_order() {
     );
     assert!(by_p99.reasons.iter().any(|reason| reason.contains("level with a -w 2 -t 3") && reason.contains("p99")));
     assert!(by_p99.uncertainty.iter().any(|words| words.contains("may turn")));
-    let by_memory = advise(&summary(&[row("a", 9.0, 200.0), row("b", 9.0, 90.0)]), &Wishes::default());
+    let by_memory = advise(&summary(&[row("a", 9.0, 200.0), row("b", 9.0, 90.0)]), &Criteria::default());
     assert!(by_memory.sentence.contains("use b"), "{by_memory:?}");
     let little = advise(&summary(&[row("a", 9.0, 110.0), row("b", 9.9, 90.0)]), &now("a"));
     assert!(little.sentence.contains("stay with a"), "a tenth of the memory, or of a few ms, moves nobody: {little:?}");
@@ -146,7 +146,7 @@ fn ties_are_called_ties_and_broken_in_order() {
     assert!(by_habit.sentence.contains("stay with b with -w 2 -t 3; it serves as much as a"), "{by_habit:?}");
     assert!(by_habit.reasons.iter().any(|reason| reason.contains("no gain")));
     let larger = Results("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
-    let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Wishes::default());
+    let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Criteria::default());
     assert!(by_simplicity.sentence.contains("use b"), "{by_simplicity:?}");
     assert!(by_simplicity.reasons.iter().any(|reason| reason.contains("fewest processes")));
 }
@@ -169,10 +169,10 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
     let advice = advise(&seen, &now("puma -w 2 -t 5"));
     assert!(advice.sentence.contains("stay with puma with -w 2 -t 5"), "{advice:?}");
     // Without a present server only the rates count, and it is not chosen either, even if it were the simpler one.
-    let advice = advise(&seen, &Wishes::default());
+    let advice = advise(&seen, &Criteria::default());
     assert!(advice.sentence.contains("use puma with -w 2 -t 5"), "{advice:?}");
     let simpler = rows([217.0, 1249.0], [700.0, 1192.0]);
-    let advice = advise(&simpler, &Wishes::default());
+    let advice = advise(&simpler, &Criteria::default());
     assert!(advice.sentence.contains("use puma with -w 2 -t 16"), "{advice:?}");
 }
 
@@ -209,7 +209,7 @@ fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_lev
         assert!(advice.sentence.contains("it serves 1.1× what puma -w 2 -t 2 does"), "{advice:?}");
         let why = "wide -w 4 -t 4 is level with noisy -w 1 -t 1 in rate; it was chosen because it alone is shown to be";
         assert!(advice.reasons.iter().any(|reason| reason.starts_with(why)), "{advice:?}");
-        assert_eq!(advise(&seen, &Wishes::default()).contender, "noisy -w 1 -t 1");
+        assert_eq!(advise(&seen, &Criteria::default()).contender, "noisy -w 1 -t 1");
     }
     // It is shown to be better itself: by its p99, or its memory.
     for (p99, memory) in [([20.0, 20.0, 10.0], [90.0; 3]), ([9.0; 3], [200.0, 200.0, 90.0])] {
@@ -237,19 +237,19 @@ fn the_disqualified_and_the_failing_do_not_count() {
     // The same rule as in all studies: more than 1 of 100 failed, not 1 of 1000.
     both.cases[0].results[1].numbers.insert(FAILED.into(), near(50.0));
     both.cases[0].results[1].numbers.insert("requests".into(), near(9000.0));
-    assert!(advise(&both, &Wishes::default()).sentence.contains("use dropper"));
+    assert!(advise(&both, &Criteria::default()).sentence.contains("use dropper"));
     both.cases[0].results[1].numbers.insert(FAILED.into(), near(150.0));
-    let advice = advise(&both, &Wishes::default());
+    let advice = advise(&both, &Criteria::default());
     assert!(advice.sentence.contains("use honest") && advice.sentence.contains("nobody else"), "{}", advice.sentence);
     assert!(advice.reasons.iter().any(|reason| reason.contains("liar -w 2 -t 3 does not count: GET / is")));
     assert!(advice.reasons.iter().any(|reason| reason.contains("dropper") && reason.contains("failed")));
     for result in &mut both.cases[0].results {
         result.disqualified = Some("it died".into());
     }
-    let advice = advise(&both, &Wishes::default());
+    let advice = advise(&both, &Criteria::default());
     assert!(advice.sentence.starts_with("no server can be recommended"), "{advice:?}");
     assert!(advice.command.is_empty() && advice.reasons.len() == 3);
-    assert!(advise(&Summary::default(), &Wishes::default()).reasons[0].contains("nobody was measured"));
+    assert!(advise(&Summary::default(), &Criteria::default()).reasons[0].contains("nobody was measured"));
 }
 
 #[test]
@@ -260,10 +260,10 @@ fn whoever_has_no_rate_does_not_count_and_why_is_said() {
         numbers.remove(RATE);
         numbers.extend(rate.map(|rate| (RATE.to_owned(), near(rate))));
         numbers.extend(rate.map(|_| ("requests".to_owned(), near(right))));
-        let of_rounds = advise(&one, &Wishes::default()).reasons;
+        let of_rounds = advise(&one, &Criteria::default()).reasons;
         // It never came to the rounds.
         one.cases[0].name = cases::SETTINGS.into();
-        assert_eq!(advise(&one, &Wishes::default()).reasons, of_rounds);
+        assert_eq!(advise(&one, &Criteria::default()).reasons, of_rounds);
         of_rounds.join("; ")
     };
     let too_short = "a -w 1 -t 1 does not count: the load was too short: no answer came before its end";
@@ -294,8 +294,8 @@ fn caveats_and_the_quick_form_are_told() {
             spread.all.truncate(1);
         }
     }
-    let wishes = Wishes { caveats: vec!["the database runs here, too".into()], ..Wishes::default() };
-    let advice = advise(&quick, &wishes);
+    let criteria = Criteria { caveats: vec!["the database runs here, too".into()], ..Criteria::default() };
+    let advice = advise(&quick, &criteria);
     for part in ["quick form", "one round only", "the database"] {
         assert!(advice.uncertainty.iter().any(|words| words.contains(part)), "{part}: {advice:?}");
     }
@@ -305,7 +305,7 @@ fn caveats_and_the_quick_form_are_told() {
 fn a_missing_p99_is_survived() {
     let mut odd = summary(&[Results("a", 1, 1, [100.0; 3], 5.0, 50.0), Results("b", 1, 1, [100.0; 3], 5.0, 50.0)]);
     odd.cases.truncate(1);
-    let advice = advise(&odd, &Wishes::default());
+    let advice = advise(&odd, &Criteria::default());
     assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
 }
 
@@ -344,7 +344,7 @@ fn two() -> Summary {
 #[test]
 fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
     const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
-    assert!(advise(&two(), &Wishes::default()).sentence.contains("use quick"));
+    assert!(advise(&two(), &Criteria::default()).sentence.contains("use quick"));
     let summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 300.0), ("small -w 1 -t 3", WELL, 6.2, 90.0)]);
     let advice = advise(&summary, &now("quick"));
     assert_eq!(advice.contender, "small -w 1 -t 3");
@@ -378,7 +378,7 @@ fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() 
     // Less memory than the one whose p99 beats the present server's; its own p99 differs significantly from none.
     let noisy = summary.cases.last_mut().and_then(|case| case.results.last_mut()).unwrap();
     noisy.numbers.insert(P99.to_owned(), Spread::of(&[4.0, 10.0, 25.0]).unwrap());
-    assert_eq!(advise(&summary, &Wishes::default()).contender, "noisy -w 1 -t 1");
+    assert_eq!(advise(&summary, &Criteria::default()).contender, "noisy -w 1 -t 1");
     let advice = advise(&summary, &now("small"));
     assert_eq!(advice.contender, "quick -w 2 -t 3", "{advice:?}");
     let why = "it alone is shown to be better at this rate than what serves the app now";
@@ -401,5 +401,5 @@ fn one_that_breaks_at_the_rate_or_at_twice_of_it_is_not_recommended() {
     // Where no contender carries the rate, the choice is made as without one.
     let none: &[(u32, u32)] = &[(1, 3)];
     let summary = at_rate(two(), &[("quick -w 2 -t 3", none, 900.0, 90.0), ("small -w 1 -t 3", none, 950.0, 90.0)]);
-    assert!(advise(&summary, &Wishes::default()).sentence.contains("nobody carries your 120 requests/s"));
+    assert!(advise(&summary, &Criteria::default()).sentence.contains("nobody carries your 120 requests/s"));
 }

@@ -1,6 +1,6 @@
-//! What is known of the right answers: learned from several answers of the reference server, and widened by those of
-//! the other contenders. What stays the same is compared in every later answer; what varies is not. Only another status
-//! or another kind of body disqualifies a contender. Pure; `fetch` sends the requests.
+//! Knowledge of the right answers: learned from several answers of the reference server, and widened by those of the
+//! other contenders. What stays the same is compared in every later answer; what varies is not. Only another status or
+//! another kind of body disqualifies a contender. Pure; `fetch` sends the requests.
 
 use super::glob::Glob;
 use super::kind::Kind;
@@ -19,7 +19,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// What is known of the right answer to one request.
+/// Knowledge of the right answer to one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownAnswer {
     /// The request that is answered.
@@ -52,7 +52,7 @@ pub enum Unfit {
 pub enum AnswerVerdict {
     /// Everything that stays the same is there.
     Right,
-    /// Right status and kind, but other content; it is reported and learned.
+    /// Right status and kind, but other content; the difference is reported and learned.
     Differs(String),
     /// Another status, or another kind of body; it disqualifies.
     Wrong(String),

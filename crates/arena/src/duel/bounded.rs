@@ -1,5 +1,5 @@
-//! Bounded reading of what a user names: a device that never ends, or a pipe that has no writer, is an error instead of
-//! an endless wait.
+//! Bounded reading of files and pipes that a user names: a device that never ends, or a pipe without a writer, is an
+//! error instead of an endless wait.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -14,18 +14,18 @@ use super::request::DuelRequest;
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// Number of passes over all requests, if that does not take too long.
+/// Number of passes over all requests in which answers are learned, if they do not take too long.
 const PASSES: usize = 5;
-/// No pass after the second begins later than this.
+/// Time since the beginning of the first pass after which no third or later pass begins.
 const PASSES_LIMIT: Duration = Duration::from_secs(15);
 /// Differences that are listed for each contender; the rest is counted.
-const DIFFERENCES_TOLD: usize = 3;
+const DIFFERENCES_LISTED: usize = 3;
 /// Pause before a busy server is asked again.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
 /// Shortest piece of a body that is searched for under load; shorter ones prove too little.
 const PIECE_BYTES_MIN: usize = 8;
 
-/// Factor on the timeout for the first answer of a server.
+/// Factor by which the timeout of a server's first answer is longer.
 const FIRST: u32 = 3;
 /// Share of the timeout after which the user is notified of the wait.
 const SLOW: f64 = 0.3;
@@ -41,7 +41,7 @@ pub struct AnswerTimeout<'a> {
 }
 
 impl<'a> AnswerTimeout<'a> {
-    /// Those of a plan.
+    /// Timeout and pause of a duel's plan.
     pub fn of(plan: &DuelPlan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
         let [limit, apart] = [plan.answer_s, plan.apart_s].map(Duration::from_secs_f64);
         AnswerTimeout { limit, apart, tell }
@@ -107,8 +107,8 @@ pub fn from_reference(
     let kept = weight(&mut capture.learned.iter().map(|one| one.asked.weight));
     let left = weight(&mut capture.left_out.iter().map(|(weight, _)| *weight));
     if !complaints.is_empty() && (!may_leave_out || kept < left) {
-        let more = complaints.len().saturating_sub(DIFFERENCES_TOLD);
-        complaints.truncate(DIFFERENCES_TOLD);
+        let more = complaints.len().saturating_sub(DIFFERENCES_LISTED);
+        complaints.truncate(DIFFERENCES_LISTED);
         let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
         return Err(CaptureError::Unfit(format!("{}{more}", complaints.join("\n"))));
     }
@@ -237,7 +237,7 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     }
 }
 
-/// The part of a body's first piece that a load searches, without a character that is cut in two.
+/// The part of a body's first piece that is searched for in answers under load, without a character that is cut in two.
 fn beginning(piece: &[u8]) -> &[u8] {
     let cut = &piece[..piece.len().min(SEARCHED_BYTES)];
     cut.utf8_chunks().next().map_or(&[], |chunk| chunk.valid().as_bytes())
@@ -261,11 +261,11 @@ fn several(port: u16, asked: &[DuelRequest], timeout: &mut AnswerTimeout<'_>) ->
     Ok(answers)
 }
 
-/// The first few entries, and the number of the others.
+/// The first few entries of a list, and the number of the others.
 pub fn shortened(mut list: Vec<String>) -> Vec<String> {
-    let more = list.len().saturating_sub(DIFFERENCES_TOLD);
+    let more = list.len().saturating_sub(DIFFERENCES_LISTED);
     if more > 0 {
-        list.truncate(DIFFERENCES_TOLD);
+        list.truncate(DIFFERENCES_LISTED);
         list.push(format!("and {more} more"));
     }
     list

@@ -1,4 +1,4 @@
-//! Names of a duel's cases, their metrics, and look-up of what a contender measured in one. Pure.
+//! Names of a duel's cases, their metrics, and a contender's result in a case. Pure.
 
 use crate::record::summary::{Case, Measured, Summary};
 use loadgen::metric::{CPU, FAILED, OFFERED, P50, P99, P999, PROCESSORS, PSS_PEAK, RATE};

@@ -9,7 +9,7 @@ use super::answer::KnownAnswer;
 use super::capture::Capture;
 use super::cases;
 
-/// Requests below which a p99 rests on a handful of slow ones.
+/// Requests below which a p99 depends on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
 
 /// Caveats about the requests and about how far their answers are checked.
@@ -42,8 +42,8 @@ pub fn of_workload(capture: &Capture) -> Vec<String> {
     caveats
 }
 
-/// Caveat about paths that answer with a redirect or a refusal in place of a page: a redirect to a login is fast, and
-/// shows nothing of the page behind it.
+/// Caveat about paths that are answered with a redirect or a refusal instead of a page: a redirect to a login is fast,
+/// and shows nothing of the page behind it.
 pub fn of_pages_that_are_none(learned: &[KnownAnswer]) -> Option<String> {
     let is_none = |one: &&KnownAnswer| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
     let found: Vec<&KnownAnswer> = learned.iter().filter(is_none).collect();
@@ -97,7 +97,8 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
     caveats
 }
 
-/// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
+/// Caveat about contenders that served less than was offered, although the offered rate was a share of their own
+/// capacity, measured just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
     let behind =

@@ -1,10 +1,10 @@
-//! Parts of a recommendation: the user's wishes, the choice, and the reason for it. Types only.
+//! Parts of a recommendation: the user's criteria, the choice, and the reason for it. Types only.
 
 use super::compare::Rival;
 
-/// Wishes of the user for the choice.
+/// Criteria of the user for the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wishes {
+pub struct Criteria {
     /// Present server of the application: a contender's name (`puma -w 2 -t 5`) or a recipe's (`puma`).
     pub now: Option<String>,
     /// Highest p99 at 80 % load, in milliseconds, that is good enough.
@@ -22,11 +22,11 @@ pub enum Because {
     P99,
     /// Less memory.
     Memory,
-    /// The user has it at present.
+    /// It is the user's present server.
     Now,
     /// Fewer workers and threads.
     Simpler,
-    /// No other is shown to be better than what the user has at present.
+    /// It alone is shown to be better than the user's present server.
     Shown,
 }
 

@@ -17,11 +17,11 @@ pub struct Rival<'a> {
     pub rate: &'a Spread,
     /// p99 at 80 % of its own capacity, or at the user's rate.
     pub p99: Option<&'a Spread>,
-    /// p99 at half of its own capacity; `None` where a rate was asked.
+    /// p99 at half of its own capacity; `None` in a duel at the user's rate.
     pub half_p99: Option<&'a Spread>,
     /// Peak memory.
     pub memory: Option<&'a Spread>,
-    /// Results at the user's rate, where one was asked: then p99 and memory are those at that rate.
+    /// Results at the user's rate, if the duel has one: then p99 and memory are those at that rate.
     pub carried: Option<&'a Carried>,
 }
 

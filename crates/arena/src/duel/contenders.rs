@@ -1,4 +1,4 @@
-//! The contenders of a duel: which are installed, what each can be set to, and what is known of its answers.
+//! The contenders of a duel: the installed servers, the settings that each can have, and its right answers.
 
 use crate::contender::{Catalogue, Presence, Recipe, Runtime, detect};
 use crate::environment::Environment;
@@ -9,7 +9,8 @@ use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
 use super::successive_halving::finalists_most;
 
-/// Name of the server whose answers are the right ones, unless the user's own takes part: the one that most people run.
+/// Recipe whose server gives the right answers, unless the user's present server takes part: the server that most
+/// people run.
 const REFERENCE: &str = "puma";
 
 /// Key of a recipe's `cannot` that keeps it out of duels.
@@ -152,7 +153,7 @@ impl Contender {
         format!("{} {}", self.recipe.name, setting.in_words())
     }
 
-    /// Bounds of its settings, from what its recipe says that it cannot do.
+    /// Bounds of its settings, from what the recipe says that the server cannot do.
     pub fn ability(&self) -> Ability {
         let one = |what: &str| self.recipe.cannot.contains_key(what).then_some(1);
         let threads_run_together = self.recipe.runtime != Runtime::Cruby;

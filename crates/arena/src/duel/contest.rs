@@ -8,7 +8,7 @@ use loadgen::metric::{RATE, rate_in_words};
 
 use super::advise::advise;
 use super::capture::shortened;
-use super::choice::Wishes;
+use super::choice::Criteria;
 use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::Setting;
@@ -68,7 +68,7 @@ impl Duel<'_> {
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
-            let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
+            let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, number, load_s);
             let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
                 shown[at].push(HeatResult { setting, rate, p99_ms });
@@ -209,7 +209,8 @@ impl Duel<'_> {
         Ok(is_out)
     }
 
-    /// Requests per second in its last heat; the search for the breaking rate starts from it, the same in all rounds.
+    /// Requests per second of a contender in its last heat. The multiples of the user's rate that are tried depend on
+    /// it, and are the same in all rounds.
     fn capacity_of(&self, name: &str) -> f64 {
         let heats = self.samples.iter().filter(|sample| sample.case == cases::SETTINGS && sample.contender == name);
         heats.filter_map(|sample| sample.numbers.get(RATE)).next_back().copied().unwrap_or(0.0)
@@ -225,7 +226,7 @@ impl Duel<'_> {
         Ok(())
     }
 
-    /// Records the samples, and what they show of the contender.
+    /// Records the samples of a turn, shows its notes, and updates the contender's entry with its commands and counts.
     fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
         let name = one.name_with(setting);
         if let Some(why) = &account.disqualified {
@@ -294,8 +295,8 @@ impl Duel<'_> {
             shortcomings: Vec::new(),
         };
         let now = self.options.now.as_ref().map(super::options::Now::name);
-        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, caveats };
-        summary.advice = Some(advise(&summary, &wishes));
+        let criteria = Criteria { now, p99_max_ms: self.options.p99_max_ms, caveats };
+        summary.advice = Some(advise(&summary, &criteria));
         traffic::tell(&mut summary);
         summary
     }

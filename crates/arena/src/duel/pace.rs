@@ -78,7 +78,7 @@ impl Times {
     }
 
     /// Computes the rates. An error explains why the log gives none.
-    pub fn settled(&self) -> Result<Pace, String> {
+    pub fn pace(&self) -> Result<Pace, String> {
         let requests: u64 = self.minutes.values().map(|minute| minute.requests).sum();
         let ends = self.minutes.values().next().zip(self.minutes.values().next_back());
         let Some((first, last)) = ends else {
@@ -163,10 +163,10 @@ fn span(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    fn settled(times: impl IntoIterator<Item = u64>) -> Result<Pace, String> {
+    fn pace_of(times: impl IntoIterator<Item = u64>) -> Result<Pace, String> {
         let mut all = Times::default();
         times.into_iter().for_each(|at_s| all.add(Some(at_s)));
-        all.settled()
+        all.pace()
     }
 
     /// Times with `each` requests in every second of a span.
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_mean_and_the_busiest_minute_are_told() {
-        let pace = settled(steady(6_000, 600, 2).chain(steady(6_120, 60, 10))).unwrap();
+        let pace = pace_of(steady(6_000, 600, 2).chain(steady(6_120, 60, 10))).unwrap();
         assert_eq!((pace.requests, pace.covered_s, pace.busiest_s), (1_800, 600, 6_120));
         assert_eq!((pace.mean_per_s, pace.busy_per_s), (3.0, 12.0));
         assert_eq!(pace.rate().per_s, 12.0);
@@ -188,46 +188,46 @@ mod tests {
     #[test]
     fn order_does_not_matter() {
         let mut times: Vec<u64> = steady(1_000_000, 300, 3).chain(steady(1_000_060, 20, 5)).collect();
-        let sorted = settled(times.iter().copied()).unwrap();
+        let sorted = pace_of(times.iter().copied()).unwrap();
         times.reverse();
         times.swap(3, 400);
-        assert_eq!(settled(times).unwrap(), sorted);
+        assert_eq!(pace_of(times).unwrap(), sorted);
     }
 
     #[test]
     fn missing_days_and_a_broken_clock_do_not_thin_the_mean() {
         let days = steady(1_000_000_020, 1_200, 4).chain(steady(1_000_259_220, 1_200, 4));
-        let pace = settled(days.clone()).unwrap();
+        let pace = pace_of(days.clone()).unwrap();
         assert_eq!(pace.holes.0, 1);
         assert!((3.9..4.1).contains(&pace.mean_per_s), "{pace:?}");
         assert!(pace.in_words()[1].contains("left out of the mean"), "{:?}", pace.in_words());
-        let odd = settled(days.chain([1])).unwrap();
+        let odd = pace_of(days.chain([1])).unwrap();
         assert!(odd.holes.0 == 2 && (3.8..4.1).contains(&odd.mean_per_s), "{odd:?}");
     }
 
     #[test]
     fn a_log_that_begins_in_mid_minute_has_no_rate_below_its_mean() {
-        let pace = settled(steady(6_030, 60, 5)).unwrap();
+        let pace = pace_of(steady(6_030, 60, 5)).unwrap();
         assert_eq!((pace.mean_per_s, pace.busy_per_s), (5.0, 5.0));
         // All within ten seconds.
-        let pace = settled(steady(6_000, 10, 100)).unwrap();
+        let pace = pace_of(steady(6_000, 10, 100)).unwrap();
         assert_eq!(pace.busy_per_s, 100.0);
     }
 
     #[test]
     fn too_little_and_no_times_are_said() {
-        assert!(settled([]).unwrap_err().contains("no time of day"));
-        let error = settled(steady(6_000, 2, 100)).unwrap_err();
+        assert!(pace_of([]).unwrap_err().contains("no time of day"));
+        let error = pace_of(steady(6_000, 2, 100)).unwrap_err();
         assert!(error.contains("200 requests with a time, within 2 s"), "{error}");
-        assert!(settled(steady(6_000, 15, 1)).is_err());
+        assert!(pace_of(steady(6_000, 15, 1)).is_err());
         // A request every twenty seconds, and one every ten.
-        let every = |seconds: usize| settled((6_000..6_000 + 1_200).step_by(seconds));
+        let every = |seconds: usize| pace_of((6_000..6_000 + 1_200).step_by(seconds));
         let error = every(20).unwrap_err();
         assert!(error.starts_with("its busiest minute has 0.05 requests/s, and below 0.1/s even a load"), "{error}");
         assert!(every(10).is_ok());
         let mut some = Times::default();
         steady(6_000, 30, 1).for_each(|at_s| some.add(Some(at_s)));
         some.add(None);
-        assert!(some.settled().unwrap().in_words()[1].contains("1 of 31 requests have no time"));
+        assert!(some.pace().unwrap().in_words()[1].contains("1 of 31 requests have no time"));
     }
 }

@@ -16,12 +16,12 @@ pub const MORE_FINALISTS: usize = 3;
 
 /// Mean number of requests of a load at the user's rate, at least: at a low rate these loads are longer than others.
 const REQUESTS_LEAST: f64 = 20.0;
-/// Most seconds that a load at the user's rate is longer for that …
+/// Most seconds of a load at the user's rate that is longer than others for the sake of enough requests.
 const LONGEST_S: f64 = 200.0;
-/// … and so the lowest rate, in requests per second, that a duel can measure.
+/// Lowest rate, in requests per second, that a duel can measure: with it the longest load has just enough requests.
 pub const RATE_LEAST: f64 = REQUESTS_LEAST / LONGEST_S;
 
-/// Answers that a client gets in a load at full speed, one after the other, at least: pages may take seconds.
+/// Least number of answers that a client gets, one after the other, in a load at full speed: pages may take seconds.
 const ANSWERS_LEAST: f64 = 3.0;
 
 /// Rounds that a duel needs for a twin.
@@ -36,7 +36,7 @@ pub struct DuelPlan {
     pub first_heat_s: f64,
     /// Seconds of load for the best two settings of each contender; 0 where the first heat decides.
     pub second_heat_s: f64,
-    /// Most seconds that warming up may take.
+    /// Most seconds of a warm-up.
     pub warm_s: f64,
     /// Seconds at full load in each turn of a round.
     pub capacity_s: f64,
@@ -60,11 +60,11 @@ pub struct DuelPlan {
 pub struct AtRate {
     /// The rate in requests per second.
     pub per_s: f64,
-    /// Number of smaller machines that are tried.
+    /// Number of smaller machines that are tried, each as a part of this machine's processors.
     pub smaller: usize,
 }
 
-/// Why no load can be made at a rate below [`RATE_LEAST`].
+/// Words for a rate below [`RATE_LEAST`], which cannot be measured.
 pub fn too_low() -> String {
     format!("below {RATE_LEAST}/s even a load of {LONGEST_S} s has fewer than {REQUESTS_LEAST} requests")
 }
@@ -100,8 +100,8 @@ impl DuelPlan {
         traffic: None,
     };
 
-    /// The longest plan, not longer than `wished`, with which these contenders fit into the budget of seconds. An error
-    /// names the budget that would do.
+    /// The longest plan that fits into the budget of seconds with these contenders, and is not longer than `wished`. An
+    /// error names the budget that would be enough.
     pub fn within(wished: DuelPlan, contenders: usize, finalists: usize, budget_s: f64) -> Result<DuelPlan, String> {
         let needs = |plan: &DuelPlan| plan.seconds(contenders, finalists);
         let ladder = wished.ladder();
@@ -219,8 +219,8 @@ impl DuelPlan {
     }
 }
 
-/// Estimate of the time left, from the plan and from how much longer than planned everything took so far. It is no more
-/// than is left of the budget, after which a duel begins no round.
+/// Estimate of the time left: the planned time, corrected by how much longer than planned everything has taken so far.
+/// It is at most what is left of the budget, after which a duel begins no round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
     planned_s: f64,

@@ -29,10 +29,10 @@ use super::strain::{self, Limits};
 use super::turn::LoadStage;
 
 /// Paths that are listed with what is checked of their answers; the rest is only counted.
-const PATHS_TOLD: usize = 20;
+const PATHS_LISTED: usize = 20;
 /// Captures of the right answers at most, where the first contender's answers change under the probe.
 const CAPTURES_MOST: u32 = 2;
-/// Enough to keep any setting busy; fewer than would overflow a queue of connections.
+/// Bounds of the number of clients: enough to keep any setting busy, and too few to overflow a server's listen backlog.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
 /// State of a running duel.
@@ -169,7 +169,7 @@ impl<'a> Duel<'a> {
         self.notes.push(words);
     }
 
-    /// Shows all of the text to the user; only its first line, without the tail of a log, goes into the notes.
+    /// Shows a warning to the user, and adds its first line, without the tail of a log, to the notes.
     pub(super) fn warns(&mut self, words: &str) {
         self.listener.says(words);
         self.notes.push(first_line(words).to_owned());
@@ -231,9 +231,9 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Captures the right answers from this contender and probes it; anew where it answered otherwise under the probe,
-    /// `captures` times in all. `earlier` is what was learned before that: where it still holds but for places that
-    /// differ now, these are known to vary, such as a time of day that stood still during each of the captures.
+    /// Captures the right answers from this contender and probes it. If an answer changes under the probe, both are
+    /// repeated, up to `captures` times in all. `earlier` is what the previous capture learned: parts of it that differ
+    /// now are known to vary, such as a time of day that stood still during each of the captures.
     fn capture_reference(
         &mut self,
         one: &mut Contender,
@@ -305,7 +305,7 @@ impl<'a> Duel<'a> {
     /// Reports what is checked of the answers, and which requests were left out.
     fn tell(&mut self, one: &Contender, capture: &Capture) {
         self.says(format!("the right answers are those of {}:", one.name()));
-        let (named, rest) = capture.learned.split_at(capture.learned.len().min(PATHS_TOLD));
+        let (named, rest) = capture.learned.split_at(capture.learned.len().min(PATHS_LISTED));
         for known in named {
             self.says(format!("  {}", known.in_words()));
         }
@@ -323,7 +323,7 @@ impl<'a> Duel<'a> {
         }
     }
 
-    /// What a request costs.
+    /// Measures the processor time, latency and memory of a request on one worker with one thread.
     fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, ProbeError> {
         let workload = capture::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);

@@ -1,5 +1,6 @@
-//! Second look when a contender's answers change during a duel: did the application change them (a time of day), or
-//! does the contender mix answers up? The reference is asked again; only what it answers differently, too, is learned.
+//! Second check when a contender's answers change during a duel: either the application changed them (a time of day),
+//! or the contender mixes answers up. The reference is asked again; only differences that its answers have, too, are
+//! learned.
 
 use std::time::Duration;
 

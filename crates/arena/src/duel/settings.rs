@@ -6,11 +6,11 @@ const THREADS_MOST: u32 = 64;
 /// Share of the free memory that workers may fill; the rest is for the system, the database and the load generator.
 const MEMORY_SHARE: f64 = 0.8;
 
-/// Microseconds that a new connection and two process switches take; they are not a wait of the application.
+/// Microseconds that a new connection and two switches of processes take, which are no wait of the application.
 const EXCHANGE_US: f64 = 300.0;
 
 /// Share of a request's time above which a wait for a processor is reported.
-const DELAY_TOLD: f64 = 0.1;
+const DELAY_LEAST: f64 = 0.1;
 
 /// The machine on which the contenders run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Probe {
     /// Microseconds from the request to its answer.
     pub latency_us: f64,
     /// Microseconds per request in which the server or the client was ready to run and another process had the
-    /// processor: this is a busy machine, not a wait of the application.
+    /// processor: the machine is busy, and the application does not wait.
     pub delay_us: f64,
     /// Memory of all processes of the server in KiB (PSS).
     pub worker_kib: u64,
@@ -55,7 +55,7 @@ pub struct Setting {
     pub threads: u32,
 }
 
-/// What the application spends the time of a request on.
+/// How the application spends the time of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
     /// Almost only computing: more requests at once than processors are of no use.
@@ -66,7 +66,7 @@ pub enum Nature {
     Waits,
 }
 
-/// Settings to try, the most promising first, with notes.
+/// Settings to try, the most promising first, and notes on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grid {
     /// The settings, without duplicates.
@@ -116,7 +116,7 @@ impl Probe {
             Nature::Waits => "it waits, so threads (or many processes) should help",
         };
         let delay = match self.delay_us / 1000.0 {
-            delay if delay >= latency * DELAY_TOLD => format!(" and is kept from a processor for {delay:.2} ms"),
+            delay if delay >= latency * DELAY_LEAST => format!(" and is kept from a processor for {delay:.2} ms"),
             _ => String::new(),
         };
         format!("a request takes {latency:.2} ms, the server computes {cpu:.2} ms of it{delay}: {consequence}")
@@ -176,7 +176,7 @@ fn processes(cores: u32, probe: &Probe) -> Vec<Setting> {
     rows.into_iter().map(|each| Setting { workers: cores.saturating_mul(each), threads: 1 }).collect()
 }
 
-/// Adapts a setting to what the server can do; requests at once that it lacks in threads it gets in workers.
+/// Adapts a setting to what the server can do. Requests in progress for which it cannot have threads get workers.
 fn fit(wanted: Setting, ability: Ability) -> Setting {
     let workers_most = ability.workers_most.unwrap_or(u32::MAX).max(1);
     let threads_most = ability.threads_most.unwrap_or(u32::MAX).max(1);

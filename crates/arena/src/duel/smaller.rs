@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::contender::Server;
 use crate::measure::Up;
 
-/// Number of searches for threads that were started meanwhile.
+/// Most searches for threads that were started while others were bound.
 const PASSES: usize = 5;
 
 /// Runs `work` while the server is bound to this many of the processors that this program may use: the last ones, since

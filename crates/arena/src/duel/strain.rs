@@ -1,4 +1,4 @@
-//! Breaking point at the user's rate: the rates at which a contender is asked, when a load counts as too much, and the
+//! Breaking point of a contender: the multiples of the user's rate that are tried, when a load is too much, and the
 //! cause. Computed from a sample's numbers alone, so that the summary agrees with the run. Pure.
 
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
-/// Most loads beyond twice the rate …
+/// Most loads at more than twice the user's rate.
 pub const BEYOND: usize = 3;
-/// … and the lowest multiple of the rate of the first of them.
+/// Least multiple of the user's rate for those loads.
 pub const BEYOND_LEAST: u32 = 4;
-/// Without a bound from the user, a p99 is too high above this multiple of the p99 of one client alone …
+/// Multiple of the p99 of one client alone above which a p99 is too high, if the user gives no bound.
 const P99_TIMES_CALM: f64 = 5.0;
-/// … but never below this many milliseconds, a wait that users do not notice.
+/// Milliseconds below which a p99 is never too high, since users do not notice them.
 const P99_LEAST_MS: f64 = 100.0;
 /// Share of the processors' time above which they count as full.
 const FULL: f64 = 0.9;
@@ -23,13 +23,13 @@ const FULL: f64 = 0.9;
 const MOSTLY_OURS: f64 = 0.6;
 /// MiB swapped out above which memory counts as short.
 const SWAPPED_MIB: f64 = 4.0;
-/// Number in a sample: 1 where the server exited under the load.
+/// Name of a sample's number: 1 where the server exited under the load.
 pub const ENDED: &str = "ended";
-/// Number in a sample: count of processors to which the server was bound.
+/// Name of a sample's number: count of processors to which the server was bound.
 pub const BOUND_TO: &str = "bound_to_processors";
-/// Number in a sample: unused share of the machine's processor time, in percent.
+/// Name of a sample's number: unused share of the machine's processor time, in percent.
 pub const IDLE: &str = "idle_pct";
-/// Number in a sample: planned seconds of the load.
+/// Name of a sample's number: planned seconds of the load.
 pub const SECONDS: &str = "load_s";
 
 /// Bounds above which a load counts as too much.
@@ -58,17 +58,17 @@ pub enum Cause {
     Queue,
 }
 
-/// Finding that a load was too much.
+/// Result for a load that was too much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broken {
-    /// Why.
+    /// Cause.
     pub cause: Cause,
     /// Sentence on what was seen and why.
     pub words: String,
 }
 
-/// Multiples of the rate that are asked: one, two, and three doublings up to a rate that must break. Doublings far
-/// below `capacity` are left out.
+/// Multiples of the user's rate that are tried: one, two, and three doublings up to a rate that must break. Doublings
+/// far below `capacity` are left out.
 pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
     let mut beyond = BEYOND_LEAST;
     while f64::from(beyond) * 2.0 * per_s <= capacity / 2.0 && beyond < 1 << 24 {

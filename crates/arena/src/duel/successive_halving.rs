@@ -4,7 +4,7 @@
 use super::plan::MORE_FINALISTS;
 use super::settings::Setting;
 
-/// Ratio of rates above which a short heat does not show a difference.
+/// Ratio of two rates above which a short heat shows no difference between them.
 const NEAR: f64 = 0.97;
 
 /// Share of the best rate in the heats that a further recipe of a server must reach to take part in the rounds.
@@ -21,8 +21,8 @@ pub struct Candidate<'a> {
     pub is_own: bool,
 }
 
-/// Chooses the finalists of these, which come fastest first: the best of each server, so that no server fills the
-/// rounds with its recipes; the user's present one; and a few more that reached half of the best rate.
+/// Chooses the finalists among these candidates, which are sorted by rate: the best of each server, so that no server
+/// fills the rounds with its recipes; the user's present one; and a few more that reached half of the best rate.
 pub fn finalists(candidates: &[Candidate<'_>]) -> Vec<bool> {
     let fastest = candidates.first().map_or(0.0, |one| one.rate);
     let mut servers = Vec::<&str>::new();

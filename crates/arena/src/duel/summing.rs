@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::summed;
+use crate::measure::{note_who_kept_up, summed};
 use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
-use crate::stats::ranking_by;
+use crate::stats::{rank, ranking_by};
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
@@ -26,7 +26,10 @@ pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> 
     let of = |(name, title, what, x): (String, String, String, Option<f64>)| {
         let case = Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() };
         // A duel runs in one go: none of its samples comes from another time.
-        summed(case, names.iter().copied(), samples, &[])
+        let mut case = summed(case, names.iter().copied(), samples, &[]);
+        note_who_kept_up(&mut case);
+        rank(&mut case);
+        case
     };
     list.into_iter().map(of).filter(|case| !case.results.is_empty() || case.twin.is_some()).collect()
 }
@@ -141,6 +144,8 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
+    use loadgen::metric::OFFERED;
+
     use super::*;
 
     #[test]
@@ -187,6 +192,30 @@ mod tests {
         assert_eq!(verdicts[2].winners.len(), 2);
         assert_eq!(verdicts[0].why, "b -w 1 -t 1: 201 requests/s");
         assert_eq!(verdicts[2].why, "a -w 1 -t 1: 50 MiB; b -w 1 -t 1: 50 MiB, 1.00× as much");
+    }
+
+    #[test]
+    fn who_did_not_keep_up_with_a_rate_is_not_ranked_by_its_latencies() {
+        let at = |contender: &str, round: u32, rate: f64, p99: f64| {
+            let mut one = Sample { round, ..sample(&cases::traffic(1), contender, rate, p99) };
+            one.numbers.extend([(OFFERED.to_owned(), 2400.0), ("requests".to_owned(), 6000.0)]);
+            one
+        };
+        let mut samples = Vec::new();
+        for round in 1..=3 {
+            samples.push(at("behind -w 1 -t 1", round, 1500.0, 20.0));
+            samples.push(at("up -w 1 -t 1", round, 2380.0, 50.0));
+            samples.push(at(TWIN, round, 1500.0, 20.0));
+        }
+        let list = cases(&samples, 16, Some(2400.0));
+        assert_eq!((list.len(), &list[0].ranking), (1, &vec![vec!["up -w 1 -t 1".to_owned()]]));
+        let shares = list[0].results.iter().chain(&list[0].twin).map(|result| result.served_share);
+        assert_eq!(shares.collect::<Vec<_>>(), [Some(0.625), None, Some(0.625)]);
+        // Its memory is that of this load all the same.
+        let verdicts = verdicts(&list);
+        let winners: Vec<(&str, usize)> =
+            verdicts.iter().map(|one| (one.use_case.as_str(), one.winners.len())).collect();
+        assert_eq!(winners, [("short waits at your rate", 1), ("little memory at your rate", 2)]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::compare::value;
 use super::pace::Rate;
 use super::strain::{Broken, Limits};
 
-/// Factor on the measured memory for a recommended machine: half as much again, and `SYSTEM_MIB` for the system.
+/// Factor by which a recommended machine has more memory than was measured; `SYSTEM_MIB` for the system come on top.
 const MEMORY_TIMES: f64 = 1.5;
 const SYSTEM_MIB: f64 = 128.0;
 const P999: &str = "p999_ms";
@@ -37,13 +37,13 @@ pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], w
         cores: limits.cores,
         answer: String::new(),
         carried: names.into_iter().map(carried).collect(),
-        cases: asked(&own, cases::times_of).into_iter().map(cases::traffic).collect(),
-        smaller_cases: asked(&own, cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
+        cases: numbers_in(&own, cases::times_of).into_iter().map(cases::traffic).collect(),
+        smaller_cases: numbers_in(&own, cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
     })
 }
 
-/// Multiples or numbers of processors that occur in the samples, in rising order.
-fn asked(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
+/// Multiples of the rate, or numbers of processors, that the cases of these samples have, in rising order.
+fn numbers_in(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
     samples.iter().filter_map(|sample| of(&sample.case)).collect()
 }
 
@@ -76,8 +76,8 @@ struct Judged {
     broken: Option<Broken>,
 }
 
-/// Groups loads by what was asked. A round that broke at an easier load counts as broken at the harder ones, too,
-/// although it was not asked for them.
+/// Groups loads by their multiple of the rate, or by their number of processors. A round that broke at an easier load
+/// counts as broken at the harder ones, which were not tried then.
 fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
     let is_harder = |of: u32, than: u32| if is_rising { of >= than } else { of <= than };
     let mut asked: Vec<u32> = judged.iter().map(|one| one.of).collect();
@@ -104,7 +104,7 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
     asked.into_iter().map(step).collect()
 }
 
-/// Sentence of the cause that most rounds have.
+/// Sentence on the cause that most of these loads have.
 fn usual(found: &[&Broken]) -> String {
     let mut counts: BTreeMap<super::strain::Cause, (u32, &str)> = BTreeMap::new();
     for one in found {
@@ -149,7 +149,7 @@ pub fn tell(summary: &mut Summary) {
     }
 }
 
-/// Why a result may have no latencies.
+/// Reason why the latencies of a result are not shown.
 const LATE_WORDS: &str = "the load generator itself was late in half of the rounds or more";
 
 fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
@@ -276,10 +276,16 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
             words.extend(better(other, this, Direction::Lower).then(|| format!("{less} ({median})")));
             words.extend(better(this, other, Direction::Lower).then(|| format!("{more} ({median})")));
         }
-        if words.is_empty() {
-            format!("{name} is level with it at this rate")
-        } else {
-            format!("{name} has {}", words.join(" and "))
+        let is_behind =
+            |name: &str| own.results.iter().any(|result| result.contender == name && result.served_share.is_some());
+        // Then one of the two has a p99 that depends on how long the load was.
+        let (among, unranked) = match is_behind(name) || is_behind(&one.contender) {
+            true => ("in memory ", ", and the p99 of the two is not compared, since not both kept up"),
+            false => ("", ""),
+        };
+        match words.is_empty() {
+            true => format!("{name} is level with it {among}at this rate{unranked}"),
+            false => format!("{name} has {}{unranked}", words.join(" and ")),
         }
     };
     let others = traffic.carried.iter().filter(|other| other.contender != one.contender);

@@ -45,16 +45,16 @@ struct TrafficStep {
 impl LoadStage<'_> {
     /// Runs the whole turn.
     pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, shape: &TrafficShape) -> Account {
-        let load =
-            |up: Up, one: &mut Contender, account: &mut Account| self.at_the_rate(up, one, (plan, shape), account);
-        self.turn_of(one, setting, (&cases::traffic(1), shape.round), &load)
+        let load = |up: Up, one: &mut Contender, account: &mut Account| self.at_the_rate(up, one, plan, shape, account);
+        self.turn_of(one, setting, &cases::traffic(1), shape.round, &load)
     }
 
     fn at_the_rate(
         &self,
         mut up: Up,
         one: &mut Contender,
-        (plan, shape): (&DuelPlan, &TrafficShape),
+        plan: &DuelPlan,
+        shape: &TrafficShape,
         account: &mut Account,
     ) -> Result<(), String> {
         account.commands = up.server.commands();
@@ -75,7 +75,7 @@ impl LoadStage<'_> {
         account.counted = Some((counts.workers, counts.threads));
         let mut load = |up: &mut Up, step: &TrafficStep, bound: Option<u32>| {
             let run = &mut |up: &mut Up| -> Result<Outcome, String> {
-                let mut outcome = self.asked_at(up, &workload, step)?;
+                let mut outcome = self.load_at_rate(up, &workload, step)?;
                 outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
                 Ok(outcome)
             };
@@ -108,9 +108,9 @@ impl LoadStage<'_> {
         Ok(())
     }
 
-    /// Runs an open loop at a rate. Adds what the machine and the load generator did meanwhile, and whether the server
-    /// exited.
-    fn asked_at(&self, up: &mut Up, workload: &Workload, step: &TrafficStep) -> Result<Outcome, String> {
+    /// Runs an open loop at a rate. Adds the idle share of the machine's processors, the processor time of the load
+    /// generator, and whether the server exited.
+    fn load_at_rate(&self, up: &mut Up, workload: &Workload, step: &TrafficStep) -> Result<Outcome, String> {
         let connections = open_connections(self.clients);
         let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
         let before = idle();

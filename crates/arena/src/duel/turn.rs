@@ -25,7 +25,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(3);
 /// Timeout of an answer while a turn's server starts; its first answer may take three times as long.
 pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
 
-/// What all turns have in common.
+/// Options, environment and load settings that all turns of a duel have in common.
 pub struct LoadStage<'a> {
     /// Options of the duel.
     pub options: &'a DuelOptions,
@@ -120,8 +120,8 @@ impl LoadStage<'_> {
             .map_err(|why| Unready { why, hangs: is_late.get() })
     }
 
-    /// Runs a turn of a heat: its number, and seconds of full load.
-    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, (round, load_s): (u32, f64)) -> Account {
+    /// Runs a turn of the heat with this number: `load_s` seconds of full load.
+    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, round: u32, load_s: f64) -> Account {
         let shape = TurnShape {
             case: cases::SETTINGS,
             round,
@@ -145,7 +145,7 @@ impl LoadStage<'_> {
 
     fn once(&self, one: &mut Contender, setting: Setting, shape: &TurnShape) -> Account {
         let load = |up: Up, one: &mut Contender, account: &mut Account| self.loaded(up, one, setting, shape, account);
-        self.turn_of(one, setting, (shape.case, shape.round), &load)
+        self.turn_of(one, setting, shape.case, shape.round, &load)
     }
 
     /// Starts the server, runs `load` with it, and labels the samples. An error disqualifies.
@@ -153,7 +153,8 @@ impl LoadStage<'_> {
         &self,
         one: &mut Contender,
         setting: Setting,
-        (case, round): (&str, u32),
+        case: &str,
+        round: u32,
         load: &dyn Fn(Up, &mut Contender, &mut Account) -> Result<(), String>,
     ) -> Account {
         let begin = Instant::now();
@@ -196,7 +197,7 @@ impl LoadStage<'_> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
         let workload = capture::workload(&one.learned)?;
-        let warmth = warm_up(up.server.port(), &workload, (self.clients, setting.at_once()), shape.warm_s);
+        let warmth = warm_up(up.server.port(), &workload, self.clients, setting.at_once(), shape.warm_s);
         account.notes.extend(warmth.void);
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
@@ -204,13 +205,13 @@ impl LoadStage<'_> {
         // Warm-up of a heat is too short to settle; heats only choose the finalists.
         let settled = (!shape.loads.is_empty()).then(|| warmth.settled.number());
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
-        let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
+        let rate = self.load(&mut up, &workload, TurnStep { shape, percent: 0, load: full }, one, account)?;
         // Of no rate there are no shares.
         let loads: &[u32] = if rate > 0.0 { shape.loads } else { &[] };
         for percent in loads {
             let per_s = rate * f64::from(*percent) / 100.0;
-            let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: open_connections(self.clients) };
-            self.load(&mut up, &workload, (shape, *percent, share), one, account)?;
+            let load = K6Load::Rate { per_s, seconds: shape.open_s, connections: open_connections(self.clients) };
+            self.load(&mut up, &workload, TurnStep { shape, percent: *percent, load }, one, account)?;
         }
         for sample in account.samples.iter_mut().filter(|sample| !sample.numbers.is_empty()) {
             sample.numbers.extend(settled.map(|settled| (SETTLED.to_owned(), settled)));
@@ -226,10 +227,11 @@ impl LoadStage<'_> {
         &self,
         up: &mut Up,
         workload: &Workload,
-        (shape, percent, load): (&TurnShape, u32, K6Load),
+        step: TurnStep,
         one: &mut Contender,
         account: &mut Account,
     ) -> Result<f64, String> {
+        let TurnStep { shape, percent, load } = step;
         let case = if percent == 0 { shape.case.to_owned() } else { cases::load(percent) };
         let seed = seed(self.options.seed, shape.round, percent);
         let run = &mut |up: &mut Up| self.made(up.server.port(), workload, &case, load.clone(), seed);
@@ -240,7 +242,7 @@ impl LoadStage<'_> {
         }
         let rate = sample.number(RATE);
         if percent == 0 && rate <= 0.0 && why.is_none() {
-            account.notes.extend(sample.told.last().map(|told| format!("its capacity was not measured: {told}")));
+            account.notes.extend(sample.remarks.last().map(|why| format!("its capacity was not measured: {why}")));
         }
         account.samples.push(Sample { case, ..sample });
         why.map_or(Ok(rate), Err)
@@ -285,7 +287,7 @@ impl LoadStage<'_> {
         Watch { timeout: self.timeout, ..Watch::by_seconds() }
     }
 
-    /// Asks for everything again; differences are learned and noted.
+    /// Repeats all requests and checks the answers; differences are learned and noted.
     pub(super) fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
         self.check_for(CHECK_LIMIT, server, one, account)
     }
@@ -321,14 +323,23 @@ impl LoadStage<'_> {
     }
 }
 
-/// Loads of a turn.
+/// Case, round and loads of a turn.
 struct TurnShape<'a> {
     case: &'a str,
     round: u32,
     warm_s: f64,
     capacity_s: f64,
     open_s: f64,
+    /// Shares of the capacity, in percent.
     loads: &'a [u32],
+}
+
+/// One load of a turn: full load, or a share of the capacity.
+struct TurnStep<'a> {
+    shape: &'a TurnShape<'a>,
+    /// Share of the capacity, in percent; 0 for full load.
+    percent: u32,
+    load: K6Load,
 }
 
 impl Account {

@@ -69,7 +69,7 @@ fn read(line: &str, folder: &Path) -> Result<DuelRequest, String> {
     Ok(asked)
 }
 
-/// Splits path and weight. A path that ends like a weight is written with %2A.
+/// Splits a path from its weight (`/a*3`). The asterisk of a path that ends like a weight is written as %2A.
 fn weighed(target: &str) -> Result<(&str, f64), String> {
     let Some((path, weight)) = target.rsplit_once('*') else { return Ok((target, 1.0)) };
     let digits = weight.trim_start_matches(['.', '-']);

@@ -21,13 +21,13 @@ use loadgen::process::{LedgerEntry, RUN, note, output_within, sweep};
 /// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Time limit of a program that prints its version, or shows that it is installed. One of them compiles first, which
-/// may take a minute on a busy machine.
+/// Time limit of a program that prints its version or shows that it is installed. One of these programs compiles first,
+/// which may take a minute on a busy machine.
 const SAID_LIMIT: Duration = Duration::from_secs(180);
 
 /// Environment variables of the caller that programs on this machine get, so that they find their home, language, gems
-/// and Ruby. Nothing else reaches a server unseen: no variable that it, its Ruby or its allocator would read as a
-/// setting, and no library to be preloaded.
+/// and Ruby. Servers get no others: none that a server, its Ruby or its allocator would read as a setting, and no
+/// library to preload.
 const PASSED_ON: [&str; 7] = ["HOME", "LANG", "TMPDIR", "JAVA_HOME", "RBENV_ROOT", "RBENV_VERSION", "ASDF_DATA_DIR"];
 
 /// Prefixes of further variables that are passed on.
@@ -54,7 +54,7 @@ const YJIT: (&str, &str) = ("RUBY_YJIT_ENABLE", "1");
 /// Our own server, which is copied to the environment of the others; with `-` and a word behind it another build of it.
 const OURS: &str = "foolsgold";
 
-/// Options that choose an environment. Without any it is this machine.
+/// Options that choose an environment; without any it is this machine.
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentOptions {
     /// Root folder of a ring.
@@ -84,7 +84,7 @@ struct Inner {
     own: PathBuf,
     /// Environment variables of all programs there.
     variables: BTreeMap<OsString, OsString>,
-    /// Outputs of programs that are asked once, by their command lines.
+    /// Outputs of programs that run only once, by their command lines.
     said: Mutex<BTreeMap<Vec<String>, String>>,
 }
 
@@ -263,7 +263,8 @@ impl Environment {
         self.command_behind(&[], program, folder, &BTreeMap::new())
     }
 
-    /// The same, behind a wrapper command that runs on this machine, and with variables for the program only.
+    /// Command like that of [`Environment::command`], started by a wrapper command that runs on this machine, and with
+    /// environment variables for the program only.
     pub fn command_behind(
         &self,
         before: &[String],
@@ -299,7 +300,8 @@ impl Environment {
         self.said_with(words, &BTreeMap::new())
     }
 
-    /// The same, run only once for each command line: for what all servers have in common, such as their Ruby.
+    /// Output like that of [`Environment::said`], from a program that runs only once for each command line: for what
+    /// all servers have in common, such as their Ruby.
     pub fn said_once(&self, words: &[&str]) -> Option<String> {
         let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let known = self.inner.said.lock().get(&line).cloned();
@@ -434,7 +436,7 @@ fn fingerprint_of_many(bytes: &[u8]) -> String {
     format!("{:016x}", step(hash, bytes.len() as u64))
 }
 
-/// Error about a folder that could not be made. Only in a ring it may be that the user is not root.
+/// Error about a folder that could not be made. In a ring it adds that a ring requires root.
 fn not_made(folder: &Path, error: &std::io::Error, is_in_ring: bool) -> String {
     let why = if is_in_ring { " (a ring takes root)" } else { "" };
     format!("{}: {error}{why}", folder.display())

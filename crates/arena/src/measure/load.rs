@@ -24,7 +24,7 @@ pub const TOO_SHORT: &str = "the load was too short: no answer came before its e
 const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
 
-/// A server that has answered.
+/// A running server that has given its first right answer.
 pub struct Up {
     /// The server, which is stopped with this value.
     pub server: Server,
@@ -33,11 +33,11 @@ pub struct Up {
 }
 
 impl Up {
-    /// Waits until the server has given a right answer. Warming up and counting are left to the caller: in a study the
-    /// behavior of a cold server may be the very case, and a duel learns its answers meanwhile.
+    /// Waits until the server has given a right answer. Does not warm up or count workers: in a study the behavior of a
+    /// cold server may be what is measured, and a duel learns its answers meanwhile.
     ///
-    /// `answers` asks once, on this port. An error says why there was no answer, or that `is_over` returned true; the
-    /// server is then stopped with a short timeout.
+    /// `answers` sends one request to this port. An error says why there was no answer, or that `is_over` returned
+    /// true; the server is then stopped with a short timeout.
     pub fn when_ready(
         mut server: Server,
         answers: &dyn Fn(u16) -> Result<(), String>,
@@ -62,9 +62,9 @@ pub struct Load<'a> {
     pub run: &'a mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
     /// For a tool that does not check answers: workload and plan of a further load that does.
     pub checked: Option<(&'a Workload, Closed)>,
-    /// For a load that may exceed the server's capacity: whether it did, by its sample. That is a result: neither an
-    /// exit of the server nor the lack of right answers disqualifies it then, and it is not checked after the load. A
-    /// wrong answer disqualifies all the same.
+    /// For a load that may exceed the server's capacity: decides from the sample whether it did. Then this is a result:
+    /// neither an exit of the server nor a lack of right answers disqualifies it, and it is not checked after the load.
+    /// A wrong answer disqualifies all the same.
     pub too_much: Option<&'a dyn Fn(&Sample) -> bool>,
 }
 
@@ -84,25 +84,25 @@ impl Load<'_> {
         sample
     }
 
-    /// Measures into the sample. Returns whether the load was too much, where it may be.
+    /// Fills in the sample. Returns whether the load exceeded the server's capacity, for loads that may.
     fn measure(self, up: &mut Up, sample: &mut Sample) -> Result<bool, String> {
         (self.check)(&up.server).map_err(|why| format!("before the load: {why}"))?;
-        let mut told = Vec::new();
+        let mut failures = Vec::new();
         let mut outcome = loop {
             let outcome = observed(up, &mut *self.run)?;
             let Some(why) = outcome.void else { break outcome };
             // Its requests may still be queued.
             (self.check)(&up.server).map_err(|why| format!("after a load that the tool did not finish: {why}"))?;
-            told.push(why);
-            if told.len() >= ATTEMPTS {
-                sample.told = told;
+            failures.push(why);
+            if failures.len() >= ATTEMPTS {
+                sample.remarks = failures;
                 return Ok(false);
             }
         };
-        outcome.told.extend(told);
+        outcome.remarks.extend(failures);
         // Answers that never came have no latency.
         let silent = is_silent(&outcome.numbers).then(|| "no right answer in the whole load".to_owned());
-        outcome.told.extend(too_short(&outcome.numbers));
+        outcome.remarks.extend(too_short(&outcome.numbers));
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
@@ -124,7 +124,7 @@ impl Load<'_> {
         sample.numbers.insert(CHECKED_FAILED_PPM.into(), failed_share(failed, right) * 1e6);
         let kinds: Vec<String> = seen.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
         if !kinds.is_empty() {
-            sample.told.push(format!("failures in the load that checks all answers: {}", kinds.join(", ")));
+            sample.remarks.push(format!("failures in the load that checks all answers: {}", kinds.join(", ")));
         }
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
@@ -140,13 +140,13 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-/// Whether nothing that was asked was answered rightly. An open loop at a low rate may by chance ask for nothing.
+/// Whether requests were sent and none got a right answer. An open loop at a low rate may by chance send none.
 fn is_silent(numbers: &BTreeMap<String, f64>) -> bool {
     let is_none = |name: &str| numbers.get(name) == Some(&0.0);
     numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(OFFERED)
 }
 
-/// Tells that all right answers came after the end of the load, which gives a rate of 0.
+/// Remark on a load whose right answers all came after its end, which gives a rate of 0.
 fn too_short(numbers: &BTreeMap<String, f64>) -> Option<String> {
     let of = |name: &str| numbers.get(name).copied();
     let late = of(REQUESTS).filter(|right| *right > 0.0 && of(RATE) == Some(0.0))?;
@@ -155,7 +155,7 @@ fn too_short(numbers: &BTreeMap<String, f64>) -> Option<String> {
 
 /// Turns the outcome of a load into a sample.
 fn of_outcome(outcome: Outcome) -> Sample {
-    let Outcome { command, mut numbers, errors, course, told, lacking, .. } = outcome;
+    let Outcome { command, mut numbers, errors, course, remarks, missing_numbers, .. } = outcome;
     if let (Some(p50), Some(p99)) = (numbers.get(P50), numbers.get(P99)) {
         let ratio = p99 / p50.max(1e-3);
         numbers.insert(P99_OVER_P50.into(), ratio);
@@ -167,7 +167,8 @@ fn of_outcome(outcome: Outcome) -> Sample {
         let more = of(ACTS_PLANNED).zip(of(ACTS)).map_or(1.0, |(planned, acts)| planned / acts);
         numbers.insert(FAILED_PPM.to_owned(), share * more * 1e6);
     }
-    Sample { command, numbers, errors, course: in_short(course), told, lacking, ..Sample::default() }
+    let course = in_short(course);
+    Sample { command, numbers, errors, course, remarks, missing_numbers, ..Sample::default() }
 }
 
 /// A reason in one line, without most of the server's log, which is in the run's folder: its first line, the name of

@@ -9,7 +9,7 @@ mod worth;
 pub use load::{Load, TOO_SHORT, Up, observed, shortened};
 pub use rounds::{measured, summed};
 pub use sitting::{Stray, leave_out, strays};
-pub use worth::{KEPT_UP, judge, share_in_time};
+pub use worth::{KEPT_UP, judge, note_who_kept_up, share_in_time};
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub fn made(
 
 /// Warms up with as many clients as the largest load that follows, and at least as many as the server serves at once:
 /// every worker and thread must have had work.
-pub fn warm_up(port: u16, workload: &Workload, (clients, at_once): (u32, u32), max_s: f64) -> Warmth {
+pub fn warm_up(port: u16, workload: &Workload, clients: u32, at_once: u32, max_s: f64) -> Warmth {
     loadgen::warm_up(port, workload, clients.max(at_once).min(WARM_UP_CLIENTS_MOST), max_s)
 }
 

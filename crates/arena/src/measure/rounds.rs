@@ -9,8 +9,8 @@ use crate::record::{Course, Sample, TWIN};
 use crate::stats::rank;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
 
-/// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
-/// generator measured itself.
+/// Bounds of the delay with which an open loop sends requests, in milliseconds and as a share of the measured latency;
+/// beyond both the load generator measures itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
 /// Share of the time above which the load generator's threads count as fully busy.
@@ -46,7 +46,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
         *errors.entry(kind.clone()).or_default() += count;
     }
-    let mut remarks = take_out_lacking(&mut lists, &good);
+    let mut remarks = take_out_incomplete(&mut lists, &good);
     let rounds = good.iter().filter(|sample| sample.is_timed()).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
@@ -78,29 +78,30 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     all
 }
 
-/// Takes out the figures that not all rounds have, since the others would be a choice of rounds; and says which, how
-/// many rounds lack them, and why. What no round has is told where the load gave a reason.
-fn take_out_lacking(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &[&&Sample]) -> Vec<String> {
+/// Removes the figures that not all rounds have, since the others would be a choice of rounds. Returns remarks that say
+/// which figures, how many rounds lack them, and why. For a figure that no round has there is a remark only if the load
+/// gave a reason.
+fn take_out_incomplete(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &[&&Sample]) -> Vec<String> {
     let timed: Vec<&Sample> =
         samples.iter().map(|sample| **sample).filter(|one| one.is_timed() && !one.numbers.is_empty()).collect();
     let rounds = timed.len();
     // By how many rounds lack them and by the reason.
-    let mut lacking: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
+    let mut missing: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
     for metric in &METRICS {
         let has = |sample: &Sample| sample.numbers.get(metric.name).is_some_and(|number| number.is_finite());
         let without: Vec<&Sample> = timed.iter().copied().filter(|sample| !has(sample)).collect();
-        let why = without.iter().find_map(|sample| sample.lacking.get(metric.name));
+        let why = without.iter().find_map(|sample| sample.missing_numbers.get(metric.name));
         if without.is_empty() || (without.len() == rounds && why.is_none()) {
             continue;
         }
         lists.remove(metric.name);
         let why = why.map_or("none was measured", String::as_str);
-        lacking.entry((without.len(), why)).or_default().push(metric.title);
+        missing.entry((without.len(), why)).or_default().push(metric.title);
     }
     let in_words = |((count, why), titles): ((usize, &str), Vec<&str>)| {
         format!("{}: in {count} of {rounds} rounds {why}", not_shown(&titles))
     };
-    lacking.into_iter().map(in_words).collect()
+    missing.into_iter().map(in_words).collect()
 }
 
 /// The beginning of a remark on metrics that are left out: `p99 is not shown`.
@@ -109,8 +110,8 @@ pub(super) fn not_shown(titles: &[&str]) -> String {
     format!("{} {is} not shown", titles.join(", "))
 }
 
-/// As many points as can be seen: of each stretch of time the one that lies furthest from the mean, so that a dip or a
-/// peak stays. `raw.jsonl` has all.
+/// A course with as many points as a plot can show: of each stretch of time the point furthest from the mean, so that a
+/// dip or a peak stays. `raw.jsonl` has all points.
 fn thinned(course: &Course) -> Course {
     let of = |points: &Vec<(f64, f64)>| {
         let count = points.len();
@@ -123,7 +124,7 @@ fn thinned(course: &Course) -> Course {
     course.iter().map(|(name, points)| (name.clone(), of(points))).collect()
 }
 
-/// Whether the load generator was so late that it measured itself.
+/// Whether the load generator sent its requests so late that its own delay is a large part of the latency.
 fn is_late(sample: &Sample) -> bool {
     let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
     number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
@@ -231,7 +232,7 @@ mod tests {
         let of = |samples: &[Sample]| measured("x", &samples.iter().collect::<Vec<_>>());
         let recovered = || sample(&[(RATE, 9.0), (RECOVERY, 1.0), (P99, 4.0)]);
         let did_not = Sample {
-            lacking: [(RECOVERY, "it did not recover"), (P99, "it failed"), (P999, "it failed")]
+            missing_numbers: [(RECOVERY, "it did not recover"), (P99, "it failed"), (P999, "it failed")]
                 .map(|(name, why)| (name.to_owned(), why.to_owned()))
                 .into(),
             ..sample(&[(RATE, 8.0)])

@@ -1,14 +1,14 @@
-//! Finds samples of a round that were not taken together with the others. Contenders are compared round by round
-//! because in one round both met the same minutes of the machine: a sample of another time that only has the number of
-//! the round is compared with no other. Pure.
+//! Finds samples that were measured at another time than the rest of their round. Contenders are compared round by
+//! round because in one round the machine was in the same state for all; a sample of another time, which has only the
+//! number of the round, is compared with no other. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::summary::{Case, Measured, Spread};
 use crate::record::{Sample, date};
 
-/// Seconds between two samples above which they do not belong together. Stops, starts, checks, warm-ups and the load
-/// that divides a request's time take two minutes at most between samples of a round; more is an interruption, or a
+/// Seconds between two samples of a round above which they do not belong together. Stops, starts, checks, warm-ups and
+/// the load that divides a request's time take two minutes at most between two samples; more is an interruption, or a
 /// round joined from several runs.
 pub const GAP_MOST_S: i64 = 600;
 
@@ -68,8 +68,8 @@ fn of_round<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<Stray> {
     sittings.iter().flatten().filter(|one| one.sample.is_timed()).map(stray).collect()
 }
 
-/// Removes strays from a case's figures. A contender without other figures keeps them and is compared with no other.
-/// What has been removed before is not handled twice.
+/// Removes the figures of strays from a case. A contender that has only such figures keeps them and is compared with no
+/// other. Does nothing for strays that have been removed before.
 pub fn leave_out(case: &mut Case, strays: &[Stray]) {
     let own: Vec<&Stray> = strays.iter().filter(|stray| stray.case == case.name).collect();
     for result in case.results.iter_mut().chain(&mut case.twin) {

@@ -1,4 +1,4 @@
-//! What figures are worth by the numbers behind them: percentiles of few requests, rates of a few batches of answers,
+//! Removes or marks figures that rest on too little: percentiles of few requests, rates of a few batches of answers,
 //! and latencies of a server whose queue grew. It works on summed figures, so that reports of older runs follow the
 //! same rules. Pure.
 
@@ -14,13 +14,13 @@ const P99_LEAST: f64 = 100.0 * BEYOND;
 /// Least number of answers in each round, per request that is served at once, for a rate to be shown. Then the requests
 /// in progress at the end of a load, which are not counted, are at most a tenth.
 const BATCHES: f64 = 10.0;
-/// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
+/// Share of the offered requests below which a server did not keep up. The random times of a short load alone make a
+/// difference that is smaller.
 pub const KEPT_UP: f64 = 0.93;
 
-/// Takes out the figures of a case that rest on too little, with a remark, and notes who did not keep up with its rate.
-/// `at_once` is the number of requests that a contender serves at once, where that is known.
+/// Removes the figures of a case that rest on too little, with a remark, and notes which contenders did not keep up
+/// with their rate. `at_once` is the number of requests that a contender serves at once, where that is known.
 pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
-    let is_about_failures = case.is_about_failures;
     // Of a server that could serve more at once, no more are in progress than the load has.
     let most = case.at_once_most.unwrap_or(u32::MAX);
     for result in case.results.iter_mut().chain(&mut case.twin) {
@@ -28,12 +28,22 @@ pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
         if let Some(at_once) = at_once(&result.contender) {
             take_out_batches(result, f64::from(at_once.min(most)));
         }
+    }
+    note_who_kept_up(case);
+}
+
+/// Notes which contenders did not keep up with their rate, so that their latencies are not ranked. A duel applies only
+/// this rule of this file: it has figures of few requests as well, and states how few they are.
+pub fn note_who_kept_up(case: &mut Case) {
+    let is_about_failures = case.is_about_failures;
+    for result in case.results.iter_mut().chain(&mut case.twin) {
         // More than it can serve is the very point there.
         result.served_share = served_share(result).filter(|_| !is_about_failures);
     }
 }
 
-/// `shown` are the metrics that a remark names; the others are only in a picture.
+/// Removes percentiles of too few requests. The remark names those that are among the `shown` metrics; the others are
+/// only in a plot.
 fn take_out_tails(result: &mut Measured, shown: &[String]) {
     let Some(fewest) = fewest(result) else { return };
     let mut gone: Vec<&str> = Vec::new();
@@ -66,7 +76,7 @@ fn take_out_batches(result: &mut Measured, at_once: f64) {
     }
 }
 
-/// Share of the offered requests that it answered, the median of the rounds, if it did not keep up.
+/// Share of the offered requests that a contender answered, the median of the rounds; `None` if it kept up.
 fn served_share(result: &Measured) -> Option<f64> {
     let served = result.numbers.get(RATE)?;
     let of = |name: &str, round: u32| result.numbers.get(name)?.in_round(round);

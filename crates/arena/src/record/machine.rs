@@ -34,7 +34,7 @@ pub fn facts() -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
 }
 
-/// Names of the facts that make the figures of one run comparable with each other; the others are of the day.
+/// Names of the facts that must be equal for figures of two runs to be comparable; all others change from day to day.
 pub const LASTING: [&str; 10] =
     ["processor", "memory", "virtualisation", "governor", "kernel", "system", "wrk", "siege", "ab", "open loops"];
 
@@ -107,7 +107,7 @@ fn memory() -> Option<String> {
     Some(format!("{} MiB, {swap}", memory.mem_total >> 20))
 }
 
-/// Kind of virtual machine, as far as this one reports it.
+/// Kind of virtual machine; `None` on a real one, or where the machine does not report it.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let is_guest = cpuinfo.lines().any(|line| line.starts_with("flags") && line.ends_with(" hypervisor"))
         || cpuinfo.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor "));

@@ -53,13 +53,13 @@ pub struct Sample {
     /// Values over the time of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub course: Course,
-    /// What else was seen in it, in sentences for a person.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<String>,
-    /// Numbers that it should have and has not, each with the reason.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub lacking: BTreeMap<String, String>,
-    /// Why it does not count, for a person.
+    /// Remarks on the load and what came of it, in sentences for people.
+    #[serde(rename = "told", default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// Reasons why numbers of this load are missing, by metric.
+    #[serde(rename = "lacking", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing_numbers: BTreeMap<String, String>,
+    /// Reason why it does not count, for people.
     pub disqualified: Option<String>,
     /// Reason why it does not show where a request's time goes, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -56,7 +56,8 @@ pub struct Summary {
     pub traffic: Option<Traffic>,
     /// Sentences that a reader must know: departures, missing things, caveats.
     pub notes: Vec<String>,
-    /// What it is not that METHOD.md wants of a run that is shown: worked out anew each time, and not kept.
+    /// Requirements of METHOD.md for published figures that the run does not meet, in words. Determined anew by each
+    /// program that shows the run, and not stored.
     #[serde(skip)]
     pub shortcomings: Vec<String>,
 }
@@ -102,7 +103,8 @@ pub struct Case {
     pub what: String,
     /// Metrics that are shown, most important first. The first one ranks.
     pub metrics: Vec<String>,
-    /// Those of them that are no merit of a server in this case, whatever they are elsewhere: nothing is best in them.
+    /// Metrics of these that are no merit of a server in this case, whatever they are elsewhere: no contender is best
+    /// in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_merit: Vec<String>,
     /// Place on the x axis of a line plot, such as the number of users.
@@ -116,8 +118,8 @@ pub struct Case {
     pub published: Vec<Published>,
     /// Names in order, best first; those in one group are level with its first one.
     pub ranking: Vec<Vec<String>>,
-    /// Those of them whose place is by their median alone: neither shown to be worse than the first one of a group nor
-    /// level with it.
+    /// Ranked contenders whose place rests on their median alone: neither shown to be worse than the first one of a
+    /// group nor level with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
@@ -245,7 +247,7 @@ pub const FAILED_SHARE_MAX: f64 = 0.01;
 /// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
-/// Words of a remark on a rate that had not settled when the warm-up was over, or is not known to have.
+/// Words that a remark contains if the rate had not settled when the warm-up was over, or is not known to have settled.
 pub const SETTLED_BEFORE: &str = "settled before the load";
 
 /// Share of requests without a right answer. `right` counts only those with one.
@@ -272,10 +274,15 @@ pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u
 }
 
 impl Measured {
-    /// Share of its requests without a right answer, over all rounds. Where the tool takes failures for answers, the
-    /// share that the load after it found, which checks all.
+    /// Share of requests without a right answer, over all rounds. For a tool that takes failures for answers, it is the
+    /// share in the load after it, which checks all answers.
     pub fn failed_share(&self) -> f64 {
         failed_share(self.failed(), self.right()).max(self.found_share())
+    }
+
+    /// Whether its share of failed requests is that of the loads which check all answers: the tool's own is lower.
+    pub fn fails_more_when_checked(&self) -> bool {
+        self.found_share() > failed_share(self.failed(), self.right())
     }
 
     /// Share of failed requests in the loads that check all answers; 0 where there were none.
@@ -289,7 +296,7 @@ impl Measured {
         self.numbers.contains_key(CHECKED) && self.sum(CHECKED) < CHECKED_ENOUGH as f64
     }
 
-    /// Whether its rate had not settled when the warm-up was over, or is not known to have, in most rounds.
+    /// Whether the rate had not settled when the warm-up was over, or is not known to have settled, in most rounds.
     pub fn is_unsettled(&self) -> bool {
         self.remarks.iter().any(|remark| remark.contains(SETTLED_BEFORE))
     }
@@ -299,7 +306,8 @@ impl Measured {
         self.sum(FAILED)
     }
 
-    /// Requests with a right answer, over all rounds, with those of a second load whose failures count.
+    /// Requests with a right answer, over all rounds, including those of a second load in the same scenario whose
+    /// failures count.
     pub fn right(&self) -> f64 {
         self.sum(REQUESTS) + self.sum(OTHERS_RIGHT)
     }
@@ -316,7 +324,7 @@ impl Case {
         counting.filter_map(move |one| Some((one.contender.as_str(), one.numbers.get(metric)?)))
     }
 
-    /// Whether one contender can be better than another in this metric here.
+    /// Whether contenders of this case can be ranked by this metric.
     pub fn has_merit(&self, metric: &Metric) -> bool {
         metric.direction != Direction::Plain && !self.without_merit.iter().any(|name| name == metric.name)
     }
@@ -327,8 +335,8 @@ impl Case {
         is_in && !self.fails(result, metric) && !(is_of_latencies(metric) && result.served_share.is_some())
     }
 
-    /// Whether too many requests of a result failed for this metric of it to be ranked. In a case about failures, the
-    /// metrics that count failures are ranked all the same, and no others: a server that refuses at once seems fast.
+    /// Whether a result has too many failed requests to be ranked by this metric. In a case about failures, the metrics
+    /// that count failures are ranked all the same, and no others: a server that refuses at once seems fast.
     pub fn fails(&self, result: &Measured, metric: &str) -> bool {
         let is_exempt = self.is_about_failures && counts_failures(metric);
         !is_exempt && result.failed_share() > FAILED_SHARE_MAX
@@ -349,7 +357,7 @@ pub struct Verdict {
     pub use_case: String,
     /// Names of the winners, best first, with those that are level with it.
     pub winners: Vec<String>,
-    /// Figures that show it.
+    /// Figures that show who the winners are.
     pub why: String,
     /// Winner in the original study, if it named one.
     pub published: String,
@@ -369,7 +377,7 @@ pub struct Advice {
     pub uncertainty: Vec<String>,
     /// Command line that starts the recommended contender.
     pub command: String,
-    /// The rule by which contenders were told apart for it ([`crate::stats::rule`]); empty in older runs.
+    /// The rule for significant differences by which it was made ([`crate::stats::rule`]); empty in older runs.
     #[serde(default)]
     pub rule: String,
 }
@@ -421,16 +429,16 @@ pub struct Step {
     pub rounds: u32,
     /// Number of those rounds in which it, or an easier load, was too much.
     pub broke: u32,
-    /// Sentence on what broke and why, from most rounds; empty if nothing did.
+    /// Sentence on what broke and why in most of those rounds; empty if nothing broke.
     pub what: String,
 }
 
 /// Whether a load held, as far as the rounds show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// It held in all rounds but one of four or more, and in two at least.
+    /// It held in all rounds, or in all but one of four or more, and in two at least.
     Yes,
-    /// It broke in as many rounds.
+    /// It broke in all rounds, or in all but one of four or more, and in two at least.
     No,
     /// The rounds differ, or there was only one.
     Unsure,

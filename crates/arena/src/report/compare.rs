@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::plot::{self, counted};
 use super::rule::Rule;
 use super::styles::{Chip, Styles};
-use super::{number, table, template, words};
+use super::{grammar, heading, number, ranking, table, template};
 use crate::record::date;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
@@ -29,7 +29,7 @@ struct Comparison<'a> {
     changed: Vec<String>,
     cases: Vec<CaseDiff>,
     only: Vec<String>,
-    /// What the two are not that METHOD.md wants of a run.
+    /// Requirements of METHOD.md that the two runs do not meet.
     shortcomings: Vec<String>,
     rule: Rule,
 }
@@ -67,7 +67,7 @@ struct Diff {
     ratio: String,
     /// `better`, `worse`, `level`, `other`, or `out` where it is not compared.
     verdict: &'static str,
-    /// Why it is not compared.
+    /// Reason why it is not compared; empty if it is.
     why: String,
 }
 
@@ -149,7 +149,7 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         shortcomings: [(before, "before"), (after, "after")]
             .into_iter()
             .filter(|(run, _)| !run.shortcomings.is_empty())
-            .map(|(run, when)| format!("the run {when}: {}", words::shortcomings(run)))
+            .map(|(run, when)| format!("the run {when}: {}", heading::shortcomings(run)))
             .collect(),
         rule: Rule::now(),
     })
@@ -159,7 +159,7 @@ fn run(summary: &Summary) -> ComparedRun<'_> {
     ComparedRun {
         date: date::day_in_words(&summary.started),
         started: &summary.started,
-        machine: words::machine(summary),
+        machine: heading::machine(summary),
         rounds: summary.rounds,
         is_quick: summary.is_quick,
         command: &summary.command,
@@ -198,7 +198,7 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     let reasons = [(old, then, "before"), (new, now, "after")];
     let reasons = reasons
         .into_iter()
-        .filter_map(|(case, result, when)| Some(format!("{when}: {}", words::not_ranked(case, result)?)));
+        .filter_map(|(case, result, when)| Some(format!("{when}: {}", ranking::not_ranked(case, result)?)));
     let why = reasons.collect::<Vec<_>>().join("; ");
     let pair = before.as_ref().zip(after.as_ref()).filter(|_| why.is_empty());
     // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
@@ -237,8 +237,8 @@ fn verdict(cases: &[CaseDiff]) -> String {
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-            let figures = words::count(all, "figure that ranks", "figures that rank");
-            format!("Of {figures}: {}{out}.", words::list(&parts))
+            let figures = grammar::count(all, "figure that ranks", "figures that rank");
+            format!("Of {figures}: {}{out}.", grammar::list(&parts))
         }
     }
 }
@@ -292,7 +292,7 @@ fn commands(who: &Who) -> String {
 fn settings(who: &Who) -> String {
     let threads = if who.threads > 1 { format!(" × {} threads", who.threads) } else { String::new() };
     let counted = who.counted_workers.map_or_else(String::new, |count| format!(", {count} counted"));
-    format!("{}{threads}{counted}", words::count(who.workers as usize, "worker", "workers"))
+    format!("{}{threads}{counted}", grammar::count(who.workers as usize, "worker", "workers"))
 }
 
 /// Cases and contenders that only one of the runs has.

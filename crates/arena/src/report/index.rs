@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::styles::Styles;
-use super::{number, template, words};
+use super::{grammar, heading, number, rule, sentence, template, winners};
 use crate::record::date;
 use crate::record::summary::Summary;
 
@@ -41,16 +41,18 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
-        format!("{}: {}", verdict.use_case, words::list(&winners))
+        format!("{}: {}", verdict.use_case, grammar::list(&winners))
     };
     let counts = [
-        words::count(present, "contender", "contenders"),
-        words::count(summary.cases.len(), "case", "cases"),
-        words::count(summary.rounds as usize, "round", "rounds"),
+        grammar::count(present, "contender", "contenders"),
+        grammar::count(summary.cases.len(), "case", "cases"),
+        grammar::count(summary.rounds as usize, "round", "rounds"),
     ];
     let verdict = match &summary.advice {
-        Some(advice) => words::by_which_rule(advice).to_owned() + &words::sentence(&advice.sentence, summary, &styles),
-        None => words::of_run(summary, &styles),
+        Some(advice) => {
+            rule::older_rule_note(advice).to_owned() + &sentence::readable(&advice.sentence, summary, &styles)
+        }
+        None => winners::of_run(summary, &styles),
     };
     IndexEntry {
         link: link.to_owned(),
@@ -62,9 +64,9 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
         question: summary.question.clone(),
         verdict,
         winners: summary.verdicts.iter().map(winner).collect(),
-        machine: words::machine(summary),
+        machine: heading::machine(summary),
         is_quick: summary.is_quick,
-        shortcomings: words::shortcomings(summary),
+        shortcomings: heading::shortcomings(summary),
         counts: counts.join(", "),
     }
 }

@@ -5,9 +5,9 @@ use loadgen::metric::Metric;
 
 /// Narrow no-break space.
 const THIN: char = '\u{202f}';
-/// Mark behind a ratio that decides nothing: neither shown to be worse than the best nor level with it.
+/// Mark for a contender that is neither shown to be worse than the best nor level with it.
 pub const UNDECIDED: &str = "\u{202f}?";
-/// Shown where there is no number.
+/// Text in the place of a missing number.
 pub const NONE: &str = "–";
 
 /// A number of this metric, without its unit. Counts are exact.
@@ -51,8 +51,9 @@ pub fn unit(metric: &Metric) -> &'static str {
     if metric.unit == "us" { "µs" } else { metric.unit }
 }
 
-/// Ratio of a contender's figure to the best one of its case, with the interval: `1×` is the best one itself. Without a
-/// ratio only the mark of who is undecided, if it is.
+/// Words for a contender's ratio to the best of its case, with the interval: `0.83× (0.79–0.87)`; `1×` for the best
+/// itself. A contender for which it is undecided whether it is worse has [`UNDECIDED`] behind its ratio, or alone if
+/// there is no ratio.
 pub fn beside(all: &Beside, contender: &str) -> String {
     match all.best() {
         Some(_) if all.is_first(contender) => "1×".to_owned(),
@@ -147,7 +148,7 @@ fn grouped(number: f64, digits: usize) -> String {
     out
 }
 
-/// A share of requests that failed: `2.1 %`; nothing where none did.
+/// A share of failed requests: `2.1 %`; empty for none.
 pub fn failed(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => String::new(),

@@ -2,12 +2,15 @@
 
 use serde::Serialize;
 
-use super::parts::{self, Parts};
+use super::division::{self, DivisionView};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
-use super::rule::Rule;
+use super::rule::{self, Rule};
 use super::styles::{Chip, Styles};
-use super::{number, template, traffic, words};
+use super::twins::{self, Twins};
+use super::{
+    disqualifications, grammar, heading, number, ranking, remarks, sentence, settings, template, traffic, winners,
+};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use loadgen::metric::{Metric, OVER_TIME};
@@ -27,14 +30,14 @@ struct Page<'a> {
     machine: String,
     verdict: String,
     shortcomings: &'a [String],
-    twins: Option<words::Twins>,
+    twins: Option<Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<Advice>,
-    /// Whether that was made by a rule of before.
+    /// Whether an older rule than this program's was used for the recommendation.
     is_old_advice: bool,
     traffic: Option<TrafficView>,
     glance: Option<Matrix>,
-    curves: Vec<Curve>,
+    curves: Vec<PlotView>,
     cases: Vec<CaseView>,
     folded: Vec<CaseView>,
     published: bool,
@@ -49,7 +52,7 @@ struct Page<'a> {
 struct TrafficView {
     answer: String,
     broken_when: String,
-    curve: Option<Curve>,
+    curve: Option<PlotView>,
     own: Option<CaseView>,
     tables: Vec<traffic::TrafficTable>,
 }
@@ -67,7 +70,7 @@ struct VerdictRow {
 
 /// A plot over many cases, and its figures.
 #[derive(Serialize)]
-struct Curve {
+struct PlotView {
     id: String,
     title: String,
     /// `None` if no contender has a figure.
@@ -85,12 +88,14 @@ struct CaseView {
     drawing: Option<Drawing>,
     /// Plot of all percentiles.
     spectrum: Option<Drawing>,
-    /// Parts of a request's time.
-    parts: Option<Parts>,
+    /// Division of a request's time; the templates know it by this name.
+    parts: Option<DivisionView>,
     /// Plots over the seconds of the load.
     times: Option<TimePlots>,
     has_published: bool,
     table: Table,
+    /// How long the load generator waited for a processor, where that matters.
+    waited: Option<String>,
     errors: Vec<Errors>,
     remarks: Vec<Errors>,
 }
@@ -151,12 +156,12 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         style: styles.css(),
         date: date::day_in_words(&summary.started),
         took: number::duration(summary.took_s),
-        machine: words::machine(summary),
-        verdict: words::of_run(summary, &styles),
+        machine: heading::machine(summary),
+        verdict: winners::of_run(summary, &styles),
         shortcomings: &summary.shortcomings,
-        twins: words::twins(summary, &styles),
+        twins: twins::compared(summary, &styles),
         verdicts: verdicts(summary, &styles),
-        is_old_advice: summary.advice.as_ref().is_some_and(|advice| !words::by_which_rule(advice).is_empty()),
+        is_old_advice: summary.advice.as_ref().is_some_and(|advice| !rule::older_rule_note(advice).is_empty()),
         advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &styles)),
         traffic: traffic_view(summary, &styles)?,
         glance: if curves.is_empty() { glance(summary, &styles) } else { None },
@@ -178,7 +183,7 @@ fn traffic_view(summary: &Summary, styles: &Styles) -> Result<Option<TrafficView
     let place = summary.cases.iter().position(|case| found.cases.first() == Some(&case.name));
     let own = place.map(|at| case_view(summary, &summary.cases[at], styles, at, true));
     Ok(Some(TrafficView {
-        answer: words::sentence(&found.answer, summary, styles),
+        answer: sentence::readable(&found.answer, summary, styles),
         broken_when: found.broken_when.clone(),
         curve: plot.map(|plot| curve(summary, plot, styles, summary.plots.len())).transpose()?,
         own,
@@ -191,14 +196,14 @@ fn verdicts(summary: &Summary, styles: &Styles) -> Vec<VerdictRow> {
         use_case: verdict.use_case.clone(),
         winners: verdict.winners.iter().take(NAMED).map(|name| styles.chip(name)).collect(),
         more: verdict.winners.len().saturating_sub(NAMED),
-        why: words::sentence(&verdict.why, summary, styles),
+        why: sentence::readable(&verdict.why, summary, styles),
         published: verdict.published.clone(),
     };
     summary.verdicts.iter().map(row).collect()
 }
 
 fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
-    let said = |text: &String| words::sentence(text, summary, styles);
+    let said = |text: &String| sentence::readable(text, summary, styles);
     Advice {
         contender: advice.contender.clone(),
         sentence: said(&advice.sentence),
@@ -211,18 +216,18 @@ fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
 
 /// Matrix of all cases that are ranked by the same metric, if they are more than one and not too many.
 fn glance(summary: &Summary, styles: &Styles) -> Option<Matrix> {
-    let metric = words::ranking_metric(summary.cases.first()?)?;
+    let metric = ranking::metric_of(summary.cases.first()?)?;
     let cases: Vec<&Case> =
-        summary.cases.iter().filter(|case| words::ranking_metric(case).is_some_and(|one| one == metric)).collect();
+        summary.cases.iter().filter(|case| ranking::metric_of(case).is_some_and(|one| one == metric)).collect();
     (2..=MATRIX_MOST).contains(&cases.len()).then(|| rows::matrix(&cases, metric, styles))
 }
 
-fn curve(summary: &Summary, plot: &Plot, styles: &Styles, at: usize) -> Result<Curve, String> {
+fn curve(summary: &Summary, plot: &Plot, styles: &Styles, at: usize) -> Result<PlotView, String> {
     let metric = Metric::of(&plot.metric).ok_or_else(|| format!("{:?} is no metric", plot.metric))?;
     let wanted = |case: &&Case| case.x.is_some() && plot.cases.contains(&case.name);
     let mut cases: Vec<&Case> = summary.cases.iter().filter(wanted).collect();
     cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
-    Ok(Curve {
+    Ok(PlotView {
         id: format!("curve-{at}"),
         title: plot.title.clone(),
         drawing: plot::lines(plot, &cases, styles, &format!("curve-{at}"))?,
@@ -262,7 +267,7 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
         .iter()
         .flat_map(|twin| &twin.remarks)
         .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
-    let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+    let said = case.results.iter().map(|result| (result, remarks::of(case, result)));
     let of = |(result, said): (&Measured, Vec<String>)| Errors {
         chip: styles.chip(&result.contender),
         kinds: said.join("; "),
@@ -272,13 +277,14 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
         remarks: remarks.collect(),
         title: case.title.clone(),
         what: case.what.clone(),
-        words: words::of_case(case, styles),
+        words: winners::of_case(case, styles),
         drawing,
         spectrum: plot::spectrum(case, styles, &format!("{id}-s")),
-        parts: parts::of(case, styles, &format!("{id}-p")),
+        parts: division::of(case, styles, &format!("{id}-p")),
         times: times(case, styles, &id),
         has_published,
         table,
+        waited: remarks::waited(case, styles),
         errors: errors.collect(),
         id,
     }
@@ -294,24 +300,24 @@ fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
         }
     }
     if metrics.is_empty() {
-        metrics.extend(words::ranking_metric(case));
+        metrics.extend(ranking::metric_of(case));
     }
     metrics.retain(|metric| case.results.iter().any(|result| result.numbers.contains_key(metric.name)));
     metrics
 }
 
 fn wrong(summary: &Summary, styles: &Styles) -> Vec<Wrong> {
-    let found = words::disqualified(summary).into_iter();
+    let found = disqualifications::list(summary).into_iter();
     found.map(|(name, case, why)| Wrong { chip: styles.chip(&name), case, why }).collect()
 }
 
 fn who_view<'a>(who: &'a Who, styles: &Styles) -> WhoView<'a> {
-    let workers = words::count(who.workers as usize, "worker", "workers");
+    let workers = grammar::count(who.workers as usize, "worker", "workers");
     let asked = match who.threads {
         0 | 1 => workers,
         threads => format!("{workers} × {threads} threads"),
     };
-    let counted = words::counted(who);
+    let counted = settings::counted(who);
     let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
     WhoView { chip: styles.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::number;
+use super::offered_rate::with_rate;
 use super::plot::{good_end, in_order};
+use super::ranking::{is_best, spread_of, unranked};
 use super::styles::{Chip, Styles};
-use super::words::{is_best, spread_of, unranked, with_rate};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -55,7 +56,7 @@ pub struct Row {
     pub rounds: usize,
     /// Whether it was measured at another time than the others.
     pub is_apart: bool,
-    /// Why it is not ranked, where it takes part: `2.1 % failed`.
+    /// Reason why a contender that takes part in the comparison is not ranked: `2.1 % failed`; else empty.
     pub unranked: String,
 }
 
@@ -70,7 +71,7 @@ pub struct Cell {
     pub is_best: bool,
     /// In a matrix: share of the best one of its column, 1 or less.
     pub share: Option<f64>,
-    /// Why it is not ranked, where its row does not say so: `2.1 % failed`, `served 55 %`.
+    /// Reason why the figure is not ranked, if its row does not give one: `2.1 % failed`, `served 55 %`.
     pub unranked: String,
     /// In a matrix: whether it was measured at another time than the others.
     pub is_apart: bool,
@@ -151,8 +152,8 @@ fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &s
     }
 }
 
-/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several. `3?`:
-/// two are before it by their medians, and it is not shown to be worse.
+/// Rank of a contender and whether it is best. `2=`: one contender is ranked before a group of several. `3?`: two have
+/// better medians, and it is not shown to be worse than they are.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
     for group in &case.ranking {
@@ -233,8 +234,9 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cel
             },
         );
     cell.share = share.filter(|share| share.is_finite());
-    let is_shown = spread.is_some();
-    cell.unranked = result.filter(|_| is_shown).map_or_else(String::new, |one| unranked(case, one, metric.name));
+    // That too many failed is said where no figure is shown, too: it may be the reason.
+    let is_told = |one: &&Measured| spread.is_some() || case.fails(one, metric.name);
+    cell.unranked = result.filter(is_told).map_or_else(String::new, |one| unranked(case, one, metric.name));
     cell.is_apart = result.is_some_and(|result| result.not_compared.is_some());
     cell
 }
@@ -321,6 +323,24 @@ mod tests {
         assert_eq!(titles(&case), "50 (1414/s)");
         case.name = "ladder@50".into();
         assert_eq!(titles(&case), "50");
+    }
+
+    #[test]
+    fn that_most_requests_failed_is_said_where_there_is_no_figure_as_well() {
+        let mut case = case();
+        for result in &mut case.results[1..3] {
+            result.numbers.remove("requests_per_s");
+        }
+        // The tool saw no failure; the load after it, which checks all answers, did.
+        let numbers = [("failed", 0.0), ("requests", 43.0), ("checked_failed_ppm", 130_000.0)];
+        case.results[1].numbers = numbers.map(|(name, all)| (name.to_owned(), Spread::of(&[all]).unwrap())).into();
+        let metric = Metric::of("requests_per_s").expect("a metric");
+        let matrix = matrix(&[&case], metric, &Styles::default());
+        let cell = |name: &str| {
+            let cell = &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
+            (cell.text.as_str(), cell.unranked.as_str())
+        };
+        assert_eq!((cell("b"), cell("a")), (("–", "13.0 % failed"), ("–", "")));
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //!
 //! NAME is that of the run's study or of its folder. `NAME/METRIC` shows that metric instead of the one that ranks,
 //! `NAME/METRIC/CASES` only the cases whose names begin with CASES, or with one of several beginnings separated by
-//! commas, and `NAME/METRIC/CASES/ROWS` only these contenders, in this order:
+//! commas (`traffic-1` is no beginning of `traffic-16`), and `NAME/METRIC/CASES/ROWS` only these contenders, in this
+//! order:
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
 //!
@@ -19,16 +20,16 @@ use std::collections::BTreeSet;
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
-use super::{number, words, worse};
-use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary, failed_share};
+use super::{grammar, heading, number, offered_rate, ranking, settings, twins, worse};
+use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
-use loadgen::metric::{ELAPSED, FAILED, Metric};
+use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
-/// Stands in the place of a metric for the list of figures that are worse.
+/// Word in place of a metric that asks for the list of figures that are worse.
 const WORSE: &str = "worse";
 /// Most metrics in a table of one case.
 const MOST_METRICS: usize = 5;
@@ -54,14 +55,14 @@ pub fn is_current(markdown: &str, name: &str, shown: ShownRun) -> Result<bool, S
     Ok(splice(markdown, name, shown)? == markdown)
 }
 
-/// What a place asks for in its name.
+/// The table that is wanted at a place of a page, parsed from the place's name.
 #[derive(Debug, Default)]
 struct TableQuery<'a> {
-    /// None: the one that ranks.
+    /// Metric to show; `None` for the one that ranks.
     metric: Option<&'a str>,
-    /// How the names of the cases begin; empty: all cases.
+    /// Beginnings of the names of the cases to show; a number at the end must be whole. Empty for all cases.
     begin: Vec<&'a str>,
-    /// The contenders that are shown, in their order; none: all, in that of the run.
+    /// Contenders to show, in this order; empty for all, in the order of the run.
     rows: Vec<&'a str>,
 }
 
@@ -77,7 +78,7 @@ impl<'a> TableQuery<'a> {
 
     /// Whether this case is shown, if it has the metric.
     fn has_case(&self, name: &str) -> bool {
-        self.begin.is_empty() || self.begin.iter().any(|begin| name.starts_with(begin))
+        self.begin.is_empty() || self.begin.iter().any(|begin| begins(name, begin))
     }
 
     /// Whether this contender has a row.
@@ -85,14 +86,14 @@ impl<'a> TableQuery<'a> {
         self.rows.is_empty() || self.rows.contains(&name)
     }
 
-    /// Of these rows the ones that the query asks for, in its order.
+    /// Those of these rows that are to be shown, in the order of the query.
     fn pick(&self, rows: Vec<Row>) -> Vec<Row> {
         let mut rows: Vec<Row> = rows.into_iter().filter(|row| self.has(&row.name)).collect();
         rows.sort_by_key(|row| self.rows.iter().position(|name| *name == row.name));
         rows
     }
 
-    /// An error where one of them is in none of these cases.
+    /// An error if a contender of the query is in none of these cases.
     fn check(&self, cases: &[&Case]) -> Result<(), String> {
         let known = names_in(cases);
         match self.rows.iter().find(|name| !known.contains(name)) {
@@ -107,6 +108,12 @@ fn listed(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).collect()
 }
 
+/// Whether a name has this beginning. A number at its end must be whole: `traffic-1` is no beginning of `traffic-16`.
+fn begins(name: &str, begin: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    name.strip_prefix(begin).is_some_and(|rest| !(begin.ends_with(is_digit) && rest.starts_with(is_digit)))
+}
+
 /// The contenders of these cases, each once.
 fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
@@ -118,7 +125,7 @@ fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
     names
 }
 
-/// The places of a page that are those of a run: by the name of its folder, or else of its study.
+/// Names of the places of a page that show a run: by the name of its folder, or else of its study.
 pub fn names_of(markdown: &str, study: &str, folder: &str) -> Vec<String> {
     let all = names(markdown);
     let of =
@@ -127,7 +134,7 @@ pub fn names_of(markdown: &str, study: &str, folder: &str) -> Vec<String> {
     if own.is_empty() { of(study) } else { own }
 }
 
-/// The names that a page has places for, in their order.
+/// Names of all places of a page, in their order.
 pub fn names(markdown: &str) -> Vec<String> {
     let mark = |line: &str| Some(line.trim().strip_prefix("<!-- arena:begin ")?.strip_suffix(" -->")?.to_owned());
     markdown.lines().filter_map(mark).collect()
@@ -164,11 +171,10 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
         None => None,
     };
     let first = summary.cases.first().ok_or_else(|| format!("the run of {} has no cases", summary.study))?;
-    let metric = chosen.or(words::ranking_metric(first)).ok_or("the first case has no metric to show")?;
+    let metric = chosen.or(ranking::metric_of(first)).ok_or("the first case has no metric to show")?;
     let has = |case: &&Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
     // A metric that is not named explicitly is only shown for the cases that it ranks.
-    let ranks =
-        |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
+    let ranks = |case: &&Case| chosen.is_some() || ranking::metric_of(case).is_some_and(|one| one.name == metric.name);
     let named = summary.cases.iter().filter(|case| query.has_case(&case.name));
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
     query.check(&cases)?;
@@ -184,12 +190,15 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     // Requests of a server that ended during its load are in no figure.
     let all_counted = shown_results().all(|result| result.disqualified.is_none());
     let failures = match (failed, counted, all_counted) {
-        (true, ..) => "Whoever failed more than 1 request in 100 is not ranked. ",
-        (false, true, true) => "No request failed. ",
-        (false, true, false) => "Except for disqualified entries, no request failed. ",
-        (false, false, _) => "",
+        (true, ..) => {
+            let by_whom = counted_by(&cases, &styles, query);
+            format!("Whoever failed more than 1 request in 100 is not ranked. {by_whom}")
+        }
+        (false, true, true) => "No request failed. ".to_owned(),
+        (false, true, false) => "Except for disqualified entries, no request failed. ".to_owned(),
+        (false, false, _) => String::new(),
     };
-    let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
+    let twins = twins::compared(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let short = match &summary.shortcomings[..] {
         [] => String::new(),
@@ -213,7 +222,7 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
          differ significantly{among} (nothing where no difference is significant). \
          {undecided}{failures}{}{}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
-        words::machine(summary).replace(" · ", ", "),
+        heading::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, query),
         loads(&cases),
         checked_too_little(&cases, query),
@@ -241,7 +250,7 @@ fn worse_list(ShownRun { summary, link }: ShownRun, styles: &Styles, begin: &str
     };
     let table = lines("Case", heads.map(str::to_owned).to_vec(), all.iter().map(row)).join("\n");
     let table = if all.is_empty() { "None.".to_owned() } else { table.replace("--: ", "--- ") };
-    let figures = words::count(all.len(), "figure", "figures");
+    let figures = grammar::count(all.len(), "figure", "figures");
     let day = date::day_in_words(&summary.started);
     format!(
         "\n<details>\n<summary>{}, {day}: {figures}</summary>\n\n{table}\n\n[Run]({link}).\n\n</details>\n\n",
@@ -263,12 +272,12 @@ fn rounds(cases: &[&Case], metric: &Metric, query: &TableQuery) -> String {
     let all = || shown().filter_map(|one| one.numbers.get(metric.name));
     let counts = || all().map(|spread| spread.all.len());
     let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
-    let most_in_words = words::count(most, "round", "rounds");
+    let most_in_words = grammar::count(most, "round", "rounds");
     if least == most { most_in_words } else { format!("{least}–{most_in_words}") }
 }
 
-/// How long a load took, from the shortest to the longest of medians: ` of loads of 3.0–3.3 s`. Empty where there were
-/// none, as in a first start.
+/// Words for the duration of the loads, from the shortest to the longest median: ` of loads of 3.0–3.3 s`. Empty for
+/// cases without a load, such as a first start.
 fn loads(cases: &[&Case]) -> String {
     let all = || cases.iter().flat_map(|case| &case.results).filter_map(|one| one.numbers.get(ELAPSED));
     let seconds = |number: f64| if number < 10.0 { format!("{number:.1}") } else { format!("{number:.0}") };
@@ -281,8 +290,32 @@ fn loads(cases: &[&Case]) -> String {
     }
 }
 
-/// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
-/// so few answers were checked after the load of a tool that checks none.
+/// Sentence on the source of the shares of failed requests: of the load of a tool and of the load after it, which
+/// checks all answers, the larger share counts. Names the entries for which it is that of the checks, and in how many
+/// cases.
+fn counted_by(cases: &[&Case], styles: &Styles, query: &TableQuery) -> String {
+    let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
+    if !shown().any(|one| one.numbers.contains_key(CHECKED_FAILED_PPM)) {
+        return String::new();
+    }
+    let by_checks = |name: &str| {
+        let own = shown().filter(|one| one.contender == name && one.fails_more_when_checked());
+        let count = own.count();
+        (count > 0).then(|| format!("{} in {}", styles.title(name), grammar::count(count, "case", "cases")))
+    };
+    let found: Vec<String> = names_in(cases).into_iter().filter_map(by_checks).collect();
+    match &found[..] {
+        [] => "The shares that failed are by the load tool's own count. ".to_owned(),
+        some => format!(
+            "The shares that failed are by the load tool's own count or, where that is larger, by the load after it, \
+             which checks all answers: so of {}. ",
+            grammar::list(some)
+        ),
+    }
+}
+
+/// Sentence on how many of the shown entries could have given one wrong answer in a thousand unnoticed in one of these
+/// cases, because few answers were checked after the load of a tool that checks none.
 fn checked_too_little(cases: &[&Case], query: &TableQuery) -> String {
     match of_entries(cases, query, Measured::is_checked_too_little) {
         (0, _) => String::new(),
@@ -290,7 +323,8 @@ fn checked_too_little(cases: &[&Case], query: &TableQuery) -> String {
     }
 }
 
-/// Of how many of the shown entries the rate may still have changed when the loads of one of these cases began.
+/// Sentence on how many of the shown entries may have had a rate that still changed when the loads of one of these
+/// cases began.
 fn not_settled(cases: &[&Case], query: &TableQuery) -> String {
     match of_entries(cases, query, Measured::is_unsettled) {
         (0, _) => String::new(),
@@ -300,7 +334,7 @@ fn not_settled(cases: &[&Case], query: &TableQuery) -> String {
     }
 }
 
-/// The number of shown entries of which this is true in one or more of these cases, and the number of all shown.
+/// Number of shown entries for which `is_so` holds in one or more of these cases, and number of all shown entries.
 fn of_entries(cases: &[&Case], query: &TableQuery, is_so: fn(&Measured) -> bool) -> (usize, usize) {
     let shown = cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
@@ -310,7 +344,8 @@ fn of_entries(cases: &[&Case], query: &TableQuery, is_so: fn(&Measured) -> bool)
     (names(is_so).len(), names(|_| true).len())
 }
 
-/// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
+/// Sentence on the best of each case that is not shown here: without it, all rows would be compared with a contender
+/// that is not seen.
 fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery) -> String {
     let best = |case: &&Case| {
         let beside = Beside::of(case, metric);
@@ -323,21 +358,21 @@ fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery)
     if all.is_empty() { String::new() } else { format!("**The best is not among these rows:** {}. ", all.join("; ")) }
 }
 
-/// How many entries of the run have no row here.
+/// Words for the number of entries of the run that are not shown here.
 fn further(cases: &[&Case], query: &TableQuery) -> String {
     match names_in(cases).into_iter().filter(|name| !query.has(name)).count() {
         0 => String::new(),
         more => format!(
             ", which has {} that {} not shown here",
-            words::count(more, "further entry", "further entries"),
+            grammar::count(more, "further entry", "further entries"),
             if more == 1 { "is" } else { "are" }
         ),
     }
 }
 
-/// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
+/// Folded table of each contender's settings, without which a reader cannot judge the figures.
 fn settings(summary: &Summary, styles: &Styles, query: &TableQuery) -> String {
-    let mut all = words::settings(summary, styles);
+    let mut all = settings::all(summary, styles);
     all.retain(|one| query.has(&one.name));
     all.sort_by_key(|one| query.rows.iter().position(|name| *name == one.name));
     if all.is_empty() {
@@ -346,18 +381,20 @@ fn settings(summary: &Summary, styles: &Styles, query: &TableQuery) -> String {
     let mut rubies: Vec<String> = all.iter().map(|one| one.ruby.clone()).collect();
     rubies.sort();
     rubies.dedup();
-    let heads = ["Workers × threads", "Version", "Allocator, where not the C library's", "Ruby"];
-    let cells = |one: &words::Settings| [&one.size, &one.version, &one.allocator, &one.ruby].map(|text| escaped(text));
+    let heads = ["Workers × threads", "Version", "Allocator, where not the C library's", "Ruby", "Limits that are set"];
+    let cells = |one: &settings::Settings| {
+        [&one.size, &one.version, &one.allocator, &one.ruby, &one.limits].map(|text| escaped(text))
+    };
     let rows = all.iter().map(|one| (one.title.clone(), cells(one).into()));
     let table = lines("Contender", heads.map(str::to_owned).into(), rows).join("\n").replace(" --: |", " --- |");
-    let rubies = pen::escaped(&words::list(&rubies));
+    let rubies = pen::escaped(&grammar::list(&rubies));
     format!(
-        "<details>\n<summary>Workers × threads, versions and allocators; on {rubies}</summary>\n\n{table}\n\n\
+        "<details>\n<summary>Workers × threads, versions, allocators and limits; on {rubies}</summary>\n\n{table}\n\n\
          </details>\n\n"
     )
 }
 
-/// Contenders down, metrics across.
+/// Table of one case: contenders as rows, metrics as columns.
 fn one_case(case: &Case, styles: &Styles, query: &TableQuery) -> Vec<String> {
     let mut data = rows::table(case, styles);
     data.rows = query.pick(data.rows);
@@ -369,19 +406,19 @@ fn one_case(case: &Case, styles: &Styles, query: &TableQuery) -> Vec<String> {
     let heads = data.columns.iter().take(count).map(unit).collect();
     let name = |row: &Row| match row.rounds {
         rounds if data.rounds_differ && rounds > 0 => {
-            format!("{}, {}", title(row), words::count(rounds, "round", "rounds"))
+            format!("{}, {}", title(row), grammar::count(rounds, "round", "rounds"))
         }
         _ => title(row),
     };
     lines("", heads, data.rows.iter().map(|row| (name(row), numbers(row, count))))
 }
 
-/// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
-/// failed, their share over all of these cases stands beside it.
+/// Table of one metric over several cases: contenders as rows and cases as columns, or the other way round if there are
+/// more cases. Where requests failed, a further column has their share over all of these cases.
 fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = query.pick(matrix.rows);
-    let mut heads: Vec<String> = cases.iter().map(|case| words::with_rate(&case.title, case)).collect();
+    let mut heads: Vec<String> = cases.iter().map(|case| offered_rate::with_rate(&case.title, case)).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
     let rows = || {
@@ -401,12 +438,15 @@ fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQu
     lines(&matrix.what, titles, turned)
 }
 
-/// Share of a contender's failed requests in all of these cases together.
+/// Share of a contender's failed requests over all of these cases: the mean of the cases' shares, weighted by the
+/// requests of each load. The share of a case may be that of the load after it, which checks all answers.
 fn failed(cases: &[&Case], name: &str) -> String {
     let own = cases.iter().flat_map(|case| &case.results).filter(|result| result.contender == name);
-    let failed: f64 = own.clone().map(Measured::failed).sum();
-    let right: f64 = own.map(Measured::right).sum();
-    number::failed(failed_share(failed, right))
+    // Of a load in which the tool counted nothing, the share counts all the same.
+    let requests = |result: &Measured| (result.failed() + result.right()).max(1.0);
+    let all: f64 = own.clone().map(requests).sum();
+    let failed: f64 = own.map(|result| result.failed_share() * requests(result)).sum();
+    number::failed(failed / all.max(1.0))
 }
 
 fn title(row: &Row) -> String {
@@ -484,6 +524,7 @@ mod tests {
             version: "1.3".into(),
             ruby: "ruby 3.3 (2024)".into(),
             notes: vec![format!("{ALLOCATED_BY}jemalloc")],
+            commands: vec!["b -b 'tcp://127.0.0.1:9292?backlog=4096'".into()],
             ..who.clone()
         };
         let contenders = vec![who, tuned];
@@ -508,7 +549,8 @@ mod tests {
         assert!(
             new.contains("2 January 2026; machine not recorded; 3 rounds")
                 && new.contains("; on its own and ruby 3.3</summary>\n\n| Contender |")
-                && new.contains("| its own |\n| tuned, jemalloc | 2 × 3 | 1.3 | jemalloc | ruby 3.3 |")
+                && new.contains("| its own |  |\n| tuned, jemalloc | 2 × 3 | 1.3 | jemalloc | ruby 3.3 | ")
+                && new.contains("| ruby 3.3 | backlog 4096 |\n")
                 && new.contains("\n\n</details>\n\n2 January 2026")
                 && new.contains("[Run](runs/x).")
         );
@@ -561,6 +603,34 @@ mod tests {
         assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
         assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
         assert!(new.contains("not ranked. [Run]"), "{new}");
+    }
+
+    #[test]
+    fn failures_that_only_the_load_which_checks_all_answers_found_are_in_the_column_of_errors() {
+        let mut run = summary();
+        let number = |number: f64| Spread::of(&[number]).expect("a number");
+        for result in &mut run.cases[0].results {
+            for (name, of) in [("failed", 4.0), ("requests", 96.0), ("checked_failed_ppm", 10_000.0)] {
+                result.numbers.insert(name.into(), number(of));
+            }
+        }
+        run.cases.push(run.cases[0].clone());
+        // As seen once: too few answers in a second case for a rate, and failures that the tool took for right answers.
+        let slow = &mut run.cases[1].results[0].numbers;
+        slow.remove("requests_per_s");
+        for (name, of) in [("failed", 0.0), ("requests", 200.0), ("checked_failed_ppm", 130_000.0)] {
+            slow.insert(name.into(), number(of));
+        }
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        let new = of(&run);
+        // 4 of 100 by the tool, and 26 of 200 by the checks.
+        assert!(new.contains("| a\\|b | 100 (4.0 % failed) | – (13.0 % failed) | 10.0 % |"), "{new}");
+        assert!(new.contains("| c | 50.0 (4.0 % failed) | 50.0 (4.0 % failed) | 4.0 % |"), "{new}");
+        assert!(new.contains("by the load after it, which checks all answers: so of a\\|b in 1 case. [Run]"), "{new}");
+        run.cases.truncate(1);
+        run.cases.push(run.cases[0].clone());
+        assert!(of(&run).contains("is not ranked. The shares that failed are by the load tool's own count. [Run]"));
     }
 
     #[test]
@@ -698,6 +768,9 @@ mod tests {
         let query = TableQuery::of("s/p99_ms/a,bc");
         assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| query.has_case(case)), [true, true, true, false, false]);
         assert!(TableQuery::of("s/p99_ms//x").has_case("any") && TableQuery::of("s").has_case("any"));
+        let query = TableQuery::of("s/p99_ms/traffic-1,hello");
+        let shown = ["traffic-1", "traffic-16", "traffic-1-b", "hello@16"].map(|case| query.has_case(case));
+        assert_eq!(shown, [true, false, true, true], "a number is whole");
     }
 
     #[test]

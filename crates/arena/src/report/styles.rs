@@ -10,7 +10,7 @@ use crate::record::summary::{Summary, Who};
 
 /// Number of colors in style.css: `--c0` to `--c15`. Further contenders have darker and paler ones.
 pub const COLOURS: usize = 16;
-/// Lengths of strokes and gaps, for the same number of lines.
+/// Lengths of strokes and gaps of lines, one entry for each color.
 const DASHES: [&str; COLOURS] = [
     "",
     "7 4",

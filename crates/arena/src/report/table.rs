@@ -6,14 +6,14 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
-use super::rule::Rule;
+use super::rule::{self, Rule};
 use super::styles::Styles;
-use super::{number, traffic, words};
+use super::{disqualifications, grammar, heading, number, remarks, sentence, traffic, twins, winners};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 use loadgen::metric::{Metric, P99};
 
-/// Most columns of a name; longer ones are wrapped, which leaves room for more figures.
+/// Most columns of the terminal that a name takes; longer ones are wrapped, which leaves room for more figures.
 const NAME_MOST: u16 = 34;
 /// Least width of a table, even on a narrower terminal.
 pub(super) const NARROWEST: u16 = 40;
@@ -43,9 +43,9 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     if !summary.question.is_empty() {
         say(out, &summary.question, width)?;
     }
-    let rounds = words::count(summary.rounds as usize, "round", "rounds");
-    say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary)), width)?;
-    if let Some(twins) = words::twins(summary, &Styles::of(summary)) {
+    let rounds = grammar::count(summary.rounds as usize, "round", "rounds");
+    say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), heading::machine(summary)), width)?;
+    if let Some(twins) = twins::compared(summary, &Styles::of(summary)) {
         let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
         say(out, &format!("{alarm}{}.", twins.words), width)?;
     }
@@ -58,7 +58,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
         say(out, &words, width)?;
     }
     if !summary.shortcomings.is_empty() {
-        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", words::shortcomings(summary)), width)?;
+        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", heading::shortcomings(summary)), width)?;
     }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
@@ -70,7 +70,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
 fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
-    say(out, &words::sentence(&found.answer, summary, styles), width)?;
+    say(out, &sentence::readable(&found.answer, summary, styles), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
         one_case(case, styles, out, width)?;
@@ -128,8 +128,8 @@ fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    say(out, &words::of_case(case, styles), width)?;
-    let said = in_order(case).into_iter().map(|result| (result, words::remarks(case, result)));
+    say(out, &winners::of_case(case, styles), width)?;
+    let said = in_order(case).into_iter().map(|result| (result, remarks::of(case, result)));
     for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
         say(out, &format!("Of {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
     }
@@ -157,7 +157,7 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
         name.extend(["\n", &row.unranked]);
     }
     if with_rounds && row.rounds > 0 {
-        name.extend(["\n", &words::count(row.rounds, "round", "rounds")]);
+        name.extend(["\n", &grammar::count(row.rounds, "round", "rounds")]);
     }
     let names = [Cell::new(&row.rank), Cell::new(name)];
     names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
@@ -189,7 +189,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
     }
     write_table(out, table, width)?;
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
-        let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+        let said = case.results.iter().map(|result| (result, remarks::of(case, result)));
         for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
             say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
@@ -199,7 +199,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
 }
 
 fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
-    for (name, case, why) in words::disqualified(summary) {
+    for (name, case, why) in disqualifications::list(summary) {
         writeln!(out)?;
         say(out, &format!("DISQUALIFIED: {} in {case}: {why}", styles.title(&name)), width)?;
     }
@@ -211,18 +211,18 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
-        let why = match words::sentence(&verdict.why, summary, styles) {
+        let why = match sentence::readable(&verdict.why, summary, styles) {
             none if none.is_empty() => none,
             why => format!(". {why}"),
         };
-        say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
+        say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, grammar::list(&winners)), width)?;
         if !verdict.published.is_empty() {
             say(out, &format!("  in the original: {}", verdict.published), width)?;
         }
     }
     if let Some(advice) = &summary.advice {
-        let said = |text: &str| words::sentence(text, summary, styles);
-        say(out, &format!("{}{}", words::by_which_rule(advice), said(&advice.sentence)), width)?;
+        let said = |text: &str| sentence::readable(text, summary, styles);
+        say(out, &format!("{}{}", rule::older_rule_note(advice), said(&advice.sentence)), width)?;
         for reason in &advice.reasons {
             say(out, &format!("  - {}", said(reason)), width)?;
         }
@@ -233,7 +233,7 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
             writeln!(out, "  $ {}", advice.command)?;
         }
     } else {
-        say(out, &words::of_run(summary, styles), width)?;
+        say(out, &winners::of_run(summary, styles), width)?;
     }
     for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
         say(out, &format!("Missing: {}: {}", who.title, who.missing.join("; ")), width)?;

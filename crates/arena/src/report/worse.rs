@@ -16,7 +16,7 @@ pub struct Worse {
     pub metric: String,
     /// Title of the entry, with its median.
     pub entry: String,
-    /// Titles of those that are better, each with the ratio of the entry's figure to its own.
+    /// Titles of the contenders that are better, each with the ratio of the entry's figure to its own.
     pub rivals: Vec<String>,
 }
 

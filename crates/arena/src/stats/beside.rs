@@ -8,7 +8,7 @@ use loadgen::metric::{Direction, FAILED, Metric};
 /// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
 pub struct Beside<'a> {
-    /// Those that are ranked.
+    /// Ranking of the contenders.
     ranking: Ranking,
     direction: Direction,
     /// Figures by contender.
@@ -32,20 +32,20 @@ impl<'a> Beside<'a> {
         first.is_some_and(|group| group.iter().any(|one| one == name))
     }
 
-    /// Whether this one is neither level with the best nor shown to be worse.
+    /// Whether this contender is neither level with the best nor shown to be worse.
     pub fn is_undecided(&self, name: &str) -> bool {
         let best = self.first().and_then(|first| self.figure(first));
         let both = best.zip(self.figure(name));
         both.is_some_and(|(best, own)| place(best, own, self.direction) == Place::Undecided)
     }
 
-    /// Whether this is the one with which the others are compared.
+    /// Whether this contender is the best one, with which the others are compared.
     pub fn is_first(&self, name: &str) -> bool {
         self.first().is_some_and(|first| first == name)
     }
 
-    /// Ratio of its figure to the best one's. `None` for the best itself, for contenders that are not ranked, with one
-    /// round, which has no interval, and where a 0 makes a ratio meaningless.
+    /// Ratio of a contender's figure to that of the best. `None` for the best itself, for contenders that are not
+    /// ranked, with one round, which has no interval, and where a 0 makes a ratio meaningless.
     pub fn ratio(&self, name: &str) -> Option<Ratio> {
         let first = self.first().filter(|first| *first != name)?;
         let own = self.figure(name)?;
@@ -53,14 +53,14 @@ impl<'a> Beside<'a> {
         meaningful_ratio(own, best).filter(|ratio| ratio.rounds > 1)
     }
 
-    /// Interval of that ratio, scaled by the best one's median.
+    /// Interval of a contender's ratio to the best, as figures of the metric: multiplied by the median of the best.
     pub fn interval(&self, name: &str) -> Option<(f64, f64)> {
         let ratio = self.ratio(name)?;
         let best = self.best()?;
         Some((ratio.low * best, ratio.high * best))
     }
 
-    /// Median of the best, where others are compared with it.
+    /// Median of the best one; `None` if the others are not compared with it.
     pub fn best(&self) -> Option<f64> {
         let first = self.figure(self.first()?)?;
         let is_alone = self.ranking.groups.iter().flatten().count() < 2;

@@ -17,14 +17,15 @@ use crate::record::summary::Spread;
 pub const CONFIDENCE_PERCENT: u32 = 98;
 /// Smallest relative difference of interest: nobody should choose a server by a smaller one.
 pub const SMALLEST_PART: f64 = 0.05;
-/// Student's t at 99 % for 1, 2, 3, … degrees of freedom; the last one stands for more.
+/// Student's t at 99 % for 1, 2, 3, … degrees of freedom; the last one stands for more. A table, since these thirty
+/// constants are all that is needed of the distribution: less than a crate of distributions would bring.
 const T: [f64; 30] = [
     31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764, 2.7181, 2.681, 2.650, 2.624, 2.602, 2.583,
     2.567, 2.552, 2.539, 2.528, 2.518, 2.508, 2.500, 2.492, 2.485, 2.479, 2.473, 2.467, 2.462, 2.457,
 ];
 
-/// The rule by which two are told apart, as it is kept beside what was concluded by it: a report marks the conclusions
-/// of another one.
+/// The rule by which two figures differ significantly, in words. It is stored with each conclusion, so that a report
+/// can mark conclusions by another rule.
 pub fn rule() -> String {
     format!(
         "median of the rounds' ratios; {CONFIDENCE_PERCENT} % interval by the bootstrap's error and Student's t; \
@@ -33,7 +34,8 @@ pub fn rule() -> String {
     )
 }
 
-/// What [`middles`] says, by count: the same for all figures of so many rounds.
+/// Results of [`middles`] by number of rounds, each computed once: they are the same for all figures of that many
+/// rounds.
 static MIDDLES: [OnceLock<Vec<(usize, usize, f64)>>; 101] = [const { OnceLock::new() }; 101];
 
 /// Ratio of one figure to another.
@@ -54,7 +56,7 @@ pub struct Ratio {
 pub enum Standing {
     /// They differ: the interval excludes 1, and the ratio is large enough to be of interest.
     Apart,
-    /// They are equal: the whole interval is nearer to 1 than the smallest difference of interest.
+    /// They are level: the whole interval is nearer to 1 than the smallest difference of interest.
     Level,
     /// Undecided; more rounds could decide. Reports call it level, because no difference was shown.
     Open,
@@ -96,14 +98,14 @@ pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     Some(Ratio { median: middle.exp(), low: (middle - half).exp(), high: (middle + half).exp(), rounds: pairs.len() })
 }
 
-/// [`ratio`], where no round's 0 leaves it without a meaning for a reader.
+/// Ratio of `a` to `b` like [`ratio`]; `None` where a 0 in a round makes it meaningless for a reader.
 pub fn meaningful_ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     let is_zero = |spread: &Spread| spread.all.contains(&0.0);
     ratio(a, b).filter(|_| !is_zero(a) && !is_zero(b))
 }
 
-/// The interval of one figure alone, by the same rule: what its rounds tell of it, slow spells of the machine included.
-/// None with one round, or where a number is not above 0.
+/// Interval of one figure alone, by the same rule: how far its rounds differ, slow spells of the machine included.
+/// `None` with one round, or where a number is not above 0.
 pub fn known_within(spread: &Spread) -> Option<(f64, f64)> {
     if spread.all.len() < 2 || !spread.all.iter().all(|number| number.is_finite() && *number > 0.0) {
         return None;
@@ -112,12 +114,12 @@ pub fn known_within(spread: &Spread) -> Option<(f64, f64)> {
     Some(((middle - half).exp(), (middle + half).exp()))
 }
 
-/// Whether two figures are told apart.
+/// Whether two figures differ significantly.
 pub fn are_apart(a: &Spread, b: &Spread) -> bool {
     ratio(a, b).is_some_and(|ratio| ratio.standing() == Standing::Apart)
 }
 
-/// Whether another round could decide more about two figures.
+/// Whether it is undecided if two figures differ, so that another round could decide it.
 pub fn are_open(a: &Spread, b: &Spread) -> bool {
     ratio(a, b).is_none_or(|ratio| ratio.standing() == Standing::Open)
 }
@@ -143,8 +145,8 @@ fn interval(mut numbers: Vec<f64>) -> (f64, f64) {
     (median, T[(count - 2).min(T.len() - 1)] * error)
 }
 
-/// Positions in `count` sorted numbers of the two middle ones of a resample (the same one twice for an odd count), each
-/// with its share of all resamples.
+/// Distribution of the median of a bootstrap resample of `count` sorted numbers: pairs of positions whose mean may be
+/// the median (the same position twice for an odd count), each with its share of all resamples.
 fn middles(count: usize) -> Vec<(usize, usize, f64)> {
     let part = |number: usize| number as f64 / count as f64;
     // Share of resamples whose `rank`th smallest number is the one at this position.

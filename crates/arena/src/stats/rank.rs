@@ -12,26 +12,26 @@ pub const AS_GOOD_PART: f64 = 0.25;
 pub struct Ranking {
     /// Names in groups: those in one are level with its first.
     pub groups: Vec<Vec<String>>,
-    /// Those whose place is by their median alone, each in a group of its own: neither shown to be worse than the
-    /// leader of a group nor within a quarter of it.
+    /// Contenders whose place rests on their median alone, each in a group of its own: neither shown to be worse than
+    /// the leader of a group nor within a quarter of it.
     pub undecided: Vec<String>,
 }
 
 impl Ranking {
-    /// Whether anybody is shown to be worse than the best.
+    /// Whether any contender is shown to be worse than the best.
     pub fn tells(&self) -> bool {
         self.groups.len() > self.undecided.len() + 1
     }
 }
 
-/// Where a contender stands beside the leader of a group.
+/// Result of comparing a contender with the leader of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Not shown to be worse, and within a quarter.
     Level,
     /// Shown to be worse.
     Worse,
-    /// Neither.
+    /// Neither shown to be worse nor within a quarter.
     Undecided,
 }
 
@@ -49,9 +49,9 @@ pub fn ranking_by(case: &Case, metric: &Metric) -> Ranking {
 }
 
 /// Ranks figures, best first. The first group is the best one and all that are level with it; the next groups are made
-/// in the same way of those that are shown to be worse. Who is undecided stands alone at the place of its median, and
-/// nobody is compared with it: one noisy contender does not make others so. Figures that are not finite are left out. A
-/// metric without a good direction ranks none: all are in one group.
+/// in the same way of those that are shown to be worse. An undecided contender is alone at the place of its median, and
+/// no other is compared with it: one noisy contender does not make others undecided. Figures that are not finite are
+/// left out. A metric without a good direction ranks none: all are in one group.
 pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
@@ -93,8 +93,8 @@ pub fn next_worse<'a>(groups: &'a [Vec<String>], undecided: &[String]) -> Option
     groups.iter().skip(1).find(|group| !group.iter().any(|name| undecided.contains(name)))
 }
 
-/// Where a figure stands beside that of the leader. With one round nothing is known of the distance: then who is not
-/// shown to be worse is level. Where a 0 leaves a ratio without a meaning, only the same median is near.
+/// Compares a figure with that of the leader. One round shows nothing of the distance: then a figure that is not shown
+/// to be worse is level. Where a 0 makes a ratio meaningless, only an equal median is near.
 pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
     if better(leader, spread, direction) {
         return Place::Worse;

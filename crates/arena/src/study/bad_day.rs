@@ -9,10 +9,10 @@ use crate::record::Outcome;
 use loadgen::scenario::{Act, ScenarioReport, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, Open};
 
-/// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
-/// many workers and threads it has.
+/// Number of hanging requests for each request that the server can serve at once: none would be left for others,
+/// however many workers and threads it has.
 pub(super) const HANGING: u32 = 2;
-/// An answer that comes later is of no use to anybody, in milliseconds.
+/// Milliseconds after which an answer under overload is useless.
 pub(super) const DEADLINE_MS: u64 = 1000;
 
 /// Runs the scenario of this case.
@@ -27,20 +27,21 @@ pub fn run(
     let workload = &family.workload;
     let clients = case.clients;
     let seconds = case.seconds;
-    let told = match case.tool {
+    let report = match case.tool {
         Tool::SlowClients => {
             let slow = family.recipe.slow.unwrap_or(1000);
             let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: at_a_rate(case, family, seed)? };
             slow_clients::run(port, workload, &plan)?
         }
         Tool::Stuck => {
-            let hangs = asked(family.recipe.stuck_path.as_deref(), family.recipe.stuck_expect.as_ref())?;
-            let hanging = hanging(server.shape());
+            let hangs = second_ask(family.recipe.stuck_path.as_deref(), family.recipe.stuck_expect.as_ref())?;
+            let (workers, threads) = server.shape();
+            let hanging = hanging(workers, threads);
             let others = at_a_rate(case, family, seed)?;
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Uneven => {
-            let long = asked(family.recipe.long_path.as_deref(), family.recipe.long_expect.as_ref())?;
+            let long = second_ask(family.recipe.long_path.as_deref(), family.recipe.long_expect.as_ref())?;
             let share = f64::from(family.recipe.long_pct.unwrap_or(0)) / 100.0;
             uneven::run(port, workload, &uneven::Uneven { long, share, all: at_a_rate(case, family, seed)? })?
         }
@@ -59,18 +60,18 @@ pub fn run(
             let times = (seconds / 3.0).ceil() as u32;
             reload::run(port, workload, &reload::Reloaded { clients, seconds, times, keep: true, seed }, act)?
         }
-        _ => return over(port, (case, family), capacity, seed),
+        _ => return over(port, case, family, capacity, seed),
     };
-    Ok(outcome(told))
+    Ok(outcome(report))
 }
 
 /// Number of hanging requests for a server with this many workers and threads per worker.
-fn hanging((workers, threads): (u32, u32)) -> u32 {
+fn hanging(workers: u32, threads: u32) -> u32 {
     workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
 }
 
-/// What is asked beside a case's own path.
-fn asked(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, String> {
+/// The request to a case's second path, with its right answer.
+fn second_ask(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, String> {
     expect.zip(path).map(|(expect, path)| expect.ask(path)).ok_or("the recipe names no second path and its answer")?
 }
 
@@ -82,12 +83,13 @@ fn at_a_rate(case: &PlannedCase, family: &Family, seed: u64) -> Result<Open, Str
 
 fn over(
     port: u16,
-    (case, family): (&PlannedCase, &Family),
+    case: &PlannedCase,
+    family: &Family,
     capacity: &mut Option<f64>,
     seed: u64,
 ) -> Result<Outcome, String> {
     if case.load_pct == 0 {
-        return ladder(port, (case, family), capacity, seed, None);
+        return ladder(port, case, family, capacity, seed, None);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
     if capacity_per_s <= 0.0 {
@@ -105,8 +107,8 @@ fn over(
         patience_s: 10.0,
         seed,
     };
-    let told = overload::run(port, &family.workload, &plan)?;
-    told.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
+    let reports = overload::run(port, &family.workload, &plan)?;
+    reports.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
 }
 
 /// Seconds of calm before an overload, of the overload, and after it.
@@ -115,11 +117,11 @@ pub(super) fn overload_s(case: &PlannedCase) -> (u32, u32, u32) {
     ((whole / 3).max(2), whole, whole.max(4))
 }
 
-/// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences
-/// are of one contender and one round, and no part of the command.
+/// Outcome of a scenario, with its sentences as remarks, and with what ordinary clients saw in each second. The
+/// sentences are about one contender and one round, and so no part of the command.
 fn outcome(report: ScenarioReport) -> Outcome {
     let ScenarioReport { mut outcome, words, timeline, .. } = report;
-    outcome.told.extend(words);
+    outcome.remarks.extend(words);
     outcome.course = loadgen::course_of(&timeline);
     outcome
 }
@@ -141,6 +143,7 @@ mod tests {
 
     #[test]
     fn more_hang_than_a_server_serves_at_once() {
-        assert_eq!([(2, 5), (4, 1), (1, 1), (16, 16), (0, 0)].map(hanging), [20, 8, 2, 512, 2]);
+        let found = [hanging(2, 5), hanging(4, 1), hanging(1, 1), hanging(16, 16), hanging(0, 0)];
+        assert_eq!(found, [20, 8, 2, 512, 2]);
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::environment::Environment;
 use loadgen::HEADER;
 
-/// Template of that file.
+/// Template of the rackup file with the middleware.
 const MIDDLEWARE: &str = include_str!("middleware.rb");
 
 /// Path of the new rackup file, for an application's folder and the rackup file in it (`config.ru`).

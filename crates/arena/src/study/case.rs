@@ -32,7 +32,7 @@ pub fn run(
 ) -> Result<Outcome, String> {
     let port = up.server.port();
     if let Some(k6) = k6.filter(|_| case.tool.is_for_k6()) {
-        return ladder(port, (case, family), capacity, seed, Some(k6));
+        return ladder(port, case, family, capacity, seed, Some(k6));
     }
     let path = &family.recipe.path;
     let workload = &family.workload;
@@ -57,7 +57,7 @@ pub fn run(
             let delay_s = (case.tool == Tool::SiegeOnce).then_some(1.0);
             loadgen::siege(port, path, &SiegePlan { clients, until, delay_s, limit_s: TOOL_LIMIT_S })?
         }
-        Tool::Closed | Tool::Ladder => ladder(port, (case, family), capacity, seed, None)?,
+        Tool::Closed | Tool::Ladder => ladder(port, case, family, capacity, seed, None)?,
         Tool::Start => Outcome {
             command: "from the start of the server to its first right answer".into(),
             numbers: [(FIRST_ANSWER.to_owned(), up.first_answer_ms), ("cold_ms".to_owned(), up.first_answer_ms)].into(),

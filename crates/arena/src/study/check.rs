@@ -11,7 +11,7 @@ use crate::contender::Catalogue;
 use crate::record::{TWIN, plain};
 use loadgen::metric::{METRICS, Metric};
 
-/// Bounds of what can start on any machine.
+/// Bounds of numbers that a machine can start.
 const WORKERS: RangeInclusive<u32> = 1..=512;
 const THREADS: RangeInclusive<u32> = 1..=1024;
 const CLIENTS: RangeInclusive<u32> = 1..=10_000;

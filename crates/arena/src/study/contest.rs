@@ -25,21 +25,17 @@ const CHECKED_S: f64 = 30.0;
 /// Length of a load, in seconds, below which the checked one after it has a shorter limit, as in the quick form of a
 /// study.
 const FULL_LOAD_S: f64 = 2.0;
-/// That limit: this many times the length of the load, and at least this many seconds.
+/// Shorter time limit: a multiple of the length of the load, and at least this many seconds.
 const CHECKED_TIMES: f64 = 1.5;
 const CHECKED_S_LEAST: f64 = 0.9;
 
-/// Everything that a turn needs.
-pub struct Turn<'a> {
+/// Study, plan, environment and folders that all turns of a run have in common.
+pub struct TurnContext<'a> {
     /// Recipe of the study.
     pub study: &'a Study,
     /// Plan of the run.
     pub plan: &'a Plan,
-    /// The contender in the study.
-    pub entry: &'a Entry,
-    /// Recipe of the contender's server.
-    pub recipe: &'a contender::Recipe,
-    /// Environment in which the server runs.
+    /// Environment in which the servers run.
     pub environment: &'a Environment,
     /// Folder of the application.
     pub app: &'a Path,
@@ -47,16 +43,26 @@ pub struct Turn<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Folder for the servers' logs.
     pub logs: &'a Path,
+    /// k6, if it replaces the cases' own loads.
+    pub k6: Option<K6Here>,
+}
+
+/// A contender's turn in a family of cases.
+pub struct Turn<'a> {
+    /// Study, plan, environment and folders of the run.
+    pub common: &'a TurnContext<'a>,
+    /// The contender in the study.
+    pub entry: &'a Entry,
+    /// Recipe of the contender's server.
+    pub recipe: &'a contender::Recipe,
     /// Family of cases.
     pub family: &'a Family,
     /// Cases of the family that are left to run, in the order of the round.
     pub cases: Vec<&'a PlannedCase>,
-    /// Capacity of the slowest contender in this family, if known.
+    /// Capacity of the slowest contender in this family, in requests per second, if known.
     pub slowest: Option<f64>,
-    /// Capacity of this contender, if it was measured before an interruption.
+    /// Capacity of this contender, in requests per second, if it was measured before an interruption.
     pub capacity: Option<f64>,
-    /// k6, if it replaces the cases' own loads.
-    pub k6: Option<&'a K6Here>,
     /// Number of the round, from 1.
     pub round: u32,
 }
@@ -79,7 +85,7 @@ impl Turn<'_> {
         let mut facts = Facts::default();
         watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
         let loads_s: f64 = self.cases.iter().map(|case| case.load_s()).sum();
-        let all_s = self.plan.turn_s(self.entry, self.cases.iter().copied());
+        let all_s = self.common.plan.turn_s(self.entry, self.cases.iter().copied());
         match self.start(&mut facts) {
             Ok((mut up, warmth)) => {
                 self.measure_all(&mut up, warmth, keep, watcher)?;
@@ -98,12 +104,12 @@ impl Turn<'_> {
 
     /// Starts the server and waits until it answers rightly, with as many workers and threads as it was started with.
     fn start(&self, facts: &mut Facts) -> Result<(Up, Warmth), String> {
-        let rackup = self.app.join(self.start_of_app());
+        let rackup = self.common.app.join(self.start_of_app());
         let server = Server::start(self.wanted(&rackup, ""))?;
         facts.commands = server.commands();
         let up = self.ready(server)?;
         // All workers and threads must have had work before they are counted, even if this family has few clients.
-        let clients = self.plan.cases().map(|case| case.clients).max().unwrap_or(1);
+        let clients = self.common.plan.cases().map(|case| case.clients).max().unwrap_or(1);
         let warmth = self.warmed_up(&up.server, clients, FIRST_WARM_UP_S);
         facts.counts = Some(up.server.check_counts()?);
         Ok((up, warmth))
@@ -116,7 +122,7 @@ impl Turn<'_> {
 
     fn warmed_up(&self, server: &Server, clients: u32, max_s: f64) -> Warmth {
         let (workers, threads) = server.shape();
-        warm_up(server.port(), &self.family.workload, (clients, workers.saturating_mul(threads)), max_s)
+        warm_up(server.port(), &self.family.workload, clients, workers.saturating_mul(threads), max_s)
     }
 
     /// Warms up with the clients of the family's largest load.
@@ -130,20 +136,20 @@ impl Turn<'_> {
         Path::new(self.entry.rackup.as_deref().unwrap_or("config.ru"))
     }
 
-    /// How the server is started; `label` ends the names of its logs.
+    /// The server to start, for this rackup file; `label` ends the names of its logs.
     pub(super) fn wanted<'a>(&'a self, rackup: &'a Path, label: &str) -> Wanted<'a> {
-        let mut env = self.env.clone();
+        let mut env = self.common.env.clone();
         env.extend(self.entry.env.clone());
         Wanted {
             recipe: self.recipe,
-            environment: self.environment,
+            environment: self.common.environment,
             rackup,
             workers: self.entry.workers,
             threads: self.entry.threads,
             env,
-            logs: self.logs,
+            logs: self.common.logs,
             label: format!("{}-{}-{}{label}", self.entry.name(), self.round, self.family.recipe.name),
-            memory_limit: self.study.memory_mib.map(|mib| mib << 20),
+            memory_limit: self.common.study.memory_mib.map(|mib| mib << 20),
             allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
             stock: self.entry.stock,
@@ -161,7 +167,7 @@ impl Turn<'_> {
         let is_loaded = !matches!(self.family.recipe.tool, Tool::Start | Tool::Idle);
         let mut settled = None;
         // Answers of the warm-up are checked like all others.
-        let warm_up_s = self.plan.warm_up_s(self.entry);
+        let warm_up_s = self.common.plan.warm_up_s(self.entry);
         if is_loaded && warm_up_s > 0.0 {
             let longer = self.warmed_up_for_loads(&up.server, warm_up_s);
             warmth.requests += longer.requests;
@@ -191,14 +197,14 @@ impl Turn<'_> {
         // Each step is a share of the slowest capacity or of its own; cases come in any order.
         let mut whole = if case.slowest_pct > 0 { self.slowest.or(*capacity) } else { *capacity };
         let workload = &self.family.workload;
-        let seed = seed(self.plan.seed, self.round, case.load_pct);
+        let seed = seed(self.common.plan.seed, self.round, case.load_pct);
         // k6 checks every answer.
-        let is_blind = case.tool.is_blind() && self.k6.is_none();
+        let is_blind = case.tool.is_blind() && self.common.k6.is_none();
         let until = checked_until(case.seconds);
         let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
         let load = Load {
             check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
-            run: &mut |up| case::run(case, self.family, up, &mut whole, seed, self.k6),
+            run: &mut |up| case::run(case, self.family, up, &mut whole, seed, self.common.k6.as_ref()),
             checked: is_blind.then_some((workload, checked)),
             too_much: None,
         };
@@ -228,7 +234,8 @@ fn checked_until(load_s: f64) -> Until {
     Until::First { requests: CHECKED_ENOUGH, seconds }
 }
 
-/// Whether this tool can measure a contender. What a server cannot do at all is among its notes, and not a failure.
+/// Whether this tool can measure a contender. A server that lacks a feature, such as reloads, has a note on that, and
+/// has not failed.
 pub fn can(tool: Tool, recipe: &contender::Recipe) -> bool {
     match tool {
         Tool::Killed => !recipe.cannot.contains_key("kill"),

@@ -1,5 +1,6 @@
-//! The line below a case's title: what was asked of all its contenders. What differs between them, such as a rate that
-//! is a share of each one's own capacity, is told as what it is a share of; their own figures stand in the table. Pure.
+//! The line below a case's title: the load that all its contenders had. Numbers that differ between contenders, such as
+//! a rate by each one's own capacity, are given as the share of that capacity; the table has each contender's own
+//! figures. Pure.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,12 @@ use crate::record::Sample;
 use loadgen::scenario::overload::CALM;
 use loadgen::scenario::stuck::TIMES;
 
-/// So many variants of a load are told; that there are more is told by itself.
+/// Most variants of a load that are listed, if the rounds did not all have the same; of more, it is only said that
+/// there are several.
 const VARIANTS: usize = 3;
 
-/// Of a case in `family`, by what its timed loads were and by the plan.
+/// Description of a case of this family: by the commands of its timed loads if they agree, and by the plan if their
+/// numbers are each contender's own.
 pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> String {
     let path = &family.recipe.path;
     let own = samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
@@ -29,7 +32,7 @@ pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> S
     }
 }
 
-/// Of loads whose numbers are each contender's own.
+/// Description by the plan, for loads whose numbers are each contender's own; `None` for all others.
 fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<String> {
     let seconds = case.seconds;
     let percent = case.load_pct;
@@ -64,7 +67,7 @@ fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<Str
     }
 }
 
-/// A command without the port, the path's host and the seed, which are others for each server or round.
+/// A command without port, host and seed, which differ between servers or rounds.
 fn in_common(command: &str, path: &str) -> String {
     let seed = command.split_once(", seed ").map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
     let seed = seed.flatten().map_or_else(String::new, |digits| format!(", seed {digits}"));

@@ -17,8 +17,9 @@ use loadgen::{Divided, Division};
 const WARM_UP_S: f64 = 0.5;
 
 impl Turn<'_> {
-    /// Divides the time of its cases, which are loads at full speed. What cannot be is told, and no failure; a wrong
-    /// answer disqualifies, as everywhere.
+    /// Measures where the time of a request goes, in those of the turn's cases that are loads at full speed. A case for
+    /// which that is impossible gets a sample with the reason, which is no failure; a wrong answer disqualifies, as in
+    /// any load.
     pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
         let server = self.start_behind();
@@ -44,7 +45,7 @@ impl Turn<'_> {
                 "its recipe does not name the application, which would run behind the arena's middleware".into()
             );
         }
-        let rackup = behind::middleware(self.environment, self.app, self.start_of_app())?;
+        let rackup = behind::middleware(self.common.environment, self.common.app, self.start_of_app())?;
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 
@@ -76,7 +77,7 @@ impl Turn<'_> {
     }
 }
 
-/// A sample that does not say where the time goes; and whether it disqualifies.
+/// A sample without a division of time, for this reason; a wrong answer disqualifies.
 fn undivided(why: &str, wrong: Option<&String>) -> Sample {
     Sample { undivided: Some(shortened(why)), disqualified: disqualified(wrong), ..Sample::default() }
 }

@@ -22,7 +22,7 @@ pub struct Effort {
     pub clients: u32,
 }
 
-/// What is wrong with the seconds of a warm-up, if anything is.
+/// Error in the seconds of a warm-up, if there is one.
 pub(super) fn wrong_warm_up(seconds: f64) -> Option<&'static str> {
     (!(0.0..=600.0).contains(&seconds)).then_some("warm_up_s is a number of seconds from 0 to 600")
 }

@@ -39,7 +39,7 @@ impl Expected {
         self.rule().err()
     }
 
-    /// A GET of this path with this as its right answer.
+    /// A GET of this path, with this as the right answer.
     pub fn ask(&self, path: &str) -> Result<Ask, String> {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
         Ok(Ask { expect, ..Ask::get(path) })

@@ -1,4 +1,4 @@
-//! Checks whether a run meets the requirements of METHOD.md for figures that are shown on pages about the program.
+//! Applies today's rules to a run, and finds which requirements of METHOD.md for published figures it does not meet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,23 +14,23 @@ use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
 use super::verdicts;
 use crate::duel::{cases, summing};
-use crate::measure::{judge, leave_out, strays};
+use crate::measure::{judge, leave_out, note_who_kept_up, strays};
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
 use crate::record::{Sample, fingerprint};
 use crate::report::styles::Styles;
-use crate::report::words;
+use crate::report::{grammar, twins};
 use crate::stats;
 
-/// Rounds that a run needs; fewer show hardly any difference.
+/// Rounds that a run needs; fewer show hardly any difference as significant.
 const ROUNDS_LEAST: u32 = 3;
 /// Study name of a duel, which has no study and no fixed settings: its recipes are not compared with the present ones.
 const DUEL: &str = "duel";
 /// Most contenders that are named as measured apart from their rounds.
 const NAMED_MOST: usize = 3;
 
-/// What a run says by today's rules, with its shortcomings: what it is not that METHOD.md wants of a run that is
-/// shown. `home` has the recipes of now.
+/// Summary of a run by the rules of this program, with the requirements of METHOD.md that the run does not meet as its
+/// shortcomings. `home` is the folder with the present recipes.
 pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let mut summary = folder.read_summary()?;
     let plan = folder.plan().unwrap_or_default();
@@ -57,7 +57,8 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     Ok(summary)
 }
 
-/// Fills in how many requests of a case's load were in progress at most, where an older program did not record it.
+/// Fills in the most requests of each case's load that were in progress at once, in summaries of programs that did not
+/// record it.
 fn note_clients(summary: &mut Summary, study: &Study, asked: &RunRequest) {
     let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
     // Then a capacity was measured by as many clients as the case had.
@@ -71,16 +72,17 @@ fn note_clients(summary: &mut Summary, study: &Study, asked: &RunRequest) {
     }
 }
 
-/// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
+/// Ranks the cases and names the winners anew by the rules of this program.
 fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
     let strays = strays(samples);
     // A duel decides by what it has, and its remarks say how much that is.
-    let is_study = summary.study != DUEL;
+    let is_duel = summary.study == DUEL;
     let at_once = at_once(&summary.contenders, summary.twin_of.as_deref());
     for case in &mut summary.cases {
         leave_out(case, &strays);
-        if is_study {
-            judge(case, &at_once);
+        match is_duel {
+            true => note_who_kept_up(case),
+            false => judge(case, &at_once),
         }
         stats::rank(case);
     }
@@ -117,7 +119,7 @@ fn shortcomings(
             let of_run = origin.recipes.iter().filter(|(name, _)| is_measured(name, samples, study));
             let others: Vec<String> = of_run.filter(is_other).map(|(name, _)| styles.title(name)).collect();
             found.extend(
-                (!others.is_empty()).then(|| format!("these recipes are others by now: {}", words::list(&others))),
+                (!others.is_empty()).then(|| format!("these recipes are others by now: {}", grammar::list(&others))),
             );
         }
     }
@@ -125,8 +127,8 @@ fn shortcomings(
     found
 }
 
-/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round. The
-/// short trials of settings before the rounds of a duel do not count as a case.
+/// Shortcoming of a run with cases that have too few rounds, although the run has enough: loads at equal rates begin in
+/// the second round. The short trials of settings before the rounds of a duel do not count as a case.
 fn of_few_rounds(summary: &Summary) -> Option<String> {
     let least = ROUNDS_LEAST as usize;
     let rounds = |case: &Case| {
@@ -138,7 +140,7 @@ fn of_few_rounds(summary: &Summary) -> Option<String> {
     let have = if few == 1 { "has" } else { "have" };
     let all = of_rounds().count();
     (few > 0 && summary.rounds >= ROUNDS_LEAST)
-        .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
+        .then(|| format!("{few} of {} {have} fewer than {least} rounds", grammar::count(all, "case", "cases")))
 }
 
 /// Shortcoming of a run whose timed loads were shorter than those of the study.
@@ -155,14 +157,14 @@ fn shorter(summary: &Summary, study: &Study, effort: &Effort) -> Option<String> 
 
 /// Reason why a run has no twin that can be compared with its original.
 fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
-    let Some(twins) = words::twins(summary, styles) else {
+    let Some(twins) = twins::compared(summary, styles) else {
         return Some("no contender took part twice (no twin)".to_owned());
     };
     (!twins.is_compared).then_some(twins.words)
 }
 
-/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it, or a server's recipe: a run
-/// may be without some of the study's contenders and cases. What is neither always counts.
+/// Whether a part of a study, named as by [`meaning::of_study`], or a server's recipe was measured: a run may be
+/// without some of the study's contenders and cases. A name that is neither always counts as measured.
 fn is_measured(part: &str, samples: &[Sample], study: Option<&Study>) -> bool {
     let entries = study.iter().flat_map(|study| &study.contenders).filter(|entry| entry.recipe == part);
     let names: Vec<&str> = entries.map(Entry::name).collect();
@@ -176,7 +178,7 @@ fn is_measured(part: &str, samples: &[Sample], study: Option<&Study>) -> bool {
     case.is_none_or(|case| samples.iter().any(|sample| sample.case.starts_with(case)))
 }
 
-/// The rounds that were not measured in one go.
+/// Shortcoming of a run with samples that were measured at another time than the rest of their round.
 fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     let strays = strays(samples);
     let away_s = strays.iter().map(|stray| stray.away_s).max()?;
@@ -191,13 +193,13 @@ fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     let names: Vec<String> = names.into_iter().map(|name| styles.title(name)).collect();
     Some(format!(
         "not measured in one go: {}{more}, up to {} min apart from the others of their rounds",
-        if more.is_empty() { words::list(&names) } else { names.join(", ") },
+        if more.is_empty() { grammar::list(&names) } else { names.join(", ") },
         away_s / 60
     ))
 }
 
-/// Fingerprints of the present recipes, under the names that a run records: of what decides what is measured, and, as
-/// older runs have them, of the whole files.
+/// Fingerprints of the present recipes, by the names under which runs record them: of the keys that decide what is
+/// measured, and of the whole files, as older runs have them.
 fn of_tree(home: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, text) in recipes(&home.join("arena/contenders")) {
@@ -409,6 +411,31 @@ mod tests {
         run.study = DUEL.into();
         by_rules(&mut run, &[], None);
         assert_eq!((run.verdicts[0].use_case.as_str(), &run.verdicts[0].winners[0]), ("most requests", &"best".into()));
+    }
+
+    #[test]
+    fn an_older_duel_ranks_nobody_who_did_not_keep_up_and_keeps_its_figures_of_few_requests() {
+        let result = |name: &str, rate: f64, p99: f64| Measured {
+            contender: name.into(),
+            numbers: [("offered_per_s", 2412.0), ("requests_per_s", rate), ("requests", 90.0), ("p99_ms", p99)]
+                .map(|(metric, number)| (metric.to_owned(), Spread::of(&[number; 3]).unwrap()))
+                .into(),
+            ..Measured::default()
+        };
+        let case = Case {
+            name: cases::traffic(16),
+            metrics: vec!["p99_ms".into()],
+            results: vec![result("behind", 1516.0, 9.0), result("up", 2400.0, 20.0)],
+            twin: Some(result("twin", 1516.0, 9.0)),
+            ..Case::default()
+        };
+        let mut run = Summary { study: DUEL.into(), cases: vec![case], ..Summary::default() };
+        by_rules(&mut run, &[], None);
+        let case = &run.cases[0];
+        assert_eq!(case.ranking, [["up"]]);
+        let shares = case.results.iter().chain(&case.twin).map(|result| result.served_share.is_some());
+        assert_eq!(shares.collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(case.results[0].numbers["p99_ms"].median, 9.0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::plan::Plan;
 use super::recipe::{Entry, Study};
 use super::request::RunRequest;
-use super::summarize;
+use super::summarize::MeasuredRun;
 use crate::record::folder::Folder;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
@@ -55,8 +55,8 @@ impl Import {
             disqualified: outcome.wrong.map(|wrong| format!("wrong answer: {wrong}")).or(silent),
             numbers: outcome.numbers,
             errors: outcome.errors,
-            told: outcome.told,
-            lacking: outcome.lacking,
+            remarks: outcome.remarks,
+            missing_numbers: outcome.missing_numbers,
             ..Sample::default()
         };
         let title = context.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
@@ -95,7 +95,8 @@ impl Import {
     pub fn add(
         &self,
         folder: &Folder,
-        (mut sample, who): (Sample, Who),
+        mut sample: Sample,
+        who: Who,
         study: &Study,
         context: &Context,
     ) -> Result<Summary, String> {
@@ -119,8 +120,18 @@ impl Import {
         let took_s = samples.iter().map(|sample| sample.took_s).sum();
         let plan = Plan::of(study, &self.asked, context.figures)?;
         let machine = vec![("processor".to_owned(), self.machine.clone())];
-        let summary = summarize::summary(&self.asked, study, &plan, context, (all, None), machine, &samples, took_s);
-        folder.write_summary(&summary)?;
+        let measured = MeasuredRun {
+            asked: &self.asked,
+            study,
+            plan: &plan,
+            context,
+            who: all,
+            twin_of: None,
+            machine,
+            samples: &samples,
+            took_s,
+        };
+        folder.write_summary(&measured.summary())?;
         folder.read_summary()
     }
 

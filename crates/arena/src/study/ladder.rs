@@ -9,11 +9,13 @@ use crate::record::Outcome;
 use loadgen::metric::{RATE, REQUESTS};
 use loadgen::{K6Here, Watch};
 
-/// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps: none if the
-/// server gave no right answer, and 0 if that step could not be made or was too short, so that the others cannot be.
+/// Loads the server. Stores the capacity that the first step of a ladder measures, in requests per second, for its
+/// other steps: `None` if the server gave no right answer; 0 if that step could not be made or was too short, so that
+/// the others are impossible.
 pub fn ladder(
     port: u16,
-    (case, family): (&PlannedCase, &Family),
+    case: &PlannedCase,
+    family: &Family,
     capacity: &mut Option<f64>,
     seed: u64,
     k6: Option<&K6Here>,

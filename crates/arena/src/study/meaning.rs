@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::record::fingerprint;
 
-/// Prefix of a study's name among those of contenders.
+/// Prefix of the names of a study's fingerprints, which stand among those of contenders.
 pub(super) const STUDY: &str = "the study ";
 
-/// What is between the study's name and a contender's, or a case's.
+/// Text between the name of a study and that of a contender.
 pub(super) const CONTENDER: &str = ", contender ";
 pub(super) const CASE: &str = ", case ";
 
@@ -36,7 +36,8 @@ pub(super) fn of_recipe(text: &str) -> String {
     parsed(text).map_or_else(|| fingerprint(text.as_bytes()), |recipe| print(recipe, &OF_RECIPE))
 }
 
-/// Fingerprints of a study by name: one of what applies to all, and one of each contender's settings and of each case.
+/// Fingerprints of a study by name: one for the keys that apply to all, one for each contender's settings, and one for
+/// each case.
 pub(super) fn of_study(name: &str, text: &str) -> BTreeMap<String, String> {
     let whole = format!("{STUDY}{name}");
     let Some(study) = parsed(text) else { return [(whole, fingerprint(text.as_bytes()))].into() };

@@ -179,7 +179,7 @@ impl Plan {
         order
     }
 
-    /// Most seconds of a contender's warm-up.
+    /// Most seconds of a contender's warm-up before its loads.
     pub fn warm_up_s(&self, entry: &Entry) -> f64 {
         entry.warm_up_s.filter(|_| !self.is_quick).unwrap_or(self.effort.warm_up_s)
     }
@@ -199,14 +199,14 @@ pub fn divided_s<'a>(cases: impl Iterator<Item = &'a PlannedCase>) -> f64 {
     if loads_s > 0.0 { START_S + loads_s } else { 0.0 }
 }
 
-/// What a random order is drawn for.
+/// Things whose order is random.
 enum Draw {
     Families,
     Contenders(usize),
     Cases(usize),
 }
 
-/// The quick form keeps only the ends and the middle of a series.
+/// The case with only the first, middle and last entry of each series, in the quick form; unchanged in the full form.
 fn thinned(recipe: &CaseRecipe, is_quick: bool) -> CaseRecipe {
     let thin = |list: &[u32]| match list {
         [first, .., last] if is_quick && list.len() > 3 => vec![*first, list[list.len() / 2], *last],
@@ -292,8 +292,8 @@ fn expand(recipe: &CaseRecipe, study: &Study, effort: &Effort, figures: &Figures
     cases
 }
 
-/// Name of a metric in this case. Beside slow clients or hanging requests the others ask at a rate that the arena
-/// chose, so a served rate is no merit of the server.
+/// Name of a metric in a case by this tool. Under slow clients, hanging or uneven requests the rate is one that the
+/// arena chose, so that the served rate is shown as the offered one, which is no merit of the server.
 fn shown_as(metric: &str, tool: Tool) -> &str {
     let is_chosen = matches!(tool, Tool::SlowClients | Tool::Stuck | Tool::Uneven);
     if is_chosen && metric == RATE { OFFERED } else { metric }

@@ -12,10 +12,10 @@ use loadgen::metric::Metric;
 #[derive(Debug, Clone, Default)]
 pub struct Figures(Table);
 
-/// Keys in seconds in the file; all times here are in milliseconds.
+/// Keys whose values are seconds in the file and milliseconds in records.
 const IN_SECONDS: [(&str, &str); 3] =
     [("response_mean_s", "mean_ms"), ("longest_s", "max_ms"), ("shortest_s", "shortest_ms")];
-/// Keys with another name here.
+/// Keys of the file that have another name in records.
 const RENAMED: [(&str, &str); 4] =
     [("latency_mean_ms", "mean_ms"), ("errors", "failed"), ("used_mb", "rss_mib"), ("swap_mb", "swap_mib")];
 

@@ -26,14 +26,15 @@ pub struct ReadyRun<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
-    /// The twin's entry, and the name of its original.
+    /// The twin's entry in the study, and the name of its original.
     pub(super) twin: Option<(Entry, String)>,
     /// Cases that cannot be measured here, in sentences.
     pub(super) left_out: Vec<String>,
 }
 
 impl<'a> ReadyRun<'a> {
-    /// Checks everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
+    /// Checks everything that can be checked before a run. `earlier` are the contenders that an interrupted run has
+    /// recorded.
     pub fn make(
         asked: &'a RunRequest,
         study: &'a Study,
@@ -131,7 +132,8 @@ impl<'a> ReadyRun<'a> {
         machine::LASTING.iter().filter(|fact| self.is_about(fact)).filter_map(differs).collect()
     }
 
-    /// Whether a fact of the machine matters to this run: a load tool does only if it loads.
+    /// Whether a fact of the machine matters to this run. The version of a load tool matters only if the tool makes one
+    /// of its loads.
     fn is_about(&self, fact: &str) -> bool {
         let is_by_k6 = self.asked.k6.is_some();
         let loads = |tools: &[Tool]| !is_by_k6 && self.plan.cases().any(|case| tools.contains(&case.tool));
@@ -164,7 +166,7 @@ pub fn check_tools(asked: &RunRequest, study: &Study, figures: &Figures) -> Resu
     if lacking.is_empty() { Ok(()) } else { Err(lacking.join("\n")) }
 }
 
-/// The tools of an external load generator, and the question whether it is installed.
+/// An external load generator: the tools of cases that use it, and the check whether it is installed.
 type External = (&'static [Tool], fn() -> Result<(), String>);
 
 /// The external load generators.
@@ -172,6 +174,7 @@ const TOOLS: [External; 3] =
     [(&[Tool::Wrk], wrk_here), (&[Tool::Ab], ab_here), (&[Tool::Siege, Tool::SiegeOnce], siege_here)];
 
 /// An installed contender.
+#[derive(Clone, Copy)]
 pub(super) struct Present<'a> {
     pub entry: &'a Entry,
     pub recipe: &'a contender::Recipe,
@@ -199,7 +202,7 @@ fn chosen<'a>(asked: &RunRequest, study: &'a Study) -> Result<Vec<&'a Entry>, St
     Ok(entries)
 }
 
-/// Styles for a contender, and keeps what an interrupted run had learned of it.
+/// Looks for a contender, and keeps the counts and commands that an interrupted run has recorded of it.
 fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String> {
     let Some(recipe) = context.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
@@ -251,8 +254,7 @@ fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     }
 }
 
-/// The contenders with numbers behind titles that several of them have: an entry that takes part again with the same
-/// settings.
+/// Adds numbers to titles that several contenders have: entries that take part again with the same settings.
 fn numbered(who: Vec<Who>) -> Vec<Who> {
     let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for one in &who {

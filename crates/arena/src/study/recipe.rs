@@ -244,10 +244,10 @@ impl Tool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce | Tool::Closed | Tool::Ladder)
     }
 
-    /// Whether this number is a merit of a server under it, in a load that ends by the clock or, if `is_counted`, after
-    /// a number of requests. siege's random pauses are most of the time that it takes with them, and so of its rate; a
-    /// load that ends by the clock takes as long as its plan says; and in a closed loop a faster server has more
-    /// requests to fail, so that only the share that failed can rank.
+    /// Whether a metric is a merit of a server in a load by this tool, which ends by the clock or, if `is_counted`,
+    /// after a number of requests. siege's random pauses are most of the time of its requests, and so decide its rate;
+    /// a load that ends by the clock takes as long as its plan says; and in a closed loop a faster server has more
+    /// requests that can fail, so that only the share of failures can rank.
     pub fn is_merit(self, metric: &str, is_counted: bool) -> bool {
         match (metric, self) {
             (RATE | ELAPSED, Tool::SiegeOnce) => false,

@@ -1,18 +1,19 @@
-//! A whole run: the services, rounds, every sample stored at once, the summary at the end. In a round each family of
-//! cases is measured on all contenders before the next one, both in random order, so that two contenders run a case as
-//! close in time as possible. An interrupted run is resumed where it stopped.
+//! A whole run: starts the services, measures in rounds, stores every sample at once, and makes the summary at the end.
+//! In a round each family of cases is measured on all contenders before the next one, both in random order, so that two
+//! contenders run a case as close in time as possible. An interrupted run is resumed where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::contest::{Facts, Turn, can};
+use super::contest::{Facts, Turn, TurnContext, can};
+use super::context::Context;
 use super::ladder::capacity_by;
 use super::plan::{Plan, PlannedCase, divided_s};
 use super::ready::{Present, ReadyRun, present};
-use super::recipe::Study;
+use super::recipe::{Entry, Study};
 use super::services::Services;
-use super::summarize;
+use super::summarize::{self, MeasuredRun};
 use super::watcher::Watcher;
 use crate::record::folder::Folder;
 use crate::record::machine;
@@ -24,95 +25,175 @@ impl ReadyRun<'_> {
     /// Runs the study, or what is left of it, into this folder.
     pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
         let since = Instant::now();
-        let ReadyRun { asked, study, context, plan, mut who, twin, left_out } = self;
-        // Those of the beginning, whenever the run is gone on with or summarized again.
-        let noted = asked.origin.as_ref().map(|origin| origin.machine.clone()).filter(|facts| !facts.is_empty());
-        let facts_of_machine = match folder.read_summary() {
-            Ok(earlier) => earlier.machine,
-            Err(_) => noted.unwrap_or_else(machine::facts),
-        };
+        let machine = self.machine(folder);
+        let ReadyRun { asked, study, context, plan, who, twin, left_out } = self;
         // A resumed run must find the same contenders.
         folder.write_who(&who)?;
-        let mut present = present(study, context, &who);
-        let names: Vec<&str> = present.iter().map(|one| one.entry.name()).collect();
-        let of_twin = twin.as_ref().and_then(|(entry, of)| {
-            let original = present.iter().find(|one| one.entry.name() == of)?;
-            Some(Present { entry, recipe: original.recipe })
-        });
-        present.extend(of_twin);
-        let original = twin.as_ref().map(|(_, of)| of.clone());
         let app = context.apps.join(&study.app);
         let app_there = context.environment.bring(&app)?;
-        let services = Services::start(&study.services, context.environment, &app_there, &folder.logs())?;
         let logs = folder.logs();
-        let mut done = Done::of(&folder.samples()?.0, folder.is_whole());
-        let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
-        watcher.begins(first_rounds_s(&plan, &present, &done), 0.0);
-        for round in 1..=plan.effort.most() {
-            let earlier: Vec<Sample> = folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
-            let question = RoundQuestion::of((round, study), &plan, &names, original.as_deref(), &earlier);
-            if question.is_answered() {
-                break;
-            }
-            let left = RemainingWork { plan: &plan, round, is_about: &|case, name| question.is_about(case, name) };
-            if let Some(words) = question.in_words(round) {
-                watcher.said(&words);
-                watcher.begins(left.seconds(&present, &done), 0.0);
-            }
-            for family in plan.order_of_families(round) {
-                let turn = |entry, recipe, cases, capacity| Turn {
-                    study,
-                    plan: &plan,
-                    entry,
-                    recipe,
-                    environment: context.environment,
-                    app: &app,
-                    env: &services.env,
-                    logs: &logs,
-                    family: &plan.families[family],
-                    cases,
-                    slowest: question.slowest.get(&plan.families[family].recipe.name).copied(),
-                    capacity,
-                    k6: k6.as_ref(),
-                    round,
-                };
-                let order = plan.order(round, family, present.len());
-                let in_order = || order.iter().map(|at| &present[*at]);
-                for one in in_order() {
-                    let cases = left.to_load(family, one, &done);
-                    if cases.is_empty() {
-                        continue;
-                    }
-                    let capacity = done.rate(&plan.families[family].recipe.name, one.entry.name(), round);
-                    let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
-                    let facts = turn(one.entry, one.recipe, cases, capacity).run(&mut keep, watcher)?;
-                    note_facts(&mut who, one.entry.name(), facts);
-                    folder.write_who(&who)?;
-                }
-                // After the loads of all contenders, which are then closer to each other in time.
-                for one in in_order() {
-                    let cases = left.to_divide(family, one, &done);
-                    if cases.is_empty() {
-                        continue;
-                    }
-                    let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
-                    turn(one.entry, one.recipe, cases, None).divide(&mut keep, watcher)?;
-                }
-            }
-        }
+        let services = Services::start(&study.services, context.environment, &app_there, &logs)?;
+        let common = TurnContext {
+            study,
+            plan: &plan,
+            environment: context.environment,
+            app: &app,
+            env: &services.env,
+            logs: &logs,
+            k6: asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6"))),
+        };
+        let rounds = Rounds {
+            common: &common,
+            folder,
+            watcher,
+            present: present_with_twin(study, context, &who, twin.as_ref()),
+            twin_of: twin.as_ref().map(|(_, of)| of.as_str()),
+            who,
+            done: Done::of(&folder.samples()?.0, folder.is_whole()),
+        };
+        let who = rounds.measure()?;
         drop(services);
         let samples = folder.samples()?.0;
         let measured_s: f64 = samples.iter().map(|sample| sample.took_s).sum();
-        let took_s = since.elapsed().as_secs_f64().max(measured_s);
-        let mut summary =
-            summarize::summary(asked, study, &plan, context, (who, original), facts_of_machine, &samples, took_s);
+        let measured = MeasuredRun {
+            asked,
+            study,
+            plan: &plan,
+            context,
+            who,
+            twin_of: twin.map(|(_, of)| of),
+            machine,
+            samples: &samples,
+            took_s: since.elapsed().as_secs_f64().max(measured_s),
+        };
+        let mut summary = measured.summary();
         summary.notes.extend(left_out);
         folder.write_summary(&summary)?;
         folder.read_summary()
     }
+
+    /// Facts of the machine at the beginning of the run, also when the run is resumed or summarized again.
+    fn machine(&self, folder: &Folder) -> Vec<(String, String)> {
+        if let Ok(earlier) = folder.read_summary() {
+            return earlier.machine;
+        }
+        let noted = self.asked.origin.as_ref().map(|origin| origin.machine.clone());
+        noted.filter(|facts| !facts.is_empty()).unwrap_or_else(machine::facts)
+    }
 }
 
-/// What a round is to decide.
+/// Installed contenders, and after them the twin, if there is one.
+fn present_with_twin<'a>(
+    study: &'a Study,
+    context: &Context<'a>,
+    who: &[Who],
+    twin: Option<&'a (Entry, String)>,
+) -> Vec<Present<'a>> {
+    let mut all = present(study, context, who);
+    let of_twin = twin.and_then(|(entry, of)| {
+        let original = all.iter().find(|one| one.entry.name() == of)?;
+        Some(Present { entry, recipe: original.recipe })
+    });
+    all.extend(of_twin);
+    all
+}
+
+/// The rounds of a run, each with the turns of all contenders in all families of cases.
+struct Rounds<'a> {
+    common: &'a TurnContext<'a>,
+    folder: &'a Folder,
+    watcher: &'a dyn Watcher,
+    /// Installed contenders, with the twin.
+    present: Vec<Present<'a>>,
+    /// Name of the twin's original.
+    twin_of: Option<&'a str>,
+    /// What is known of each contender.
+    who: Vec<Who>,
+    done: Done,
+}
+
+impl<'a> Rounds<'a> {
+    /// Measures what is left of all rounds, until nothing is undecided or no more rounds are allowed. Returns what is
+    /// known of the contenders then.
+    fn measure(mut self) -> Result<Vec<Who>, String> {
+        let plan = self.common.plan;
+        let names: Vec<&'a str> = self.present.iter().map(|one| one.entry.name()).filter(|one| *one != TWIN).collect();
+        self.watcher.begins(first_rounds_s(plan, &self.present, &self.done), 0.0);
+        for round in 1..=plan.effort.most() {
+            let earlier: Vec<Sample> =
+                self.folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
+            let question = RoundQuestion::of(round, self.common.study, plan, &names, self.twin_of, &earlier);
+            if question.is_answered() {
+                break;
+            }
+            let is_about = |case: &PlannedCase, name: &str| question.is_about(case, name);
+            let left = RemainingWork { plan, round, is_about: &is_about };
+            if let Some(words) = question.in_words(round) {
+                self.watcher.said(&words);
+                self.watcher.begins(left.seconds(&self.present, &self.done), 0.0);
+            }
+            for family in plan.order_of_families(round) {
+                let slowest = question.slowest.get(&plan.families[family].recipe.name).copied();
+                let order = plan.order(round, family, self.present.len());
+                for at in &order {
+                    self.load(&left, family, self.present[*at], slowest)?;
+                }
+                // After the loads of all contenders, which are then closer to each other in time.
+                for at in &order {
+                    self.divide(&left, family, self.present[*at])?;
+                }
+            }
+        }
+        Ok(self.who)
+    }
+
+    /// Loads a contender with the cases of a family that are left. `slowest` is the capacity of the family's slowest
+    /// contender.
+    fn load(&mut self, left: &RemainingWork, family: usize, one: Present, slowest: Option<f64>) -> Result<(), String> {
+        let cases = left.to_load(family, &one, &self.done);
+        if cases.is_empty() {
+            return Ok(());
+        }
+        let family = &self.common.plan.families[family];
+        let name = one.entry.name();
+        let turn = Turn {
+            common: self.common,
+            entry: one.entry,
+            recipe: one.recipe,
+            family,
+            cases,
+            slowest,
+            capacity: self.done.rate(&family.recipe.name, name, left.round),
+            round: left.round,
+        };
+        let mut keep = |sample: Sample| self.folder.append(&sample).map(|()| self.done.note(&sample));
+        let facts = turn.run(&mut keep, self.watcher)?;
+        note_facts(&mut self.who, name, facts);
+        self.folder.write_who(&self.who)
+    }
+
+    /// Divides the time of a contender's requests, in the cases of a family for which that is left.
+    fn divide(&mut self, left: &RemainingWork, family: usize, one: Present) -> Result<(), String> {
+        let cases = left.to_divide(family, &one, &self.done);
+        if cases.is_empty() {
+            return Ok(());
+        }
+        let turn = Turn {
+            common: self.common,
+            entry: one.entry,
+            recipe: one.recipe,
+            family: &self.common.plan.families[family],
+            cases,
+            slowest: None,
+            capacity: None,
+            round: left.round,
+        };
+        let mut keep = |sample: Sample| self.folder.append(&sample).map(|()| self.done.note(&sample));
+        turn.divide(&mut keep, self.watcher)
+    }
+}
+
+/// What a round must decide: which contenders it measures in which families.
 struct RoundQuestion<'a> {
     /// Undecided families and contenders; `None` in the rounds in which everything is measured.
     open: Option<BTreeSet<(String, String)>>,
@@ -124,7 +205,8 @@ struct RoundQuestion<'a> {
 impl<'a> RoundQuestion<'a> {
     /// Derives the question from the samples of earlier rounds.
     fn of(
-        (round, study): (u32, &Study),
+        round: u32,
+        study: &Study,
         plan: &Plan,
         names: &[&str],
         twin_of: Option<&'a str>,
@@ -167,9 +249,9 @@ type Key = (String, String, u32);
 
 /// What has been measured, before an interruption or since.
 struct Done {
-    /// Loads made, each with what it says of the capacity ([`capacity_by`]).
+    /// Loads that were made or tried, each with the capacity that it shows ([`capacity_by`]).
     loaded: BTreeMap<Key, Option<f64>>,
-    /// Loads that could be made.
+    /// Loads that gave figures.
     with_numbers: BTreeSet<Key>,
     divided: BTreeSet<Key>,
     /// Whether the run had finished and is only summarized again: nothing more is divided then.
@@ -208,7 +290,7 @@ impl Done {
 struct RemainingWork<'a> {
     plan: &'a Plan,
     round: u32,
-    /// Whether a case of a contender is wanted at all.
+    /// Whether the round measures this case on the contender of this name.
     is_about: &'a dyn Fn(&PlannedCase, &str) -> bool,
 }
 
@@ -247,7 +329,7 @@ impl<'a> RemainingWork<'a> {
         (case.name.clone(), one.entry.name().to_owned(), self.round)
     }
 
-    /// Estimated seconds of all of it.
+    /// Estimated seconds of the work that is left in the round.
     fn seconds(&self, present: &[Present], done: &Done) -> f64 {
         let of = |one: &Present, family: usize| {
             let loads = self.to_load(family, one, done);

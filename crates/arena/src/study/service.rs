@@ -25,7 +25,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a new, empty one. Its output goes to this file.
+    /// Starts a new, empty PostgreSQL. Its output goes to this file.
     pub fn start(log: &Path) -> Result<Postgres, String> {
         let programs = programs()?;
         let user = user()?;

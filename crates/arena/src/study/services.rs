@@ -17,7 +17,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Services {
     /// Environment variables for every contender.
     pub env: BTreeMap<String, String>,
-    /// Stopped when dropped.
+    /// Processes and databases, which stop when dropped.
     _running: (Vec<Process>, Vec<Postgres>),
 }
 

@@ -14,37 +14,94 @@ use crate::record::Sample;
 use crate::record::date;
 use crate::record::machine::company_then;
 use crate::record::summary::{self, Case, FORMAT, Plot, PlotKind, Summary, Who};
-use crate::report::words;
+use crate::report::grammar;
 use crate::stats;
 use loadgen::metric::{Direction, Metric, P99, RATE};
 
-/// Summarizes a run.
-#[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
-pub fn summary(
-    asked: &RunRequest,
-    study: &Study,
-    plan: &Plan,
-    context: &Context,
-    (who, twin_of): (Vec<Who>, Option<String>),
-    machine: Vec<(String, String)>,
-    samples: &[Sample],
-    took_s: f64,
-) -> Summary {
-    let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
-    // Loads of other machines have the time of their import, not of the load.
-    let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
-    let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
-    // In a run of one round the capacities are known too late for rates that are the same for all.
-    let mut cases: Vec<Case> = cases.filter(|case| !case.results.is_empty()).collect();
-    let at_once = summary::at_once(&who, twin_of.as_deref());
-    for case in &mut cases {
-        judge(case, &at_once);
-        stats::rank(case);
+/// A run that has been measured, with all that its summary is made of.
+pub struct MeasuredRun<'a> {
+    /// Request for the run.
+    pub asked: &'a RunRequest,
+    /// Study of the run.
+    pub study: &'a Study,
+    /// Plan of the run.
+    pub plan: &'a Plan,
+    /// Environment and published figures.
+    pub context: &'a Context<'a>,
+    /// Contenders, installed or missing.
+    pub who: Vec<Who>,
+    /// Name of the contender that took part twice.
+    pub twin_of: Option<String>,
+    /// Facts of the machine, by name.
+    pub machine: Vec<(String, String)>,
+    /// Samples of all rounds.
+    pub samples: &'a [Sample],
+    /// Duration of the run in seconds.
+    pub took_s: f64,
+}
+
+impl MeasuredRun<'_> {
+    /// Summarizes the run.
+    pub fn summary(self) -> Summary {
+        let MeasuredRun { asked, study, plan, context, who, twin_of, machine, samples, took_s } = self;
+        let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
+        // Loads of other machines have the time of their import, not of the load.
+        let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
+        let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
+        // In a run of one round the capacities are known too late for rates that are the same for all.
+        let mut cases: Vec<Case> = cases.filter(|case| !case.results.is_empty()).collect();
+        let at_once = summary::at_once(&who, twin_of.as_deref());
+        for case in &mut cases {
+            judge(case, &at_once);
+            stats::rank(case);
+        }
+        let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
+        let verdicts = verdicts::of(study, plan, &cases, &who);
+        let mut notes = notes(study, context);
+        notes.push(servers_in_words(asked, context));
+        notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
+        notes.extend(company_then(&machine));
+        let title = |name: &str| cases.iter().find(|case| case.name == name).map_or("", |case| case.title.as_str());
+        notes.extend(apart_in_words(samples, title).filter(|_| asked.machine.is_none()));
+        notes.extend(rounds_in_words(asked, study, plan, &cases, rounds));
+        let has_twin = cases.iter().any(|case| case.twin.is_some());
+        Summary {
+            format: FORMAT,
+            study: study.name.clone(),
+            title: study.title.clone(),
+            question: study.question.clone(),
+            about: study.about.clone(),
+            is_quick: asked.is_quick,
+            started: samples.iter().map(|sample| sample.started.clone()).min().unwrap_or_default(),
+            took_s,
+            rounds,
+            command: asked.command.clone(),
+            machine,
+            contenders: who,
+            twin_of: twin_of.filter(|_| has_twin),
+            plots: plots(study, plan),
+            cases,
+            verdicts,
+            advice: None,
+            traffic: None,
+            notes,
+            shortcomings: Vec::new(),
+        }
     }
-    let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
-    let verdicts = verdicts::of(study, plan, &cases, &who);
-    let mut notes = notes(study, context);
-    notes.push(match &asked.machine {
+}
+
+/// Facts that the original study states on its load, machine and Ruby, in sentences.
+fn notes(study: &Study, context: &Context) -> Vec<String> {
+    let Some(name) = &study.published else { return Vec::new() };
+    let fact =
+        |key: &str, words: &str| context.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
+    let facts = [fact("load", "load"), fact("host", "machine"), fact("ruby", "Ruby"), fact("note", "remarks")];
+    facts.into_iter().flatten().collect()
+}
+
+/// Sentence on where the servers came from, and on the order of their turns.
+fn servers_in_words(asked: &RunRequest, context: &Context) -> String {
+    match &asked.machine {
         None => format!(
             "servers come from {}; in a round all contenders had their turns in a family of cases before the next one, \
              in random order",
@@ -54,50 +111,14 @@ pub fn summary(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
              neither started nor watched them, and whether a round met all servers at about the same time is not known"
         ),
-    });
-    notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
-    notes.extend(company_then(&machine));
-    let title = |name: &str| cases.iter().find(|case| case.name == name).map_or("", |case| case.title.as_str());
-    notes.extend(apart_in_words(samples, title).filter(|_| asked.machine.is_none()));
-    notes.extend(rounds_in_words(asked, study, plan, &cases, rounds));
-    let has_twin = cases.iter().any(|case| case.twin.is_some());
-    Summary {
-        format: FORMAT,
-        study: study.name.clone(),
-        title: study.title.clone(),
-        question: study.question.clone(),
-        about: study.about.clone(),
-        is_quick: asked.is_quick,
-        started: samples.iter().map(|sample| sample.started.clone()).min().unwrap_or_default(),
-        took_s,
-        rounds,
-        command: asked.command.clone(),
-        machine,
-        contenders: who,
-        twin_of: twin_of.filter(|_| has_twin),
-        plots: plots(study, plan),
-        cases,
-        verdicts,
-        advice: None,
-        traffic: None,
-        notes,
-        shortcomings: Vec::new(),
     }
-}
-
-fn notes(study: &Study, context: &Context) -> Vec<String> {
-    let Some(name) = &study.published else { return Vec::new() };
-    let fact =
-        |key: &str, words: &str| context.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
-    let facts = [fact("load", "load"), fact("host", "machine"), fact("ruby", "Ruby"), fact("note", "remarks")];
-    facts.into_iter().flatten().collect()
 }
 
 /// Sentence on the number of rounds, and why there were no fewer or more.
 fn rounds_in_words(asked: &RunRequest, study: &Study, plan: &Plan, cases: &[Case], rounds: u32) -> Option<String> {
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
-        let rounds = words::count(least as usize, "round was", "rounds were");
+        let rounds = grammar::count(least as usize, "round was", "rounds were");
         return (!asked.is_quick && asked.machine.is_none())
             .then(|| format!("{rounds} asked for, and no further ones for what they leave undecided"));
     }

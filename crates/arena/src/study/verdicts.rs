@@ -4,11 +4,12 @@
 use super::plan::Plan;
 use super::recipe::{Study, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
-use crate::report::{number, words};
+use crate::report::{grammar, number};
 use crate::stats::{self, Place, Ranking};
 use loadgen::metric::Metric;
 
-/// Least time in a mean, in milliseconds: a smaller one, which a tool has rounded to 0, would decide by itself.
+/// Least time in a mean, in milliseconds, which takes the place of a smaller one: a time that a tool has rounded to 0
+/// would decide by itself.
 const LEAST_MS: f64 = 1e-3;
 
 /// Verdicts for all uses of the study that were measured.
@@ -24,8 +25,8 @@ pub fn of(study: &Study, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdic
     study.verdicts.iter().filter_map(verdict).collect()
 }
 
-/// Those of a run's record by today's rules: a verdict for each use that it has one for, as far as today's study names
-/// that use; and the uses that it names no more, of which nothing can be told.
+/// Decides the verdicts of a recorded run anew, by the rules of this program and today's study. Returns the verdicts,
+/// and the uses of the record that today's study no longer names, for which there can be none.
 pub fn again(study: Option<&Study>, run: &Summary) -> (Vec<Verdict>, Vec<String>) {
     let recipes = study.map_or(&[][..], |study| &study.verdicts);
     let verdict = |old: &Verdict| {
@@ -44,7 +45,8 @@ pub fn again(study: Option<&Study>, run: &Summary) -> (Vec<Verdict>, Vec<String>
     (found, gone)
 }
 
-/// Whether a case of a record is one of a recipe's: of a series each has its place behind the name (`posts@32`).
+/// Whether a recorded case is of this family: it has the family's name, or in a series that and its number
+/// (`posts@32`).
 pub(super) fn is_of_family(case: &str, family: &str) -> bool {
     case.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=']))
 }
@@ -63,16 +65,16 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
     if is_partial {
         let titles: Vec<String> = decisive.iter().map(|case| case.title.clone()).collect();
-        why.push_str(&format!("; of the cases of this use only these were measured: {}", words::list(&titles)));
+        why.push_str(&format!("; of the cases of this use only these were measured: {}", grammar::list(&titles)));
     }
     why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
     let winners = found.groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
-/// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
-/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, the means are those of the
-/// numbers and 1, less this 1: none at all stays 0.
+/// Geometric means of the figures of each contender that is ranked in all of the cases, for every round that has them
+/// all; with a single case, the figures of that case. For failures of which one figure is 0, 1 is added to all figures
+/// and subtracted from the means, so that no failures at all stay 0.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };
@@ -115,7 +117,7 @@ fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spr
     };
     let is_open = |spread: &Spread| stats::place(best, spread, metric.direction) == Place::Undecided;
     let open: Vec<String> = list.iter().filter(|(_, spread)| is_open(spread)).map(|(name, _)| title(name)).collect();
-    let open = if open.is_empty() { String::new() } else { format!("; undecided: {}", words::list(&open)) };
+    let open = if open.is_empty() { String::new() } else { format!("; undecided: {}", grammar::list(&open)) };
     if let [case] = cases {
         let figure = |spread: &Spread| {
             let digits = metric.digits;

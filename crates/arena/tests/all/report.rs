@@ -14,7 +14,7 @@ use arena::report::{compare, index, page, splice, table};
 use arena::stats;
 use arena::study::shown;
 use jiff::civil::Date;
-use loadgen::metric::{DIVIDED, PARTS, PERCENTILES, RUN_QUEUE};
+use loadgen::metric::{DIVIDED, GENERATOR_WAITED, PARTS, PERCENTILES, RUN_QUEUE};
 
 const NAMES: [&str; 6] =
     ["app-server-arena-quick", "duel", "fools-gold", "passenger-vs-mongrel", "prime-sums", "round-3"];
@@ -471,6 +471,18 @@ fn a_run_that_is_not_as_the_method_wants_it_says_so_wherever_it_is_shown() {
     summary.advice.as_mut().expect("advice").rule = stats::rule();
     assert!(page::html(&summary).is_ok_and(|html| !html.contains("older rule")));
     assert!(page::html(&fixture("prime-sums")).is_ok_and(|html| !html.contains("METHOD wants it")));
+}
+
+#[test]
+fn how_long_the_load_generator_waited_stands_below_each_table_with_latencies() {
+    let mut summary = fixture("prime-sums");
+    let said = "wrk itself waited for a processor for ";
+    assert!(page::html(&summary).is_ok_and(|html| !html.contains(said)), "a run of before does not say it");
+    for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
+        result.numbers.insert(GENERATOR_WAITED.to_owned(), Spread::of(&[12.0]).expect("a number"));
+    }
+    let html = page::html(&summary).expect("a page");
+    assert_eq!(html.matches(said).count(), summary.cases.len());
 }
 
 #[test]

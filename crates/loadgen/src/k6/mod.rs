@@ -14,8 +14,11 @@ use std::process::{Command, Stdio};
 
 use super::ask::Workload;
 use super::outcome::Outcome;
+use super::run_queue::waited_pct;
 use super::scratch::Scratch;
 use super::tool::LoadTool;
+use super::usable_by;
+use crate::metric;
 
 pub use report::{DROPPED, counted as k6_counted};
 pub use script::{K6Load, K6Plan};
@@ -109,7 +112,10 @@ impl K6Here {
         let report = report.and_then(|text| report::Report::parse(&text));
         let report =
             report.map_err(|error| format!("k6: {error}: {} ({})", text(&scratch.file(LOG)), output.command))?;
+        // The clients of k6 share as many threads at a time as there are processors.
+        let waited = output.waiting.map(|waiting| waited_pct(waiting, usable_by(u32::MAX)));
         let mut outcome = report::outcome(&[report], output.command);
+        outcome.numbers.extend(waited.map(|share| (metric::GENERATOR_WAITED.to_owned(), share)));
         if let Some(wrong) = &mut outcome.wrong {
             let console = text(&scratch.file(CONSOLE));
             if let Some(first) = console.lines().find_map(|line| line.strip_prefix(WRONG)) {

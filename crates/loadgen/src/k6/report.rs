@@ -209,7 +209,7 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         }
         numbers.extend([("shortest_ms".to_owned(), shortest), ("max_ms".to_owned(), longest)]);
     }
-    let mut lacking = BTreeMap::new();
+    let mut missing_numbers = BTreeMap::new();
     if reports.iter().any(|report| report.load == "open") {
         let offered = sum(&|report| report.iterations + report.dropped) as f64;
         numbers.insert("offered_per_s".to_owned(), offered / span_s);
@@ -217,12 +217,12 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         let late = Pool(reports.iter().filter_map(|report| report.late.as_ref()).collect());
         numbers.extend(late.at(99.0).filter(|_| dropped == 0).map(|ms| (metric::LATE.to_owned(), ms)));
         if dropped > 0 {
-            lacking
+            missing_numbers
                 .insert(metric::LATE.to_owned(), "k6 dropped requests, and cannot tell which was due when".to_owned());
         }
     }
     let wrong = errors.get(WRONG).map(|count| format!("{count} wrong answers"));
-    Outcome { command, numbers, errors, wrong, lacking, ..Outcome::default() }
+    Outcome { command, numbers, errors, wrong, missing_numbers, ..Outcome::default() }
 }
 
 #[cfg(test)]

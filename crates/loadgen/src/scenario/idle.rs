@@ -50,7 +50,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
         outcome.numbers.insert(metric::IDLE_KIB.into(), kib);
     } else {
         let why = format!("no more than half of {wanted} connections stayed open");
-        outcome.lacking.insert(metric::IDLE_KIB.into(), why);
+        outcome.missing_numbers.insert(metric::IDLE_KIB.into(), why);
     }
     words.push(format!("{open} were open at the end"));
     if let Some(error) = error {
@@ -78,7 +78,7 @@ async fn held(
     memory: &dyn Fn() -> u64,
 ) -> Result<HeldConnections, String> {
     let watch = Watch::default();
-    let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
+    let work = Work::new(port, workload, true, 1, &watch, Tally::new(Instant::now(), None, &watch))?;
     let mut connections = Vec::new();
     let mut failures = 0;
     let mut error = None;

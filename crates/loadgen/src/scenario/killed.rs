@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, ScenarioReport, acting, failures_in_words, note_acts, told_acts, told_after};
+use super::{Act, ScenarioReport, acting, count_acts, failures_in_words, note_acts, note_recovery};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 /// Time for the server to answer again.
@@ -38,9 +38,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<S
         return Ok(ScenarioReport { outcome: seen.outcome, ..ScenarioReport::default() });
     }
     let mut words = Vec::new();
-    let acts = told_acts("a worker was killed", &acts, &mut words)?;
+    let acts = count_acts("a worker was killed", &acts, &mut words)?;
     words.push(failures_in_words(&seen));
-    told_after(port, workload, PATIENCE, &mut words);
+    note_recovery(port, workload, PATIENCE, &mut words);
     seen.outcome.command = format!("{}; a worker to be killed each {} s", seen.outcome.command, plan.every_s);
     note_acts(&mut seen.outcome, acts, planned);
     Ok(ScenarioReport { outcome: seen.outcome, words, timeline: seen.timeline, acts })

@@ -64,8 +64,9 @@ pub(crate) fn acting<T: Send>(
     })
 }
 
-/// Reports how many actions succeeded, and the first error. It is an error if none succeeded.
-pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Vec<String>) -> Result<u32, String> {
+/// Counts the kills or reloads that succeeded, and adds a sentence on them with the first error. It is an error if none
+/// succeeded.
+pub(crate) fn count_acts(what: &str, acts: &[Result<u32, String>], words: &mut Vec<String>) -> Result<u32, String> {
     let done = acts.iter().filter(|act| act.is_ok()).count();
     let failed = acts.iter().find_map(|act| act.as_ref().err());
     match (done, failed) {
@@ -77,15 +78,15 @@ pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Ve
     Ok(u32::try_from(done).unwrap_or(u32::MAX))
 }
 
-/// Notes how many kills or reloads there were, and how many there should have been: of fewer there are fewer failures,
-/// and who reloads slowly must not seem the better for it.
+/// Records how many kills or reloads there were, and how many were planned: fewer of them cause fewer failures, and a
+/// server that reloads slowly must not seem better for that.
 pub(crate) fn note_acts(outcome: &mut Outcome, done: u32, planned: u32) {
     let counts = [(metric::ACTS, done), (metric::ACTS_PLANNED, planned)];
     outcome.numbers.extend(counts.map(|(name, count)| (name.to_owned(), f64::from(count))));
 }
 
-/// Reports whether the server answers rightly again, and after how long.
-pub(crate) fn told_after(port: u16, workload: &Workload, limit: Duration, words: &mut Vec<String>) {
+/// Adds a sentence on whether the server answers rightly again, and after how long; waits for that until `limit`.
+pub(crate) fn note_recovery(port: u16, workload: &Workload, limit: Duration, words: &mut Vec<String>) {
     let begun = Instant::now();
     loop {
         match check(port, workload) {

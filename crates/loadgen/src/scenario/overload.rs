@@ -81,7 +81,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
             format!("{seconds} s later p99 was back at what it was before, {limit:.1} ms or less")
         }
         Err(why) => {
-            outcome.lacking.insert(RECOVERY.into(), why.clone());
+            outcome.missing_numbers.insert(RECOVERY.into(), why.clone());
             why
         }
     });
@@ -101,7 +101,7 @@ fn with_failures_as_endless(outcome: &mut Outcome, timeline: &[Second]) {
             None => outcome.numbers.remove(name),
         };
         if !outcome.numbers.contains_key(name) {
-            outcome.lacking.insert(name.to_owned(), ENDLESS.to_owned());
+            outcome.missing_numbers.insert(name.to_owned(), ENDLESS.to_owned());
         }
     }
 }
@@ -156,9 +156,9 @@ mod tests {
             assert_eq!((numbers.get("p99_over_p50"), numbers["failed"]), (None, failed as f64));
             assert_eq!(
                 numbers.contains_key("p99_ms"),
-                !outcome.lacking.contains_key("p99_ms"),
+                !outcome.missing_numbers.contains_key("p99_ms"),
                 "{:?}",
-                outcome.lacking
+                outcome.missing_numbers
             );
             (numbers.get("p50_ms").copied(), numbers.get("p99_ms").copied())
         };

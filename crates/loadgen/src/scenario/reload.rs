@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, ScenarioReport, acting, failures_in_words, note_acts, told_acts, told_after};
+use super::{Act, ScenarioReport, acting, count_acts, failures_in_words, note_acts, note_recovery};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,9 +35,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Reloaded, reload: Act) -> Resu
         return Ok(ScenarioReport { outcome: seen.outcome, ..ScenarioReport::default() });
     }
     let mut words = Vec::new();
-    let acts = told_acts("it was reloaded", &acts, &mut words)?;
+    let acts = count_acts("it was reloaded", &acts, &mut words)?;
     words.push(failures_in_words(&seen));
-    told_after(port, workload, PATIENCE, &mut words);
+    note_recovery(port, workload, PATIENCE, &mut words);
     seen.outcome.command = format!("{}; to be reloaded {} times", seen.outcome.command, plan.times);
     note_acts(&mut seen.outcome, acts, plan.times);
     Ok(ScenarioReport { outcome: seen.outcome, words, timeline: seen.timeline, acts })

@@ -8,7 +8,7 @@ use regex::Regex;
 use tempfile::TempDir;
 
 use crate::small::Small;
-use crate::{NOBODY, ask, number};
+use crate::{NOBODY, ask, check_waited, number};
 
 struct InstalledK6 {
     here: K6Here,
@@ -46,6 +46,7 @@ fn k6_counts_right_answers_and_names_the_others() {
     let right = k6.load(server.port, vec![ask("/right")], SECOND);
     assert!(number(&right, "requests_per_s") > 20.0 && number(&right, "failed") == 0.0, "{right:?}");
     assert_eq!((number(&right, "bytes_per_answer"), right.wrong.as_deref()), (6.0, None));
+    check_waited(&right);
     let order = ["shortest_ms", "p50_ms", "p75_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms", "p9999_ms", "max_ms"];
     assert!(order.windows(2).all(|two| number(&right, two[0]) <= number(&right, two[1])), "{right:?}");
     assert!(server.connections() < 8, "connections are kept");

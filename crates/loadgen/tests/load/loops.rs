@@ -10,7 +10,7 @@ use loadgen::{
 };
 
 use crate::small::Small;
-use crate::{NOBODY, ask, number, workload};
+use crate::{NOBODY, ask, check_waited, number, workload};
 
 fn requests(clients: u32, requests: u64, keep: bool) -> Closed {
     Closed { clients, until: Until::Requests(requests), keep, seed: 1 }
@@ -39,6 +39,7 @@ fn threads_divide_the_clients_and_count_as_one() {
     assert_eq!(number(&seen, "generator_threads"), f64::from(usable));
     assert!((0.0..=2.0).contains(&number(&seen, "generator_processors")), "{seen:?}");
     assert!(seen.command.starts_with("closed loop: 5 clients on 2 threads, "), "{}", seen.command);
+    check_waited(&seen);
     // One client cannot be divided.
     let seen = watch_closed(server.port, &workload("/right"), &requests(1, 3, true), &watch).outcome;
     assert_eq!((number(&seen, "requests"), number(&seen, "generator_threads")), (3.0, 1.0), "{seen:?}");
@@ -57,6 +58,7 @@ fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
         let before = server.asked("/rare");
         let seen = watch_open(server.port, &mixed, &plan, watch);
         assert_eq!(seen.number("failed"), Some(0.0), "{seen:?}");
+        check_waited(&seen.outcome);
         let by_second: Vec<u64> = seen.timeline.iter().map(|second| second.requests()).collect();
         (number(&seen.outcome, "offered_per_s"), by_second, server.asked("/rare") - before)
     };
@@ -227,7 +229,7 @@ fn an_open_loop_says_whether_it_ran_at_real_time_priority() {
     let plan = Open { per_s: 100.0, seconds: 0.3, connections: 2, keep: true, seed: 5 }.steps();
     let is_real_time = |plan: &Steps| {
         let outcome = watch_open(server.port, &workload("/right"), plan, &Watch::default()).outcome;
-        outcome.told.iter().any(|words| words.ends_with("ms late, with real-time priority"))
+        outcome.remarks.iter().any(|words| words.ends_with("ms late, with real-time priority"))
     };
     assert_eq!(is_real_time(&plan), may_be_real_time());
     assert!(!is_real_time(&Steps { is_real_time: false, ..plan }));

@@ -23,7 +23,7 @@ fn slow_clients_are_held_and_the_others_served() {
     assert!(told.words[0].contains("before: p99"), "{:?}", told.words);
     // What came of it is no part of what was done.
     assert!(told.outcome.command.ends_with("; beside it 300 slow clients, a piece each 50 ms"), "{told:?}");
-    assert!(!told.outcome.command.contains("late") && told.outcome.told[0].contains("late"), "{told:?}");
+    assert!(!told.outcome.command.contains("late") && told.outcome.remarks[0].contains("late"), "{told:?}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn idle_connections_are_weighed() {
     assert_eq!((number(&told.outcome, "connections"), number(&told.outcome, "idle_kib")), (100.0, 10.0), "{told:?}");
     let told = idle::run(server.port, &workload("/close"), &idle::Idle { connections: 100 }, &memory).unwrap();
     assert!(number(&told.outcome, "failed") == 100.0 && !told.outcome.numbers.contains_key("idle_kib"), "{told:?}");
-    assert!(told.outcome.lacking["idle_kib"].contains("no more than half of 100 connections"), "{told:?}");
+    assert!(told.outcome.missing_numbers["idle_kib"].contains("no more than half of 100 connections"), "{told:?}");
 }
 
 #[test]

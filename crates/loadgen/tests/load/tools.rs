@@ -5,7 +5,7 @@ use std::io::Write;
 use loadgen::{AbPlan, AbUntil, Outcome, SiegePlan, SiegeUntil, WrkPlan, ab, siege, wrk};
 
 use crate::small::Small;
-use crate::{NOBODY, number};
+use crate::{NOBODY, check_waited, number};
 
 const WRK: WrkPlan = WrkPlan { threads: 1, connections: 4, seconds: 1, timeout_s: 5 };
 const SIEGE: SiegePlan = SiegePlan { clients: 4, until: SiegeUntil::Repeats(10), delay_s: None, limit_s: 60 };
@@ -37,6 +37,7 @@ fn wrk_counts_right_answers_and_names_the_others() {
     assert!(number(&right, "requests_per_s") > 100.0 && number(&right, "failed") == 0.0, "{right:?}");
     assert!(number(&right, "p50_ms") <= number(&right, "p999_ms"), "{right:?}");
     assert!(right.command.starts_with("wrk --latency -t1 -c4 -d1s"), "{right:?}");
+    check_waited(&right);
     let bad = wrk(server.port, "/status", &WRK).unwrap();
     assert_eq!((number(&bad, "requests"), number(&bad, "requests_per_s")), (0.0, 0.0), "{bad:?}");
     assert!(bad.errors["status 400 or more"] > 0);
@@ -60,7 +61,9 @@ fn siege_counts_right_answers_and_names_the_others() {
     let seen = siege(NOBODY, "/", &SIEGE).unwrap();
     assert_eq!(seen.errors.get("connect"), Some(&40), "{seen:?}");
     let timed = SiegePlan { until: SiegeUntil::Seconds(2), ..SIEGE };
-    assert!(number(&siege(server.port, "/right", &timed).unwrap(), "requests_per_s") > 10.0);
+    let timed = siege(server.port, "/right", &timed).unwrap();
+    assert!(number(&timed, "requests_per_s") > 10.0, "{timed:?}");
+    check_waited(&timed);
     let hung = siege(server.port, "/hang", &SiegePlan { limit_s: 2, ..SIEGE }).unwrap_err();
     assert!(hung.contains("did not end within 2 s"), "{hung}");
 }
@@ -75,6 +78,7 @@ fn ab_counts_right_answers_and_names_the_others() {
     assert!(before >= 40);
     let kept = ab(server.port, "/right", &AbPlan { keep: true, until: AbUntil::Seconds(1), ..AB }).unwrap();
     assert!(number(&kept, "requests_per_s") > 100.0 && server.connections() < before + 10, "{kept:?}");
+    check_waited(&kept);
     for path in ["/status", "/close"] {
         let seen = ab(server.port, path, &AB).unwrap();
         assert_eq!((number(&seen, "requests"), number(&seen, "failed")), (0.0, 40.0), "{path}: {seen:?}");

@@ -9,14 +9,14 @@ use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
 use crate::report::number;
+use crate::report::ranking::is_best;
 use crate::report::shape::Outline;
 use crate::report::styles::Styles;
-use crate::report::words::is_best;
 use crate::stats::Beside;
 use loadgen::metric::Metric;
 
-/// Measures that differ between the wide and the narrow form.
-pub(super) struct Form {
+/// Sizes in pixels that differ between the plot for wide pages and that for phones.
+pub(super) struct BarLayout {
     pub width: f64,
     /// Width of the column of names; 0 if each name is above its bar.
     pub names: f64,
@@ -26,9 +26,9 @@ pub(super) struct Form {
     across: usize,
 }
 
-pub(super) const FORMS: [Form; 2] = [
-    Form { width: WIDE, names: 240.0, row: 27.0, bar: 14.0, across: 2 },
-    Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
+pub(super) const BAR_LAYOUTS: [BarLayout; 2] = [
+    BarLayout { width: WIDE, names: 240.0, row: 27.0, bar: 14.0, across: 2 },
+    BarLayout { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
 ];
 /// Height above a panel for its title, and below it for its axis.
 pub(super) const HEAD: f64 = 34.0;
@@ -60,36 +60,42 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
     let results = in_order(case);
     let about = about.join(" ");
     let called = Names { id, title: &title, about: &about, places: "" };
-    let form = |form: &Form| {
-        let across = form.across.min(metrics.len()).max(1);
+    let drawn = |layout: &BarLayout| {
+        let across = layout.across.min(metrics.len()).max(1);
         let deep = metrics.len().div_ceil(across);
-        let height = HEAD + results.len() as f64 * form.row + FOOT;
-        let size = (form.width, deep as f64 * height);
-        picture(size, called, form.names > 0.0, |pen| {
-            let width = (form.width - form.names + GAP) / across as f64 - GAP;
+        let height = HEAD + results.len() as f64 * layout.row + FOOT;
+        let size = (layout.width, deep as f64 * height);
+        picture(size, called, layout.names > 0.0, |pen| {
+            let width = (layout.width - layout.names + GAP) / across as f64 - GAP;
             for (at, metric) in metrics.iter().enumerate() {
-                let left = form.names + (at % across) as f64 * (width + GAP);
+                let left = layout.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
-                if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, (case, &results), styles, top);
+                if at % across == 0 && layout.names > 0.0 {
+                    names(pen, layout, (case, &results), styles, top);
                 }
-                panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, form);
+                panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, layout);
             }
         })
     };
-    let wide = form(&FORMS[0]);
-    let narrow = form(&FORMS[1]);
+    let wide = drawn(&BAR_LAYOUTS[0]);
+    let narrow = drawn(&BAR_LAYOUTS[1]);
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
 /// The column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), styles: &Styles, top: f64) {
+pub(super) fn names(
+    pen: &mut Pen,
+    layout: &BarLayout,
+    (case, results): (&Case, &[&Measured]),
+    styles: &Styles,
+    top: f64,
+) {
     for (at, result) in results.iter().enumerate() {
         let style = styles.get(&result.contender);
-        let y = top + HEAD + (at as f64 + 0.5) * form.row;
+        let y = top + HEAD + (at as f64 + 0.5) * layout.row;
         pen.mark(&style, (7.0, y));
         let ink = if unranked(case, result).is_some() { Ink::Quiet } else { Ink::Text };
-        let lines = wrapped(&style.title, LETTERS, form.names - 28.0);
+        let lines = wrapped(&style.title, LETTERS, layout.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
         for (at, line) in lines.iter().enumerate() {
@@ -116,25 +122,26 @@ fn panel<'a>(
 }
 
 impl Panel<'_> {
-    fn draw(&self, pen: &mut Pen, form: &Form) {
+    fn draw(&self, pen: &mut Pen, layout: &BarLayout) {
         let title = axis_title(self.metric);
         pen.bold((self.left, self.top + 12.0), &title, LETTERS, Ink::Text, At::Left);
         pen.text((self.right, self.top + 12.0), good_end(self.metric), LETTERS - 1.0, Ink::Quiet, At::Right);
-        self.grid(pen, form);
+        self.grid(pen, layout);
         for (at, result) in self.results.iter().enumerate() {
-            let row = self.top + HEAD + at as f64 * form.row;
-            let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
-            // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
-            let words = if form.names > 0.0 { self.words(result) } else { String::new() };
+            let row = self.top + HEAD + at as f64 * layout.row;
+            let middle =
+                if layout.names == 0.0 { row + layout.row - layout.bar / 2.0 - 5.0 } else { row + layout.row / 2.0 };
+            // The narrow layout has no tooltips of its own: pictures.js takes those of the wide one.
+            let words = if layout.names > 0.0 { self.words(result) } else { String::new() };
             pen.of(&self.styles.get(&result.contender), "", &words, |pen| {
-                pen.row((self.left, self.right), row + form.row / 2.0);
-                if form.names == 0.0 {
+                pen.row((self.left, self.right), row + layout.row / 2.0);
+                if layout.names == 0.0 {
                     self.name(pen, result, row + 10.0);
                 }
                 self.result(pen, result, middle);
             });
         }
-        let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
+        let bottom = self.top + HEAD + self.results.len() as f64 * layout.row;
         if let Some(best) = self.beside.best().map(|best| self.place(best)) {
             pen.path(&[(best, self.top + HEAD), (best, bottom)], Ink::Quiet, 1.0, "2 3");
         }
@@ -173,9 +180,9 @@ impl Panel<'_> {
         self.scale.at(value, self.left, self.end())
     }
 
-    fn grid(&self, pen: &mut Pen, form: &Form) {
-        let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
-        let count = if form.names == 0.0 { 5 } else { 6 };
+    fn grid(&self, pen: &mut Pen, layout: &BarLayout) {
+        let bottom = self.top + HEAD + self.results.len() as f64 * layout.row;
+        let count = if layout.names == 0.0 { 5 } else { 6 };
         let mut free_from = f64::NEG_INFINITY;
         let mut rules = Vec::new();
         for tick in self.scale.ticks(count) {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
 use crate::report::styles::{Chip, Styles};
-use crate::report::{number, words};
+use crate::report::{number, ranking};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
 
@@ -15,14 +15,15 @@ pub const NARROW: f64 = 340.0;
 /// Font size in pixels.
 pub const LETTERS: f64 = 13.0;
 
-/// A plot in one or both forms.
+/// A plot as SVG, for wide pages and for phones.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Drawing {
     /// SVG for wide pages.
     pub wide: String,
     /// SVG for phones; empty where they show the wide one in sections.
     pub narrow: String,
-    /// Those who have a line: what its mark means, the switch by which it goes, and why it is hollow where it is.
+    /// Legend of a plot of lines: each contender's mark and title, the index by which it can be hidden, and the reason
+    /// why its line is hollow.
     pub legend: Vec<Chip>,
 }
 
@@ -43,10 +44,10 @@ pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> 
 
 /// Why a figure is drawn hollow: `not ranked: 34 % failed`. None where its contender is ranked in the case.
 pub fn unranked(case: &Case, result: &Measured) -> Option<String> {
-    words::not_ranked(case, result).map(|why| format!("not ranked: {why}"))
+    ranking::not_ranked(case, result).map(|why| format!("not ranked: {why}"))
 }
 
-/// Exactly what was measured: `26 882 requests/s`.
+/// A figure with all measured digits and its unit: `26 882 requests/s`.
 pub fn in_full(value: f64, metric: &Metric) -> String {
     let exact = number::exact(value, metric);
     let unit = number::unit(metric);

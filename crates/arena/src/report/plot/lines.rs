@@ -11,8 +11,8 @@ use crate::report::styles::{Chip, Style, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
-/// Measures that differ between the wide and the narrow form.
-struct Form {
+/// Sizes in pixels that differ between the plot for wide pages and that for phones.
+struct LineLayout {
     size: (f64, f64),
     /// Margins left and right of the lines; names stand in the right one if there is room.
     left: f64,
@@ -20,9 +20,9 @@ struct Form {
     ticks: (usize, usize),
 }
 
-const FORMS: [Form; 2] = [
-    Form { size: (WIDE, 400.0), left: 62.0, right: 236.0, ticks: (12, 7) },
-    Form { size: (NARROW, 300.0), left: 48.0, right: 10.0, ticks: (7, 6) },
+const LINE_LAYOUTS: [LineLayout; 2] = [
+    LineLayout { size: (WIDE, 400.0), left: 62.0, right: 236.0, ticks: (12, 7) },
+    LineLayout { size: (NARROW, 300.0), left: 48.0, right: 10.0, ticks: (7, 6) },
 ];
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
@@ -40,7 +40,7 @@ struct Curve {
     /// `None` where there is no figure: the line has a gap there.
     points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
-    /// What is said of it where some of its points are not ranked.
+    /// Reason why some of its points are not ranked; empty if all are.
     why: String,
 }
 
@@ -52,7 +52,7 @@ struct Point {
     interval: Option<(f64, f64)>,
     /// Tooltip text.
     words: String,
-    /// Whether its contender is not ranked there.
+    /// Whether its contender is not ranked in that case, so that the mark is hollow.
     is_hollow: bool,
 }
 
@@ -69,9 +69,9 @@ struct Chart<'a> {
     x_title: &'a str,
     /// Whether lines have marks; lines of many points have none.
     has_marks: bool,
-    /// Whether the plot is folded away: then it has one form, which a phone shows in sections.
+    /// Whether the plot is in a folded section of the page: then it has one layout, which a phone shows in sections.
     is_folded: bool,
-    /// A marked request rate among the x values, which are rates then, with its label.
+    /// The user's request rate with its label, for a plot whose x values are rates.
     here: Option<&'a (f64, String)>,
 }
 
@@ -165,7 +165,7 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), styles, id))
 }
 
-/// None where so few requests were made that it would be the longest of them by another name.
+/// Point of a percentile. `None` if there were so few requests that the percentile is the longest of them.
 fn percentile(case: &Case, result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
@@ -197,9 +197,9 @@ fn in_seconds(at: f64) -> String {
 fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
     let about = chart.in_words();
     let called = Names { id, title, about: &about, places: chart.x_title };
-    let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
-    let wide = form(&FORMS[0]);
-    let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
+    let drawn = |layout: &LineLayout| picture(layout.size, called, layout.has_names(), |pen| chart.draw(pen, layout));
+    let wide = drawn(&LINE_LAYOUTS[0]);
+    let narrow = if chart.is_folded { String::new() } else { drawn(&LINE_LAYOUTS[1]) };
     let chip = |line: &Curve| Chip { why: line.why.clone(), ..styles.chip(&line.name) };
     let legend = chart.lines.iter().map(chip).collect();
     Drawing { wide, narrow, legend }
@@ -273,7 +273,7 @@ fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)
     Curve { name: name.to_owned(), style, points, published, why }
 }
 
-impl Form {
+impl LineLayout {
     /// Whether there is room for names at the ends of lines.
     fn has_names(&self) -> bool {
         self.right > LINE * 2.0
@@ -281,7 +281,7 @@ impl Form {
 }
 
 impl Point {
-    /// One that is set beside no other.
+    /// A point that is not compared with others.
     fn alone(place: f64, value: f64, metric: &Metric, why: Option<&str>) -> Point {
         let words = in_full(value, metric);
         let words = why.map_or(words.clone(), |why| format!("{words}, {why}"));
@@ -297,7 +297,7 @@ impl Curve {
 }
 
 impl Chart<'_> {
-    fn draw(&self, pen: &mut Pen, form: &Form) {
+    fn draw(&self, pen: &mut Pen, layout: &LineLayout) {
         let title = &self.title;
         pen.bold((0.0, 12.0), title, LETTERS, Ink::Text, At::Left);
         let grows = match (&self.across, &self.up) {
@@ -306,56 +306,57 @@ impl Chart<'_> {
             _ => "",
         };
         let hint = format!("{}{grows}", self.hint);
-        let hint = fitted(hint.trim_start_matches("; "), LETTERS - 1.0, form.size.0 - text_width(title, LETTERS) * 1.3);
-        let right = form.size.0 - if form.has_names() { form.right } else { 0.0 };
+        let hint =
+            fitted(hint.trim_start_matches("; "), LETTERS - 1.0, layout.size.0 - text_width(title, LETTERS) * 1.3);
+        let right = layout.size.0 - if layout.has_names() { layout.right } else { 0.0 };
         pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
-        self.grid(pen, form);
-        self.here(pen, form);
-        let ends = if form.has_names() { self.ends(form) } else { Vec::new() };
+        self.grid(pen, layout);
+        self.here(pen, layout);
+        let ends = if layout.has_names() { self.ends(layout) } else { Vec::new() };
         // The first line is drawn last, above the others.
         for line in self.lines.iter().rev() {
-            // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
-            let found = if form.has_names() { self.found(line) } else { String::new() };
+            // The narrow layout has no tooltips of its own: pictures.js takes those of the wide one.
+            let found = if layout.has_names() { self.found(line) } else { String::new() };
             pen.of(&line.style, &found, "", |pen| {
-                self.line(pen, form, line);
+                self.line(pen, layout, line);
                 let end = ends.iter().find(|(name, ..)| *name == line.name);
                 if let Some((_, end, at)) = end {
-                    self.name(pen, form, line, (*end, *at));
+                    self.name(pen, layout, line, (*end, *at));
                 }
             });
         }
     }
 
-    fn x(&self, form: &Form, place: f64) -> f64 {
-        self.across.at(place, form.left, form.size.0 - form.right)
+    fn x(&self, layout: &LineLayout, place: f64) -> f64 {
+        self.across.at(place, layout.left, layout.size.0 - layout.right)
     }
 
-    fn y(&self, form: &Form, value: f64) -> f64 {
-        self.up.at(value, form.size.1 - FOOT, HEAD)
+    fn y(&self, layout: &LineLayout, value: f64) -> f64 {
+        self.up.at(value, layout.size.1 - FOOT, HEAD)
     }
 
-    fn at(&self, form: &Form, point: &Point) -> (f64, f64) {
-        (self.x(form, point.place), self.y(form, point.value))
+    fn at(&self, layout: &LineLayout, point: &Point) -> (f64, f64) {
+        (self.x(layout, point.place), self.y(layout, point.value))
     }
 
-    fn grid(&self, pen: &mut Pen, form: &Form) {
-        let right = form.size.0 - form.right;
-        let bottom = form.size.1 - FOOT;
+    fn grid(&self, pen: &mut Pen, layout: &LineLayout) {
+        let right = layout.size.0 - layout.right;
+        let bottom = layout.size.1 - FOOT;
         let mut rules = Vec::new();
-        for tick in self.up.ticks(form.ticks.1) {
-            let y = self.y(form, tick);
+        for tick in self.up.ticks(layout.ticks.1) {
+            let y = self.y(layout, tick);
             if y < HEAD - 1.0 {
                 continue;
             }
-            rules.push([(form.left, y), (right, y)]);
-            pen.text((form.left - 8.0, y), &number::tick(tick), LETTERS - 1.0, Ink::Quiet, At::Right);
+            rules.push([(layout.left, y), (right, y)]);
+            pen.text((layout.left - 8.0, y), &number::tick(tick), LETTERS - 1.0, Ink::Quiet, At::Right);
         }
         pen.lines(&rules, Ink::Rule);
-        let mut marks = vec![[(form.left, bottom), (right, bottom)]];
-        let places = if self.places.len() <= form.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
+        let mut marks = vec![[(layout.left, bottom), (right, bottom)]];
+        let places = if self.places.len() <= layout.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
         let mut free_from = f64::NEG_INFINITY;
         for place in places {
-            let x = self.x(form, place);
+            let x = self.x(layout, place);
             let text = (self.place)(place);
             marks.push([(x, bottom), (x, bottom + 4.0)]);
             let half = text_width(&text, LETTERS - 1.0) / 2.0;
@@ -365,16 +366,16 @@ impl Chart<'_> {
             }
         }
         pen.lines(&marks, Ink::Quiet);
-        let middle = (form.left + right) / 2.0;
-        pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
+        let middle = (layout.left + right) / 2.0;
+        pen.text((middle, layout.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
 
     /// Draws a vertical line at the marked rate, with its label at the top.
-    fn here(&self, pen: &mut Pen, form: &Form) {
+    fn here(&self, pen: &mut Pen, layout: &LineLayout) {
         let Some((place, words)) = self.here else { return };
-        let x = self.x(form, *place);
-        let right = form.size.0 - form.right;
-        pen.line((x, HEAD - 6.0), (x, form.size.1 - FOOT), Ink::Text, 1.5);
+        let x = self.x(layout, *place);
+        let right = layout.size.0 - layout.right;
+        pen.line((x, HEAD - 6.0), (x, layout.size.1 - FOOT), Ink::Text, 1.5);
         let (at, beside) =
             if x > right - text_width(words, LETTERS) - 8.0 { (At::Right, -6.0) } else { (At::Left, 6.0) };
         pen.bold((x + beside, HEAD), words, LETTERS - 1.0, Ink::Text, at);
@@ -386,47 +387,47 @@ impl Chart<'_> {
         line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
     }
 
-    fn line(&self, pen: &mut Pen, form: &Form, line: &Curve) {
+    fn line(&self, pen: &mut Pen, layout: &LineLayout, line: &Curve) {
         for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
-            let (x, y) = (self.x(form, *place), self.y(form, *old));
+            let (x, y) = (self.x(layout, *place), self.y(layout, *old));
             pen.ring(&Outline::diamond(x, y, 6.0), Ink::Own, 1.5);
         }
-        let (top, bottom) = (HEAD, form.size.1 - FOOT);
+        let (top, bottom) = (HEAD, layout.size.1 - FOOT);
         for point in line.seen(self.up) {
             if let Some((low, high)) = point.interval {
-                let (x, _) = self.at(form, point);
-                let [from, to] = [low, high].map(|end| self.y(form, end).clamp(top, bottom));
+                let (x, _) = self.at(layout, point);
+                let [from, to] = [low, high].map(|end| self.y(layout, end).clamp(top, bottom));
                 pen.line((x, from), (x, to), Ink::Faint, 3.0);
             }
         }
         let part = |part: &[Option<Point>]| -> Vec<(f64, f64)> {
             let seen = part.iter().flatten().filter(|point| self.up.holds(point.value));
-            seen.map(|point| self.at(form, point)).collect()
+            seen.map(|point| self.at(layout, point)).collect()
         };
         let parts: Vec<Vec<(f64, f64)>> = line.points.split(Option::is_none).map(part).collect();
         let is_hollow = line.points.iter().flatten().all(|point| point.is_hollow);
         pen.own(&parts, Stroke::of(self.has_marks, is_hollow));
         for point in line.seen(self.up).filter(|point| point.is_hollow && self.has_marks) {
-            pen.hollow(self.at(form, point));
+            pen.hollow(self.at(layout, point));
         }
     }
 
     /// End point of each line, and the height of its name beside it, moved apart where lines end close together.
-    fn ends(&self, form: &Form) -> Vec<(&str, (f64, f64), f64)> {
-        let end = |line: &'_ Curve| Some(self.at(form, line.seen(self.up).next_back()?));
+    fn ends(&self, layout: &LineLayout) -> Vec<(&str, (f64, f64), f64)> {
+        let end = |line: &'_ Curve| Some(self.at(layout, line.seen(self.up).next_back()?));
         let mut ends: Vec<(&str, (f64, f64))> =
             self.lines.iter().filter_map(|line| Some((line.name.as_str(), end(line)?))).collect();
         ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let wanted: Vec<f64> = ends.iter().map(|(_, (_, y))| *y).collect();
-        let places = apart(&wanted, LINE, HEAD, form.size.1 - FOOT);
+        let places = apart(&wanted, LINE, HEAD, layout.size.1 - FOOT);
         ends.into_iter().zip(places).map(|((name, end), at)| (name, end, at)).collect()
     }
 
-    fn name(&self, pen: &mut Pen, form: &Form, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
-        let left = form.size.0 - form.right + 26.0;
+    fn name(&self, pen: &mut Pen, layout: &LineLayout, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
+        let left = layout.size.0 - layout.right + 26.0;
         // Why it is hollow stands in the legend in full.
         let mark = if line.why.is_empty() { "" } else { " (not ranked)" };
-        let room = form.size.0 - left - 16.0 - text_width(mark, LETTERS - 2.0);
+        let room = layout.size.0 - left - 16.0 - text_width(mark, LETTERS - 2.0);
         let title = fitted(&line.style.title, LETTERS, room);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
         let ink = if line.why.is_empty() { Ink::Text } else { Ink::Quiet };
@@ -533,9 +534,9 @@ mod tests {
         }
         let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
         let curve = draw(&plot, &[&cases[0], &cases[1]], &styles, "c").unwrap().unwrap();
-        for form in [&curve.wide, &curve.narrow] {
-            assert_eq!(form.matches("<circle").count(), 1, "one of its points is hollow: {form}");
-            assert!(!form.contains(" n\" d="), "the other one counts: {form}");
+        for svg in [&curve.wide, &curve.narrow] {
+            assert_eq!(svg.matches("<circle").count(), 1, "one of its points is hollow: {svg}");
+            assert!(!svg.contains(" n\" d="), "the other one counts: {svg}");
         }
         assert!(curve.legend.iter().any(|chip| chip.why == "not ranked: 34.0 % failed, where it is hollow"));
     }

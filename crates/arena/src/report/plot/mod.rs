@@ -2,14 +2,14 @@
 //! wide pages and for phones.
 
 mod bars;
+mod division;
 mod drawing;
 mod lines;
-mod parts;
 pub mod pen;
 mod scale;
 
+pub use division::{in_middle_round, is_divided};
 pub use drawing::{Drawing, NARROW, WIDE, counted, good_end, in_order};
-pub use parts::{in_middle_round, is_divided};
 
 use super::styles::Styles;
 use crate::record::summary::{Case, Plot};
@@ -36,6 +36,6 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
 }
 
 /// Division of a request's time, as a stacked bar for each contender; `None` if it was not measured.
-pub fn parts(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
-    parts::draw(case, styles, id)
+pub fn division(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
+    division::draw(case, styles, id)
 }

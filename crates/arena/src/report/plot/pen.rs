@@ -63,7 +63,7 @@ pub enum Stroke {
 }
 
 impl Stroke {
-    /// Of a line with marks or without, whose points are all not ranked or are not.
+    /// Stroke of a line with or without marks; `is_hollow` if none of its points is ranked.
     pub fn of(is_marked: bool, is_hollow: bool) -> Stroke {
         match (is_marked, is_hollow) {
             (false, false) => Stroke::Bare,
@@ -149,8 +149,8 @@ impl Pen {
         }
     }
 
-    /// The line of the contender whose group this is, in its own dash; in parts, where it is broken. With its marks at
-    /// the points, if it has some.
+    /// Draws the line of the group's contender in its own dash, in several pieces where it has gaps, with its marks if
+    /// it has some.
     pub fn own(&mut self, parts: &[Vec<(f64, f64)>], kind: Stroke) {
         let one = |points: &Vec<(f64, f64)>| if points.len() == 1 { way(points) + "h0" } else { way(points) };
         let way: String = parts.iter().map(one).collect();
@@ -163,7 +163,7 @@ impl Pen {
         self.put(format_args!("<path class=\"{class}\" d=\"{way}\"/>"));
     }
 
-    /// A ring in the place of a mark, for a point that is not ranked.
+    /// Draws a ring in place of a mark, for a point that is not ranked.
     pub fn hollow(&mut self, (x, y): (f64, f64)) {
         self.ring(&Outline::Circle((x, y), 4.2), Ink::Own, 1.5);
     }
@@ -202,7 +202,7 @@ impl Pen {
         self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
     }
 
-    /// The same for what is not ranked: hatched, and paler than the bars that count.
+    /// Draws the bar of a contender that is not ranked: hatched, and paler than the bars that are ranked.
     pub fn hatched(&mut self, (from, to): (f64, f64), y: f64) {
         let x = px(from);
         let y = px(y);
@@ -210,8 +210,8 @@ impl Pen {
         self.put(format_args!("<path class=\"s-o bar n\" d=\"M{x} {y}h{width}\"/>"));
     }
 
-    /// Nothing to be seen, but a pointer finds it: a row from left to right, around this height; how high it is stands
-    /// in style.css.
+    /// Adds an invisible area from left to right around this height, on which a pointer shows the tooltip; style.css
+    /// has its thickness.
     pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
         let x = px(from);
         let y = px(y);
@@ -229,7 +229,7 @@ impl Pen {
         self.letters(place, text, size, ink, at, " b");
     }
 
-    /// A line of small text over a bar, with a rim of paper so that it can be read there.
+    /// Draws small text over a bar, with an outline in the background's color so that it can be read there.
     pub fn over(&mut self, (x, y): (f64, f64), text: &str, size: f64, ink: Ink) {
         self.letters((x, y), text, size, ink, At::Left, " r");
     }
@@ -258,7 +258,7 @@ impl Pen {
     }
 }
 
-/// Letter of the ink's classes in style.css: `s-t` is a stroke in the color of text, `f-t` an area in it.
+/// Letter of an ink's classes in style.css: `s-t` is a stroke in the color of text, `f-t` an area in it.
 fn name(ink: Ink) -> char {
     match ink {
         Ink::Text => 't',

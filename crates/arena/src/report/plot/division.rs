@@ -1,7 +1,7 @@
-//! Plot of a request's time: a stacked bar for each contender, with parts in the order of a request's path, in the same
-//! colors everywhere.
+//! Plot of a request's time: a stacked bar for each contender, with the parts in the order of a request's path, in the
+//! same colors everywhere.
 
-use super::bars::{FOOT, FORMS, Form, HEAD, names};
+use super::bars::{BAR_LAYOUTS, BarLayout, FOOT, HEAD, names};
 use super::drawing::{Drawing, LETTERS, in_order, unranked};
 use super::pen::{At, Ink, Names, Pen, picture, text_width};
 use super::scale::Scale;
@@ -24,9 +24,9 @@ pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     }
     let title = format!("{}: where a request’s time goes", case.title);
     let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
-    let form = &FORMS[0];
-    let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-    let wide = picture(size, called, true, |pen| bars(pen, form, (case, &results), styles));
+    let layout = &BAR_LAYOUTS[0];
+    let size = (layout.width, HEAD + results.len() as f64 * layout.row + FOOT);
+    let wide = picture(size, called, true, |pen| bars(pen, layout, (case, &results), styles));
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
@@ -62,12 +62,12 @@ fn legend() -> Vec<Chip> {
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), styles: &Styles) {
+fn bars(pen: &mut Pen, layout: &BarLayout, (case, results): (&Case, &[&Measured]), styles: &Styles) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
-    let left = form.names;
-    let end = form.width - AFTER;
-    let bottom = HEAD + results.len() as f64 * form.row;
+    let left = layout.names;
+    let end = layout.width - AFTER;
+    let bottom = HEAD + results.len() as f64 * layout.row;
     pen.bold((left, 12.0), "Time of a request, ms", LETTERS, Ink::Text, At::Left);
     let mut free_from = f64::NEG_INFINITY;
     let mut rules = Vec::new();
@@ -86,15 +86,15 @@ fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), styl
         }
     }
     pen.lines(&rules, Ink::Rule);
-    names(pen, form, (case, results), styles, 0.0);
+    names(pen, layout, (case, results), styles, 0.0);
     for (at, result) in results.iter().enumerate() {
-        let row = HEAD + at as f64 * form.row;
+        let row = HEAD + at as f64 * layout.row;
         let look = styles.get(&result.contender);
         pen.of(&look, "", &on_touch(case, result, styles), |pen| {
-            pen.row((left, form.width), row + form.row / 2.0);
-            bar(pen, result, scale, (left, end), row + form.row / 2.0);
+            pen.row((left, layout.width), row + layout.row / 2.0);
+            bar(pen, result, scale, (left, end), row + layout.row / 2.0);
             if let Some(why) = unranked(case, result) {
-                pen.over((left + 8.0, row + form.row / 2.0), &why, LETTERS - 2.0, Ink::Bad);
+                pen.over((left + 8.0, row + layout.row / 2.0), &why, LETTERS - 2.0, Ink::Bad);
             }
         });
     }
@@ -116,7 +116,7 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
     pen.text((x, y), &number::significant(sum), LETTERS, Ink::Text, At::Left);
 }
 
-/// What a pointer finds.
+/// Tooltip of a contender's bar: its title, and the milliseconds of each part.
 fn on_touch(case: &Case, result: &Measured, styles: &Styles) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);

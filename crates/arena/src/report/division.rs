@@ -14,15 +14,15 @@ use loadgen::metric::{
 
 /// Sentences, plot and table of a case.
 #[derive(Serialize)]
-pub struct Parts {
+pub struct DivisionView {
     words: String,
     drawing: Drawing,
     table: Table,
 }
 
 /// The division in a case; `None` if none was measured.
-pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<Parts> {
-    let drawing = plot::parts(case, styles, id)?;
+pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<DivisionView> {
+    let drawing = plot::division(case, styles, id)?;
     let mut metrics = vec![DIVIDED];
     metrics.extend(PARTS);
     metrics.extend([RUN_QUEUE, DIVIDED_REQUESTS]);
@@ -34,7 +34,7 @@ pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<Parts> {
         results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };
-    Some(Parts { words: in_words(case, styles), drawing, table: rows::table(&shown, styles) })
+    Some(DivisionView { words: in_words(case, styles), drawing, table: rows::table(&shown, styles) })
 }
 
 /// The result with the figures of the shown round in place of the medians.
@@ -50,12 +50,12 @@ fn of_one_round(result: &Measured) -> Measured {
 fn in_words(case: &Case, styles: &Styles) -> String {
     let ranked = case.ranking.iter().flatten().count();
     let known: Vec<&Measured> = in_order(case).into_iter().take(ranked).filter(|one| plot::is_divided(one)).collect();
-    let told = match known[..] {
+    let shown = match known[..] {
         [] => Vec::new(),
         [one] => vec![one],
         [first, .., last] => vec![first, last],
     };
-    told.into_iter().filter_map(|one| sentence(one, styles)).collect::<Vec<_>>().join(" ")
+    shown.into_iter().filter_map(|one| sentence(one, styles)).collect::<Vec<_>>().join(" ")
 }
 
 /// Sentence on the largest part, and on the processor time of the application.

@@ -1,0 +1,20 @@
+//! Counted nouns and lists of names, as English sentences have them.
+
+/// A number with its noun: `1 round`, `3 rounds`.
+pub fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// Joins names: A, B and C.
+pub fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        // A name may contain a comma itself.
+        [first @ .., last] if names.iter().any(|name| name.contains(", ")) => {
+            format!("{}; and {last}", first.join("; "))
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

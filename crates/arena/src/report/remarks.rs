@@ -1,0 +1,138 @@
+//! Remarks below the table of a case: what a reader must know of its figures, and of the latencies in particular.
+
+use super::number;
+use super::styles::Styles;
+use crate::record::summary::{Case, Measured};
+use crate::stats;
+use loadgen::metric::{GENERATOR_WAITED, P50, P99, is_of_latencies};
+
+/// Kind of error under which the load generator records the answers with a bad status that wrk reports.
+const WRK_BAD_STATUS: &str = "status 400 or more";
+/// Percentage of a load's time from which on a sentence says that the load generator waited for a processor.
+const WAITED_LEAST_PCT: f64 = 5.0;
+
+/// Remarks on a result: those of its record, and what the percentiles of the tool that loaded it leave out, or count
+/// beside right answers. Sources for the latter: wrk 4.1.0, `response_complete` (an answer after the time-out counts,
+/// and is in no percentile; an answer of any status is in them), and ab 2.3, `close_connection` (its percentiles are
+/// those of all requests that ended, well or badly).
+pub fn of(case: &Case, result: &Measured) -> Vec<String> {
+    let mut all = result.remarks.clone();
+    let has_percentiles = result.numbers.contains_key(P50) || result.numbers.contains_key(P99);
+    if !has_percentiles || result.disqualified.is_some() {
+        return all;
+    }
+    let errors = |kind: &str| result.errors.get(kind).copied().filter(|count| *count > 0);
+    let tool = case.what.split(' ').next().unwrap_or_default();
+    if tool == "wrk" {
+        all.extend(errors("timeout").map(|count| {
+            format!(
+                "wrk got {} after its time-out: they count as failed and are in no percentile, so that the slowest are \
+                 missing from these latencies, as are those that were never answered",
+                count_of(count, "answer", "answers")
+            )
+        }));
+        all.extend(errors(WRK_BAD_STATUS).map(|count| {
+            format!(
+                "wrk's latencies hold the {} with a status of 400 or more as well: errors that come quickly shorten \
+                 them",
+                count_of(count, "answer", "answers")
+            )
+        }));
+    }
+    if tool == "ab" && result.failed() > 0.0 {
+        all.push(
+            "ab's latencies hold the failed requests as well, each with the time until it failed, and not those that \
+             were unanswered when its time was over"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// Sentence on how long the load generator of a case with latencies waited for a processor: the median of the
+/// contenders, and those with the least and the most. `None` where it was short for all, or is not known.
+pub fn waited(case: &Case, styles: &Styles) -> Option<String> {
+    if !case.metrics.iter().any(|name| is_of_latencies(name)) {
+        return None;
+    }
+    let counted = case.results.iter().filter(|result| result.disqualified.is_none());
+    let share = |result: &Measured| {
+        let spread = result.numbers.get(GENERATOR_WAITED).filter(|spread| spread.is_sound())?;
+        Some((spread.median, styles.title(&result.contender)))
+    };
+    let mut shares: Vec<(f64, String)> = counted.filter_map(share).collect();
+    shares.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ((low, least), (high, most)) = (shares.first()?, shares.last()?);
+    if *high < WAITED_LEAST_PCT {
+        return None;
+    }
+    let middle = stats::median(&shares.iter().map(|(share, _)| *share).collect::<Vec<f64>>())?;
+    let range = match shares.len() {
+        1 => String::new(),
+        _ => format!(" (the median; from {low:.0} % with {least} to {high:.0} % with {most})"),
+    };
+    let tool = case.what.split([' ', ',']).next().filter(|word| ["wrk", "ab", "siege", "k6"].contains(word));
+    let who = tool.unwrap_or("The load generator");
+    Some(format!(
+        "{who} itself waited for a processor for {middle:.0} % of a load{range}: its latencies, the longest among \
+         them, include that."
+    ))
+}
+
+/// A number, in groups of three digits, with its noun.
+fn count_of(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::Spread;
+    use crate::report::sample_case::case;
+
+    #[test]
+    fn what_the_percentiles_of_a_tool_leave_out_is_said_where_something_failed() {
+        let of = |what: &str, errors: &[(&str, u64)]| {
+            let mut one = case("p99_ms", &[("a", &[2.0])], &[]);
+            one.what = what.into();
+            let mut result = one.results[0].clone();
+            result.remarks = vec!["first".into()];
+            result.errors = errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+            let failed = errors.iter().map(|(_, count)| *count as f64).sum();
+            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
+            (super::of(&one, &result), super::of(&one, &Measured { numbers: [].into(), ..result.clone() }))
+        };
+        let (late, none) = of("wrk --latency -t2 /a", &[("timeout", 791), ("read", 3)]);
+        assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
+        assert_eq!(none, ["first"], "without percentiles nothing is missing from them");
+        let (quick, _) = of("wrk --latency -t2 /a", &[("status 400 or more", 12_345)]);
+        assert!(quick[1].contains("hold the 12\u{202f}345 answers with a status of 400 or more"), "{quick:?}");
+        let (ab, _) = of("ab -q -c9 /a", &[("read", 2)]);
+        assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
+        assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);
+        assert_eq!(of("closed loop: 4 clients", &[("timeout", 9)]).0, ["first"], "ours has them among its latencies");
+    }
+
+    #[test]
+    fn the_wait_of_the_load_generator_is_told_beside_latencies_where_it_was_long() {
+        let said = |metric: &str, what: &str, shares: &[f64]| {
+            let mut one = case(metric, &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
+            one.what = what.into();
+            for (result, share) in one.results.iter_mut().zip(shares) {
+                result.numbers.insert(GENERATOR_WAITED.into(), Spread::of(&[*share]).unwrap());
+            }
+            waited(&one, &Styles::default())
+        };
+        assert_eq!(
+            said("max_ms", "siege -c25 /a", &[31.0, 4.0, 12.0]).unwrap(),
+            "siege itself waited for a processor for 12 % of a load (the median; from 4 % with b to 31 % with a): its \
+             latencies, the longest among them, include that."
+        );
+        let alone = said("p99_ms", "closed loop: 4 clients", &[12.0]).unwrap();
+        assert!(alone.starts_with("The load generator itself waited for a processor for 12 % of a load: "), "{alone}");
+        assert!(said("p99_ms", "k6, at even distances: 50 %", &[12.0]).unwrap().starts_with("k6 itself "));
+        assert_eq!(said("max_ms", "siege -c25 /a", &[4.9, 0.0, 1.0]), None, "it was short");
+        assert_eq!(said("requests_per_s", "siege -c25 /a", &[31.0, 4.0, 12.0]), None, "no latency is shown");
+        assert_eq!(said("max_ms", "siege -c25 /a", &[]), None, "a run of before");
+    }
+}
