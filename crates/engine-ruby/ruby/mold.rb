@@ -4,9 +4,10 @@
 # load it themselves, or, in a Ruby that cannot fork, becomes one. It reports everything to the front on one connection,
 # and exits when that ends.
 
-# No gem may be activated before Bundler is set up. `socket` itself is none, but it loads io-wait, which is.
+# No gem may be activated before Bundler is set up. `rbconfig` is none; `socket` itself is none, but it loads io-wait,
+# which is.
+require "rbconfig"
 begin
-  require "rbconfig"
   require "socket.so"
 rescue LoadError
   require "socket"
@@ -82,9 +83,9 @@ module FoolsGold
     # name of its folder says for which it was built (native/build.rb).
     def load_native
       mine = [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM].join("-")
-      all = @setup["native"].lines(chomp: true)
-      all.select! { |path| File.basename(File.dirname(path)).rpartition("-").first == mine }
-      errors = all.map do |path|
+      errors = @setup["native"].lines(chomp: true).filter_map do |path|
+        next unless File.basename(File.dirname(path)).rpartition("-").first == mine
+
         return require path
       rescue LoadError => error # The next one is of another folder, and may be loaded.
         error

@@ -3,14 +3,16 @@
 //! thread measures include such waits, and no server is to blame for them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::Duration;
 
-/// Time after its start at which the threads of a process are looked at first. Of one that ends before, no wait is
+use procfs::FromRead;
+use procfs::process::{Process, Schedstat};
+
+/// Time after its start at which the waits of a process are sampled first. Of one that ends before, no wait is
 /// known.
 const FIRST: Duration = Duration::from_millis(20);
-/// They are looked at again when the process has run for this many times as long as at the last look. A look takes
-/// some microseconds for each thread, of a processor that the server needs as well: so there are few (about 25 in ten
+/// The next sample is due when the process has run for this many times as long as at the last one. A sample takes some
+/// microseconds for each thread, of a processor that the server needs as well: so there are few (about 25 in ten
 /// seconds), and the last one is after four fifths of the load, however long it is.
 const AGAIN: f64 = 1.25;
 
@@ -18,33 +20,30 @@ const AGAIN: f64 = 1.25;
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     /// Nanoseconds, by the id of the thread.
-    each: BTreeMap<u32, u64>,
-    /// Time for which the process had run at the last look.
+    each: BTreeMap<i32, u64>,
+    /// Time for which the process had run at the last sample.
     at: Duration,
 }
 
 impl Waits {
-    /// Looks at the threads of a process that has run for this time, if it is time for another look.
-    pub fn look(&mut self, id: u32, ran: Duration) {
+    /// Samples the threads of a process that has run for this time, if the next sample is due.
+    pub fn sample(&mut self, id: u32, ran: Duration) {
         if ran < FIRST.max(self.at.mul_f64(AGAIN)) {
             return;
         }
-        let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        let read = |thread: fs::DirEntry| {
-            let number = thread.file_name().to_str()?.parse::<u32>().ok()?;
-            Some((number, fs::read_to_string(thread.path().join("schedstat")).ok()?))
-        };
-        self.note(ran, threads.filter_map(read));
+        let tasks = Process::new(id.cast_signed()).and_then(|process| process.tasks());
+        let tasks = tasks.into_iter().flatten().flatten();
+        self.note(ran, tasks.filter_map(|task| Some((task.tid, task.schedstat().ok()?))));
     }
 
     /// Notes what was read of each thread, when the process had run for this time.
-    fn note(&mut self, ran: Duration, threads: impl Iterator<Item = (u32, String)>) {
+    fn note(&mut self, ran: Duration, threads: impl Iterator<Item = (i32, Schedstat)>) {
         self.at = ran;
-        self.each.extend(threads.filter_map(|(thread, text)| Some((thread, waited_ns(&text)?))));
+        self.each.extend(threads.filter_map(|(thread, times)| Some((thread, waited_ns(&times)?))));
     }
 
-    /// Number of threads that waited at a time, as a mean until the last look. `None` if the kernel does not count
-    /// waits, or there was no look.
+    /// Number of threads that waited at a time, as a mean until the last sample. `None` if the kernel does not count
+    /// waits, or there was no sample.
     pub fn waiting(&self) -> Option<f64> {
         let waited_s = self.each.values().sum::<u64>() as f64 / 1e9;
         (!self.each.is_empty()).then(|| waited_s / self.at.as_secs_f64())
@@ -59,8 +58,8 @@ pub(crate) fn waited_pct(waiting: f64, threads: u32) -> f64 {
 
 /// Seconds for which this thread has waited so far; `None` if the kernel does not count them.
 pub(crate) fn own_wait_s() -> Option<f64> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(waited_ns(&text)? as f64 / 1e9)
+    let times = Schedstat::from_file("/proc/thread-self/schedstat").ok()?;
+    Some(waited_ns(&times)? as f64 / 1e9)
 }
 
 /// Seconds for which this thread has waited since it had waited for `before`.
@@ -68,23 +67,25 @@ pub(crate) fn wait_since(before: Option<f64>) -> Option<f64> {
     Some(own_wait_s()? - before?)
 }
 
-/// Parses a `schedstat` file: time on a processor, time of waiting, number of times on a processor.
-fn waited_ns(text: &str) -> Option<u64> {
-    let mut numbers = text.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
-    let (_, waited, times) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    // A kernel that does not count them writes zeros, of a thread that runs as well.
-    (times > 0).then_some(waited)
+/// Nanoseconds for which a thread has waited. `None` from a kernel that does not count them: it writes zeros, of a
+/// thread that runs as well.
+fn waited_ns(times: &Schedstat) -> Option<u64> {
+    (times.pcount > 0).then_some(times.run_delay)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Option<Schedstat> {
+        Schedstat::from_read(text.as_bytes()).ok()
+    }
+
     #[test]
     fn the_waits_of_all_threads_are_summed_and_those_of_ended_threads_kept() {
         let mut waits = Waits::default();
         assert_eq!(waits.waiting(), None);
-        let text = |ns: u64| format!("5000000 {ns} 9\n");
+        let text = |ns: u64| parsed(&format!("5000000 {ns} 9\n")).unwrap();
         waits.note(Duration::from_secs(1), [(7, text(100_000_000)), (8, text(500_000_000))].into_iter());
         assert_eq!(waits.waiting(), Some(0.6));
         // One has ended, and another has begun: 0.9, 0.5 and 0.6 s in two seconds.
@@ -97,7 +98,7 @@ mod tests {
     fn where_the_kernel_does_not_count_waits_there_is_no_number() {
         let of = |text: &str| {
             let mut waits = Waits::default();
-            waits.note(Duration::from_secs(1), [(7, text.to_owned())].into_iter());
+            waits.note(Duration::from_secs(1), parsed(text).map(|times| (7, times)).into_iter());
             waits.waiting()
         };
         assert_eq!([of("0 0 0\n"), of(""), of("7"), of("1 x 3\n"), of("1 2\n")], [None; 5]);
@@ -106,23 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn the_looks_are_few_and_the_last_one_is_late() {
+    fn the_samples_are_few_and_the_last_one_is_late() {
         let mut waits = Waits::default();
-        let mut looks = 0;
+        let mut samples = 0;
         for pass in 0..=500 {
             let before = waits.at;
             // No process has this id.
-            waits.look(u32::MAX, FIRST * pass);
-            looks += u32::from(waits.at != before);
+            waits.sample(u32::MAX, FIRST * pass);
+            samples += u32::from(waits.at != before);
         }
-        assert!((10..40).contains(&looks) && waits.at >= Duration::from_secs(8), "{looks} {waits:?}");
+        assert!((10..40).contains(&samples) && waits.at >= Duration::from_secs(8), "{samples} {waits:?}");
         assert_eq!(waits.waiting(), None);
     }
 
     #[test]
     fn this_process_is_read() {
         let mut waits = Waits::default();
-        waits.look(std::process::id(), Duration::from_secs(3600));
+        waits.sample(std::process::id(), Duration::from_secs(3600));
         let own = own_wait_s();
         assert_eq!(waits.waiting().is_some(), own.is_some(), "{waits:?}");
         assert!(wait_since(own).is_none_or(|seconds| seconds >= 0.0));

@@ -195,7 +195,7 @@ fn wait(child: &mut Child, limit: Duration, waits: &mut Waits) -> io::Result<(Op
             child.wait()?;
             return Ok((None, None));
         }
-        waits.look(child.id(), begun.elapsed());
+        waits.sample(child.id(), begun.elapsed());
         thread::park_timeout(Duration::from_millis(20));
     }
 }
