@@ -11,6 +11,7 @@ mod recipe;
 mod reload;
 mod server;
 mod start;
+mod temporary;
 
 pub use catalogue::Catalogue;
 pub use count::Counts;

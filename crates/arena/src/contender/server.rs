@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
+use super::temporary::TemporaryFiles;
 use crate::environment::Environment;
 use loadgen::process::{self, Member, MemoryGroup, Ports, Process, Sampler, Tree, Usage, until};
 
@@ -68,6 +69,8 @@ pub struct Server {
     pub(super) is_stopped: bool,
     /// Dropped after the processes: a control group can be removed only when it is empty.
     pub(super) group: Option<MemoryGroup>,
+    /// Dropped after the processes: they write to it until they end.
+    pub(super) temporary: TemporaryFiles,
     /// Keeps its ports from other servers.
     pub(super) _ports: Ports,
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::plan::{Allocator, CommandLine, Words, is_extra};
 use super::presence;
 use super::server::{MARK, Server, Wanted};
+use super::temporary::TemporaryFiles;
 use loadgen::process::{self, Launch, MemoryGroup, Ports, Process};
 
 /// Variable from which Rails takes the size of its connection pool.
@@ -80,6 +81,7 @@ fn launch(wanted: &Wanted<'_>, prepared: PreparedServer) -> Result<Server, Strin
         began: Instant::now(),
         has_new_master: false,
         is_stopped: false,
+        temporary: TemporaryFiles::prepare(environment)?,
         group: group.transpose()?,
         mark,
         words,
@@ -132,6 +134,7 @@ impl Server {
         let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
         self.commands.push(self.environment.without_home(&shown(&env, &words)));
         env.insert(MARK.into(), self.mark.clone());
+        env.entry("TMPDIR".to_owned()).or_insert_with(|| self.temporary.variable());
         let program = self.environment.program(&words.remove(0))?;
         let mut command = self.environment.command_behind(&before, &program, &self.words.folder, &env);
         command.args(&words);

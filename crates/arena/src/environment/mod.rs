@@ -7,6 +7,7 @@ pub mod ring;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -182,7 +183,8 @@ impl Environment {
         set.extend(self.inner.yjit.then(|| format!("{}={}", YJIT.0, YJIT.1)));
         let names: Vec<_> = self.inner.variables.keys().map(|name| name.to_string_lossy()).collect();
         let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
-        let found_by = "ARENA_RUN and ARENA_SERVER, by which the arena finds its processes";
+        let found_by = "TMPDIR, an empty folder for each server, and ARENA_RUN and ARENA_SERVER, by which the arena \
+                        finds its processes";
         format!("{}; {of} {}; beside these only {found_by}", set.join(" "), names.join(", "))
     }
 
@@ -253,6 +255,24 @@ impl Environment {
         let short: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
         let folder = self.inner.own.join(format!("{short}-{number}"));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let inside = self.inside(&folder);
+        Ok((folder, inside))
+    }
+
+    /// Creates a folder for the temporary files of one server, to which all users may write as to /tmp: some servers
+    /// change their user. It is in the caller's TMPDIR if that counts here, and its path is short, because servers put
+    /// sockets there. Returns its path outside and inside the environment.
+    pub fn temporary(&self) -> Result<(PathBuf, PathBuf), String> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let callers = self.inner.variables.get(OsStr::new("TMPDIR")).filter(|_| self.inner.ring.is_none());
+        let folder = match callers {
+            Some(callers) => Path::new(callers).join(format!("arena-{}-t{number}", std::process::id())),
+            None => self.inner.own.join(format!("t{number}")),
+        };
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        note(&LedgerEntry::Made(folder.clone()));
+        fs::create_dir_all(&folder).map_err(failed)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).map_err(failed)?;
         let inside = self.inside(&folder);
         Ok((folder, inside))
     }

@@ -391,6 +391,26 @@ fn who_does_not_end_is_killed_and_who_leaves_children_is_told() {
 }
 
 #[test]
+fn the_temporary_files_of_a_server_end_with_it_and_no_others() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let (all, environment) = (bad(), system());
+    let rackup = here("tests/bad/config.ru");
+    let recipe = all.get("litters").expect("a bad server");
+    let others = PathBuf::from(format!("/tmp/facil_io_tmpfile_{}-of-another", std::process::id()));
+    fs::write(&others, "not the server's").expect("/tmp can be written to");
+    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("it starts");
+    server.wait_ready(&hello).expect("it answers");
+    let log = server.log_tail();
+    let folder = log.lines().find_map(|line| line.strip_prefix("temporary: ")).map(PathBuf::from).expect("its folder");
+    let own = PathBuf::from(format!("/tmp/facil_io_tmpfile_{}", server.port()));
+    assert!(folder != Path::new("/tmp") && folder.join("upload").is_file() && own.is_file(), "{}", folder.display());
+    server.stop().expect("it ends");
+    let is_kept = others.is_file();
+    fs::remove_file(&others).expect("the file of another is there");
+    assert!(is_kept && !own.exists() && !folder.exists(), "{}: {}", own.exists(), folder.exists());
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_in_words() {
     let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");

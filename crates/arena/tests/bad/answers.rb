@@ -1,6 +1,8 @@
 # Answers on the given port with a single process, whatever number of workers is requested.
 # `stubborn`: ignores the stop signal. `mother`: leaves a process behind that has left its session.
+# `litters`: leaves a file in its temporary folder, whose path it prints, and one in /tmp, named as facil.io does.
 require "socket"
+require "tmpdir"
 
 port, manner = ARGV
 trap("TERM") { exit } unless manner == "stubborn"
@@ -11,6 +13,11 @@ if manner == "mother"
     fork { sleep }
     exit!
   end
+end
+if manner == "litters"
+  [File.join(Dir.tmpdir, "upload"), "/tmp/facil_io_tmpfile_#{port}"].each { |path| File.write(path, "a body") }
+  puts "temporary: #{Dir.tmpdir}"
+  $stdout.flush
 end
 server = TCPServer.new("127.0.0.1", port.to_i)
 loop do
