@@ -69,7 +69,7 @@ pub struct Server {
     pub(super) is_stopped: bool,
     /// Dropped after the processes: a control group can be removed only when it is empty.
     pub(super) group: Option<MemoryGroup>,
-    /// Dropped after the processes: they write to it until they end.
+    /// Its temporary files, dropped after the processes, which write them until they end.
     pub(super) temporary: TemporaryFiles,
     /// Keeps its ports from other servers.
     pub(super) _ports: Ports,

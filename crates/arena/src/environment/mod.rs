@@ -2,7 +2,10 @@
 //! with a user's Bundler, or a ring, which is a root folder with its own Ruby and servers, entered by chroot. Files
 //! copied there are removed at the end.
 
+mod own_folder;
 pub mod ring;
+
+pub use own_folder::OwnFolder;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -17,7 +20,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::record::fingerprint;
-use loadgen::process::{LedgerEntry, RUN, note, output_within, sweep};
+use loadgen::process::{RUN, output_within, sweep};
 
 /// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -82,7 +85,7 @@ struct Inner {
     foolsgold: Option<PathBuf>,
     yjit: bool,
     /// Temporary folder of this run for copied and written files, as seen from outside a ring.
-    own: PathBuf,
+    own: OwnFolder,
     /// Environment variables of all programs there.
     variables: BTreeMap<OsString, OsString>,
     /// Outputs of programs that run only once, by their command lines.
@@ -115,8 +118,7 @@ impl Environment {
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
-        note(&LedgerEntry::Made(own.clone()));
-        fs::create_dir_all(&own).map_err(|error| not_made(&own, &error, ring.is_some()))?;
+        let own = OwnFolder::create(own.clone()).map_err(|error| not_made(&own, &error, ring.is_some()))?;
         let mut variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
         let yjit = options.yjit;
         if yjit {
@@ -222,7 +224,7 @@ impl Environment {
         }
         let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
         // Two applications may have the same name; their paths distinguish them.
-        let folder = self.inner.own.join(fingerprint(from.as_os_str().as_encoded_bytes()));
+        let folder = self.inner.own.path.join(fingerprint(from.as_os_str().as_encoded_bytes()));
         let to = folder.join(name);
         if !to.exists() {
             fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -238,7 +240,7 @@ impl Environment {
     fn already_there(&self, from: &Path) -> Option<PathBuf> {
         let copy = |folder: &Path| {
             let number = fingerprint(folder.as_os_str().as_encoded_bytes());
-            Some(self.inner.own.join(number).join(folder.file_name()?))
+            Some(self.inner.own.path.join(number).join(folder.file_name()?))
         };
         let brought = from
             .ancestors()
@@ -253,28 +255,28 @@ impl Environment {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Sockets' paths are limited to about a hundred bytes.
         let short: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
-        let folder = self.inner.own.join(format!("{short}-{number}"));
+        let folder = self.inner.own.path.join(format!("{short}-{number}"));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let inside = self.inside(&folder);
         Ok((folder, inside))
     }
 
     /// Creates a folder for the temporary files of one server, to which all users may write as to /tmp: some servers
-    /// change their user. It is in the caller's TMPDIR if that counts here, and its path is short, because servers put
-    /// sockets there. Returns its path outside and inside the environment.
-    pub fn temporary(&self) -> Result<(PathBuf, PathBuf), String> {
+    /// change their user. Outside a ring it is in the caller's TMPDIR, if there is one. Its path is short, because some
+    /// put sockets there. Returns the folder, and its path inside the environment.
+    pub fn temporary(&self) -> Result<(OwnFolder, PathBuf), String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let callers = self.inner.variables.get(OsStr::new("TMPDIR")).filter(|_| self.inner.ring.is_none());
-        let folder = match callers {
-            Some(callers) => Path::new(callers).join(format!("arena-{}-t{number}", std::process::id())),
-            None => self.inner.own.join(format!("t{number}")),
+        // A ring's variables have no TMPDIR. A server starts in another folder: a relative path would be another one.
+        let callers = self.inner.variables.get(OsStr::new("TMPDIR")).and_then(|path| std::path::absolute(path).ok());
+        let callers = callers.filter(|path| path.is_dir());
+        let path = match callers {
+            Some(callers) => callers.join(format!("arena-{}-{number}", std::process::id())),
+            None => self.inner.own.path.join(format!("t{number}")),
         };
-        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-        note(&LedgerEntry::Made(folder.clone()));
-        fs::create_dir_all(&folder).map_err(failed)?;
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).map_err(failed)?;
-        let inside = self.inside(&folder);
-        Ok((folder, inside))
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let folder = OwnFolder::create(path.clone()).map_err(failed)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o1777)).map_err(failed)?;
+        Ok((folder, self.inside(&path)))
     }
 
     /// Command that runs in the environment, in this folder of it. The started process becomes the program itself, so
@@ -394,13 +396,6 @@ impl Environment {
     fn inside(&self, path: &Path) -> PathBuf {
         let below = self.inner.ring.as_ref().and_then(|ring| path.strip_prefix(ring).ok());
         below.map_or_else(|| path.to_path_buf(), |below| Path::new("/").join(below))
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.own);
-        note(&LedgerEntry::Removed(self.own.clone()));
     }
 }
 

@@ -397,7 +397,7 @@ fn the_temporary_files_of_a_server_end_with_it_and_no_others() {
     let rackup = here("tests/bad/config.ru");
     let recipe = all.get("litters").expect("a bad server");
     let others = PathBuf::from(format!("/tmp/facil_io_tmpfile_{}-of-another", std::process::id()));
-    fs::write(&others, "not the server's").expect("/tmp can be written to");
+    let open = fs::File::create(&others).expect("/tmp can be written to");
     let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("it starts");
     server.wait_ready(&hello).expect("it answers");
     let log = server.log_tail();
@@ -406,7 +406,8 @@ fn the_temporary_files_of_a_server_end_with_it_and_no_others() {
     assert!(folder != Path::new("/tmp") && folder.join("upload").is_file() && own.is_file(), "{}", folder.display());
     server.stop().expect("it ends");
     let is_kept = others.is_file();
-    fs::remove_file(&others).expect("the file of another is there");
+    drop(open);
+    let _ = fs::remove_file(&others);
     assert!(is_kept && !own.exists() && !folder.exists(), "{}: {}", own.exists(), folder.exists());
 }
 

@@ -15,7 +15,9 @@ if manner == "mother"
   end
 end
 if manner == "litters"
-  [File.join(Dir.tmpdir, "upload"), "/tmp/facil_io_tmpfile_#{port}"].each { |path| File.write(path, "a body") }
+  # Open until its end, as facil.io has it.
+  _body = File.open("/tmp/facil_io_tmpfile_#{port}", "w")
+  File.write(File.join(Dir.tmpdir, "upload"), "a body")
   puts "temporary: #{Dir.tmpdir}"
   $stdout.flush
 end
