@@ -209,6 +209,19 @@ mod tests {
     }
 
     #[test]
+    fn what_an_os_thread_needs_is_set_up_at_once_and_by_each_that_takes_over() {
+        thread_local! { static SET_UP: Cell<u32> = const { Cell::new(0) } }
+        let io = io_thread(&Arc::default());
+        io.set_up(|| SET_UP.set(SET_UP.get() + 1));
+        assert_eq!(SET_UP.get(), 1);
+        let successor = std::thread::spawn(move || {
+            io.enter();
+            SET_UP.get()
+        });
+        assert_eq!(successor.join().unwrap(), 1);
+    }
+
+    #[test]
     fn an_os_thread_that_was_replaced_ends_and_its_answer_goes_out_at_once() {
         let started = Arc::default();
         let io = io_thread(&started);

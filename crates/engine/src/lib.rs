@@ -130,4 +130,9 @@ mod tests {
         assert_eq!((Plain.unfinished(), Plain.unanswered(), Plain.snapshot().status), (7, 7, Plain.status()));
         assert!(Plain.order(Order::Recycle).is_err());
     }
+
+    #[test]
+    fn an_engine_that_does_not_say_otherwise_shows_no_faults_to_clients() {
+        assert!(!Plain.shows_faults(None) && !Plain.shows_faults(Some("shop")));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::charset::Letters;
 use super::parser::{Parser, Target, Wrong};
-use super::syntax::Node;
+use super::syntax::{Lookaround, Node};
 
 impl Parser {
     /// Parses a group of any kind behind `(`.
@@ -14,11 +14,11 @@ impl Parser {
         let Some(c) = self.next() else { return Err("end pattern in group".into()) };
         match c {
             ':' => self.inside(),
-            '=' => self.look(false, false),
-            '!' => self.look(false, true),
+            '=' => self.look(Lookaround::Ahead),
+            '!' => self.look(Lookaround::NotAhead),
             '>' => self.inside().map(|node| Node::Atomic(Box::new(node))),
-            '<' if self.take("=") => self.look(true, false),
-            '<' if self.take("!") => self.look(true, true),
+            '<' if self.take("=") => self.look(Lookaround::Behind),
+            '<' if self.take("!") => self.look(Lookaround::NotBehind),
             '<' => self.named_group('>'),
             '\'' => self.named_group('\''),
             '(' => self.condition(),
@@ -46,12 +46,12 @@ impl Parser {
         if self.take(")") { Ok(node) } else { Err("end pattern with unmatched parenthesis".into()) }
     }
 
-    fn look(&mut self, behind: bool, negative: bool) -> Wrong<Node> {
+    fn look(&mut self, lookaround: Lookaround) -> Wrong<Node> {
         let node = self.inside()?;
-        if behind && node.width().1.is_none() {
+        if lookaround.is_behind() && node.width().1.is_none() {
             return Err("invalid pattern in look-behind".into());
         }
-        Ok(Node::Look { node: Box::new(node), behind, negative })
+        Ok(Node::Look { node: Box::new(node), lookaround })
     }
 
     fn named_group(&mut self, end: char) -> Wrong<Node> {

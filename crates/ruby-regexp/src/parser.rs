@@ -60,11 +60,11 @@ pub type Wrong<T> = Result<T, String>;
 
 /// Parses a pattern. With `binary`, its characters stand for bytes.
 pub fn parse(source: &[char], flags: Flags, binary: bool) -> Wrong<Parsed> {
-    let mut parser = Parser::new(source, flags, binary, false);
+    let mut parser = Parser::new(source, flags, binary);
     let mut node = parser.whole()?;
     // Where any group has a name, groups without one do not capture; the name may come last.
     if parser.unnamed && !parser.names.is_empty() {
-        parser = Parser::new(source, flags, binary, true);
+        parser = Parser { named_only: true, ..Parser::new(source, flags, binary) };
         node = parser.whole()?;
     }
     let backs = parser.all_backs()?;
@@ -73,7 +73,7 @@ pub fn parse(source: &[char], flags: Flags, binary: bool) -> Wrong<Parsed> {
 }
 
 impl Parser {
-    fn new(source: &[char], flags: Flags, binary: bool, named_only: bool) -> Parser {
+    fn new(source: &[char], flags: Flags, binary: bool) -> Parser {
         Parser {
             source: source.to_vec(),
             at: 0,
@@ -82,7 +82,7 @@ impl Parser {
             names: Vec::new(),
             by_name: HashMap::new(),
             unnamed: false,
-            named_only,
+            named_only: false,
             backs: Vec::new(),
             calls: Vec::new(),
             binary,

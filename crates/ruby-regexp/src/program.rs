@@ -7,7 +7,7 @@ use regex_syntax::hir::ClassUnicode;
 use super::charset;
 use super::plain::byte_class;
 use super::steps::{Address, Program, Set, Step};
-use super::syntax::{Kind, Node, Parsed, Place};
+use super::syntax::{Kind, Lookaround, Node, Parsed, Place};
 
 /// Repetitions up to which the repeated part is copied; beyond, a counter is used.
 const COPIES_MAX: u32 = 3;
@@ -126,7 +126,7 @@ impl Compiler<'_> {
             Node::Alt(nodes) => self.alternatives(nodes.len(), |compiler, index| compiler.node(&nodes[index]))?,
             Node::Group(number, node) => self.group(*number, node)?,
             Node::Repeat { node, min, max, kind } => self.repeat(node, *min, *max, *kind)?,
-            Node::Look { node, behind, negative } => self.look(node, *behind, *negative)?,
+            Node::Look { node, lookaround } => self.look(node, *lookaround)?,
             Node::Atomic(node) => self.atomic(|compiler| compiler.node(node))?,
             Node::Back { index, fold } => {
                 self.push(Step::Same { groups: *index, fold: *fold });
@@ -221,17 +221,18 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn look(&mut self, node: &Node, behind: bool, negative: bool) -> Result<(), Refused> {
+    fn look(&mut self, node: &Node, lookaround: Lookaround) -> Result<(), Refused> {
         let mark = self.register();
         let place = self.register();
-        let guard = if negative { self.push(Step::Guard(mark, 0)) } else { self.push(Step::Mark(mark)) };
+        let guard =
+            if lookaround.is_negative() { self.push(Step::Guard(mark, 0)) } else { self.push(Step::Mark(mark)) };
         self.push(Step::Begin(place));
-        if behind {
+        if lookaround.is_behind() {
             self.behind(node, place)?
         } else {
             self.node(node)?
         }
-        if negative {
+        if lookaround.is_negative() {
             self.push(Step::Never(mark));
             self.steps[guard] = Step::Guard(mark, self.here());
         } else {

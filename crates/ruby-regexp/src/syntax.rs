@@ -34,6 +34,29 @@ pub enum Kind {
     Possessive,
 }
 
+/// Where a lookaround looks from its place, and whether it wants a match there or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookaround {
+    /// `(?=…)`
+    Ahead,
+    /// `(?!…)`
+    NotAhead,
+    /// `(?<=…)`
+    Behind,
+    /// `(?<!…)`
+    NotBehind,
+}
+
+impl Lookaround {
+    pub fn is_behind(self) -> bool {
+        matches!(self, Lookaround::Behind | Lookaround::NotBehind)
+    }
+
+    pub fn is_negative(self) -> bool {
+        matches!(self, Lookaround::NotAhead | Lookaround::NotBehind)
+    }
+}
+
 /// A node of the syntax tree.
 #[derive(Debug, Clone)]
 pub enum Node {
@@ -58,7 +81,7 @@ pub enum Node {
     /// A repetition, from `min` to `max` times; None for no maximum.
     Repeat { node: Box<Node>, min: u32, max: Option<u32>, kind: Kind },
     /// `(?=` `(?!` `(?<=` `(?<!`
-    Look { node: Box<Node>, behind: bool, negative: bool },
+    Look { node: Box<Node>, lookaround: Lookaround },
     /// `(?>`: an atomic group, without backtracking into it.
     Atomic(Box<Node>),
     /// `\1`, `\k<name>`: an index into [`Parsed::backs`].

@@ -406,7 +406,7 @@ impl Chart<'_> {
         };
         let parts: Vec<Vec<(f64, f64)>> = line.points.split(Option::is_none).map(part).collect();
         let is_hollow = line.points.iter().flatten().all(|point| point.is_hollow);
-        pen.own(&parts, Stroke::of(self.has_marks, is_hollow));
+        pen.own(&parts, Stroke { is_marked: self.has_marks, is_hollow });
         for point in line.seen(self.up).filter(|point| point.is_hollow && self.has_marks) {
             pen.hollow(self.at(layout, point));
         }

@@ -51,27 +51,11 @@ pub enum Ink {
 
 /// How a contender's line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stroke {
-    /// Without marks.
-    Bare,
-    /// With its mark at each point.
-    Marked,
-    /// Without marks and paler, since nothing of it is ranked.
-    BareHollow,
-    /// With marks and paler.
-    MarkedHollow,
-}
-
-impl Stroke {
-    /// Stroke of a line with or without marks; `is_hollow` if none of its points is ranked.
-    pub fn of(is_marked: bool, is_hollow: bool) -> Stroke {
-        match (is_marked, is_hollow) {
-            (false, false) => Stroke::Bare,
-            (true, false) => Stroke::Marked,
-            (false, true) => Stroke::BareHollow,
-            (true, true) => Stroke::MarkedHollow,
-        }
-    }
+pub struct Stroke {
+    /// Whether it has its mark at each point.
+    pub is_marked: bool,
+    /// Whether it is paler, since none of its points is ranked.
+    pub is_hollow: bool,
 }
 
 /// Where a text stands by its point.
@@ -151,16 +135,12 @@ impl Pen {
 
     /// Draws the line of the group's contender in its own dash, in several pieces where it has gaps, with its marks if
     /// it has some.
-    pub fn own(&mut self, parts: &[Vec<(f64, f64)>], kind: Stroke) {
+    pub fn own(&mut self, parts: &[Vec<(f64, f64)>], stroke: Stroke) {
         let one = |points: &Vec<(f64, f64)>| if points.len() == 1 { way(points) + "h0" } else { way(points) };
         let way: String = parts.iter().map(one).collect();
-        let class = match kind {
-            Stroke::Bare => "l",
-            Stroke::Marked => "l k",
-            Stroke::BareHollow => "l n",
-            Stroke::MarkedHollow => "l k n",
-        };
-        self.put(format_args!("<path class=\"{class}\" d=\"{way}\"/>"));
+        let marks = if stroke.is_marked { " k" } else { "" };
+        let pale = if stroke.is_hollow { " n" } else { "" };
+        self.put(format_args!("<path class=\"l{marks}{pale}\" d=\"{way}\"/>"));
     }
 
     /// Draws a ring in place of a mark, for a point that is not ranked.
