@@ -181,6 +181,7 @@ mod tests {
     #[test]
     fn places_are_taken_until_there_are_no_more() {
         let budget = Budget::new(2);
+        assert_eq!(budget.places(), 2);
         let (share, _inbox) = member(&budget, 0, None);
         assert_eq!([share.take(true), share.take(false), share.take(false)], [true, true, false]);
         drop(share);

@@ -146,13 +146,16 @@ fn a_worker_that_is_too_large_is_replaced_and_one_that_cannot_be_weighed_is_told
     let mut scene = Scene::serving(Policy { worker_memory: Some(50 * MIB), ..policy(2, 2) });
     scene.weigh(&[(1, 50), (2, 51)]);
     let line = |worker, line| LogLine::Worker(worker, Some(pid(worker)), line);
-    let large = WorkerLine::TooLarge { pss_kib: 51 * 1024, limit_kib: 50 * 1024 };
-    assert_eq!(scene.read_log(), [line(2, large)]);
-    assert_eq!(scene.fleet.expired, [(2, ExitReason::Memory)]);
+    let large = || WorkerLine::TooLarge { pss_kib: 51 * 1024, limit_kib: 50 * 1024 };
+    assert_eq!(scene.read_log(), [line(2, large())]);
+    scene.weigh(&[(2, 51)]);
+    assert_eq!(scene.read_log(), [line(2, large())]);
+    assert_eq!(scene.fleet.expired, [(2, ExitReason::Memory)], "it is replaced once");
     let unknown = || Event::Weighed(vec![(Speaker::Worker(1), None), (Speaker::Worker(7), None)]);
     scene.feed(unknown());
-    scene.feed(unknown());
     assert_eq!(scene.read_log(), [line(1, WorkerLine::WeightUnknown)]);
+    scene.feed(unknown());
+    assert_eq!(scene.read_log(), []);
     assert_eq!(scene.fleet.workers[&1].own_kib(), None);
 }
 

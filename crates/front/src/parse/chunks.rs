@@ -9,7 +9,7 @@ use http::StatusCode;
 use crate::parse::chars::is_token;
 use crate::parse::refusal::{Refusal, bad, refuse};
 
-/// Bytes of a chunk's size line with extensions. Usual ones have two to eight, those of signed chunks about ninety.
+/// Bytes of a chunk's size line with extensions and line end. Usual ones have three to ten, signed chunks about ninety.
 const SIZE_LINE: usize = 4096;
 /// Bytes by which extensions may exceed the data.
 const EXCESS: u64 = 16 * 1024;
@@ -128,10 +128,10 @@ impl Chunks {
     fn step(&mut self, byte: u8) -> Result<At, Refusal> {
         self.used += 1;
         match self.at {
-            At::Size(_) | At::Extension(_) if self.used > SIZE_LINE => {
+            At::Size(_) | At::Extension(_) | At::SizeLf if self.used > SIZE_LINE => {
                 return bad("the line with a chunk's size is too long");
             }
-            At::Size(_) | At::Extension(_) => {}
+            At::Size(_) | At::Extension(_) | At::SizeLf => {}
             _ if self.used > self.trailer_bytes.max(SIZE_LINE) => {
                 return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the trailers are too long");
             }

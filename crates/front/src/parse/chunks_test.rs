@@ -92,6 +92,22 @@ fn signed_chunks_may_go_on_for_ever_and_extensions_without_data_may_not() {
 }
 
 #[test]
+fn the_limits_of_size_lines_and_extensions_are_exact() {
+    // The line with its carriage return and line feed.
+    for (spare, wanted) in [(0, Ok(())), (1, Err("the line with a chunk's size is too long"))] {
+        let body = format!("1;{}\r\nx\r\n0\r\n\r\n", "a".repeat(SIZE_LINE - 4 + spare));
+        assert_eq!(fed(body.as_bytes(), 999).map(drop), wanted, "{spare} too many");
+    }
+    // An extension counts with its semicolon, and each chunk makes up for one byte.
+    let most = "1;a=".to_owned() + &"b".repeat(4000 - 3) + "\r\nx\r\n";
+    let left = EXCESS as usize - 4 * 3999;
+    for (spare, wanted) in [(0, Ok(())), (1, Err("there are more chunk extensions than data"))] {
+        let body = format!("{}1;{}\r\nx\r\n0\r\n\r\n", most.repeat(4), "a".repeat(left - 1 + spare));
+        assert_eq!(fed(body.as_bytes(), 999).map(drop), wanted, "{spare} too many");
+    }
+}
+
+#[test]
 fn what_the_grammar_does_not_allow_is_refused() {
     let long = [b"1;".to_vec(), vec![b'a'; SIZE_LINE]].concat();
     let trailers = [b"0\r\nx: ".to_vec(), vec![b'a'; SIZE_LINE]].concat();

@@ -43,6 +43,8 @@ fn each_form_of_target_has_its_methods() {
         ("GET  / HTTP/1.1", 400),
         ("GET / HTTP/1.2", 200),
         ("GET / HTTP/2.0", 505),
+        ("GET / HTTP/a.1", 400),
+        ("GET / HTTP/2.x", 400),
         ("GET / http/1.1", 400),
         ("GET /", 400),
         ("G(T / HTTP/1.1", 400),
@@ -187,6 +189,44 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
             let is_refused = matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
             assert_eq!(is_refused, !is_enough, "{end} of {spare} too many");
         }
+    }
+}
+
+#[test]
+fn a_target_is_as_long_as_its_line_may_be_when_it_is_percent_encoded() {
+    let limits = Limits { header_bytes: 1 << 20, ..limits() };
+    for (spare, wanted) in [(0, None), (1, Some(StatusCode::URI_TOO_LONG))] {
+        // Each of the ten becomes three bytes.
+        let target = format!("/{}{}", "<".repeat(10), "a".repeat(LINE_BYTES - 1 - 30 + spare));
+        let refused = match scan(format!("GET {target} HTTP/1.0\r\n\r\n").as_bytes(), &limits) {
+            Scan::Refused(refusal) => Some(refusal.status),
+            _ => None,
+        };
+        assert_eq!(refused, wanted, "{spare} too many");
+    }
+}
+
+#[test]
+fn what_is_no_http_is_known_by_its_first_bytes() {
+    for (bytes, wanted) in [
+        (&b"\x16\x03\x01"[..], "this is TLS, and this port speaks plain HTTP"),
+        (PROXY_2, PROXY_WHY),
+        (b"\0", "the method is not a token"),
+        (b"(GET", "the method is not a token"),
+    ] {
+        let why = match scan(bytes, &limits()) {
+            Scan::Refused(refusal) => Some(refusal.why),
+            _ => None,
+        };
+        assert_eq!(why, Some(wanted), "{bytes:?}");
+    }
+}
+
+#[test]
+fn only_the_headers_of_framing_are_read() {
+    // As long as Content-Length, and as Transfer-Encoding.
+    for other in ["X-Content-Page", "X-Transfer-States"] {
+        assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: a\r\n{other}: words\r\n\r\n")), 200, "{other}");
     }
 }
 

@@ -142,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn a_websocket_is_asked_for_by_its_name_in_any_case_and_by_nothing_else() {
+        let asks = |value: &'static str| {
+            is_asked_for(&HeaderMap::from_iter([(header::UPGRADE, http::HeaderValue::from_static(value))]))
+        };
+        assert!(asks("websocket") && asks("WebSocket"));
+        assert!(!asks("h2c") && !asks("websockets") && !is_asked_for(&HeaderMap::new()));
+    }
+
+    #[test]
     fn frames_of_all_lengths_are_followed() {
         for (header, length) in [
             (vec![0x81, 0], 0),

@@ -105,6 +105,14 @@ mod tests {
     }
 
     #[test]
+    fn one_request_id_is_taken_over_and_of_two_none() {
+        let id_of = |pairs: &[(&'static str, &'static str)]| read(&map(pairs)).id.map(|id| id.as_str().to_owned());
+        assert_eq!(id_of(&[("x-request-id", "from-the-proxy")]).as_deref(), Some("from-the-proxy"));
+        assert_eq!(id_of(&[("x-request-id", "one"), ("x-request-id", "two")]), None);
+        assert_eq!(id_of(&[]), None);
+    }
+
+    #[test]
     fn each_header_can_say_https() {
         for pair in [
             ("x-forwarded-proto", "https"),
