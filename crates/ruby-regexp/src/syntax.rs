@@ -48,10 +48,12 @@ pub enum Lookaround {
 }
 
 impl Lookaround {
+    /// Whether it looks at what comes before its place.
     pub fn is_behind(self) -> bool {
         matches!(self, Lookaround::Behind | Lookaround::NotBehind)
     }
 
+    /// Whether it wants that nothing matches there.
     pub fn is_negative(self) -> bool {
         matches!(self, Lookaround::NotAhead | Lookaround::NotBehind)
     }

@@ -131,7 +131,6 @@ impl Chunks {
             At::Size(_) | At::Extension(_) | At::SizeLf if self.used > SIZE_LINE => {
                 return bad("the line with a chunk's size is too long");
             }
-            At::Size(_) | At::Extension(_) | At::SizeLf => {}
             _ if self.used > self.trailer_bytes.max(SIZE_LINE) => {
                 return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the trailers are too long");
             }

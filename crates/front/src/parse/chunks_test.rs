@@ -98,7 +98,7 @@ fn the_limits_of_size_lines_and_extensions_are_exact() {
         let body = format!("1;{}\r\nx\r\n0\r\n\r\n", "a".repeat(SIZE_LINE - 4 + spare));
         assert_eq!(fed(body.as_bytes(), 999).map(drop), wanted, "{spare} too many");
     }
-    // An extension counts with its semicolon, and each chunk makes up for one byte.
+    // An extension counts with its semicolon. The one byte of data in each chunk is subtracted.
     let most = "1;a=".to_owned() + &"b".repeat(4000 - 3) + "\r\nx\r\n";
     let left = EXCESS as usize - 4 * 3999;
     for (spare, wanted) in [(0, Ok(())), (1, Err("there are more chunk extensions than data"))] {

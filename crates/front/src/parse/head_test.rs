@@ -3,6 +3,14 @@
 use super::*;
 use crate::tests_support::limits;
 
+/// Why a head is refused, if it is.
+fn refusal(head: &[u8], limits: &Limits) -> Option<Refusal> {
+    match scan(head, limits) {
+        Scan::Refused(refusal) => Some(refusal),
+        Scan::Whole(..) | Scan::Partial => None,
+    }
+}
+
 fn status(head: &str) -> u16 {
     match scan(head.as_bytes(), &limits()) {
         Scan::Refused(refusal) => refusal.status.as_u16(),
@@ -198,11 +206,8 @@ fn a_target_is_as_long_as_its_line_may_be_when_it_is_percent_encoded() {
     for (spare, wanted) in [(0, None), (1, Some(StatusCode::URI_TOO_LONG))] {
         // Each of the ten becomes three bytes.
         let target = format!("/{}{}", "<".repeat(10), "a".repeat(LINE_BYTES - 1 - 30 + spare));
-        let refused = match scan(format!("GET {target} HTTP/1.0\r\n\r\n").as_bytes(), &limits) {
-            Scan::Refused(refusal) => Some(refusal.status),
-            _ => None,
-        };
-        assert_eq!(refused, wanted, "{spare} too many");
+        let head = format!("GET {target} HTTP/1.0\r\n\r\n");
+        assert_eq!(refusal(head.as_bytes(), &limits).map(|refusal| refusal.status), wanted, "{spare} too many");
     }
 }
 
@@ -214,11 +219,7 @@ fn what_is_no_http_is_known_by_its_first_bytes() {
         (b"\0", "the method is not a token"),
         (b"(GET", "the method is not a token"),
     ] {
-        let why = match scan(bytes, &limits()) {
-            Scan::Refused(refusal) => Some(refusal.why),
-            _ => None,
-        };
-        assert_eq!(why, Some(wanted), "{bytes:?}");
+        assert_eq!(refusal(bytes, &limits()).map(|refusal| refusal.why), Some(wanted), "{bytes:?}");
     }
 }
 
