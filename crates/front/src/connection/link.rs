@@ -469,3 +469,7 @@ impl Logged for Link {
         Link::cut_by(self)
     }
 }
+
+#[cfg(test)]
+#[path = "link_test.rs"]
+pub(crate) mod tests;

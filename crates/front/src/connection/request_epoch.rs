@@ -52,3 +52,54 @@ impl Takeover for RequestEpoch {
         theirs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::{CONNECTION, CONTENT_LENGTH, LINK, TRANSFER_ENCODING};
+
+    use super::*;
+    use crate::connection::link::tests::{link, watched};
+
+    /// The headers of a hint, with a value of this length.
+    fn hint(length: usize) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(LINK, HeaderValue::from_str(&"x".repeat(length)).unwrap());
+        for name in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
+            headers.insert(name, HeaderValue::from_static("1"));
+        }
+        headers
+    }
+
+    #[test]
+    fn hints_have_a_limit_and_name_neither_the_connection_nor_a_length() {
+        let link = link();
+        let woken = watched(&link);
+        let epoch = RequestEpoch::new(&link);
+        epoch.send(hint(1));
+        assert_eq!(woken.times(), 1);
+        let first = link.out_of_band.take_hints();
+        assert_eq!(String::from_utf8_lossy(&first), "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n");
+        let each = 1024;
+        for _ in 0..2 * HINT_BYTES / each {
+            epoch.send(hint(each - (first.len() - 1)));
+        }
+        assert_eq!(link.out_of_band.take_hints().len(), HINT_BYTES);
+        link.end_epoch();
+        epoch.send(hint(1));
+        assert!(link.out_of_band.take_hints().is_empty(), "the response has begun");
+    }
+
+    #[test]
+    fn a_takeover_wakes_the_task_and_comes_too_late_for_an_earlier_request() {
+        let link = link();
+        let woken = watched(&link);
+        let take = |epoch: RequestEpoch| drop(Box::new(epoch).take());
+        take(RequestEpoch::new(&link));
+        assert!(link.out_of_band.take_takeover().is_some() && woken.times() == 1);
+        let earlier = RequestEpoch::new(&link);
+        link.end_epoch();
+        take(earlier);
+        assert!(!link.out_of_band.has_takeover());
+    }
+}

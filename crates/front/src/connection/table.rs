@@ -357,18 +357,33 @@ impl Notice {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
     use crate::tests_support::limits;
 
     /// A connection without a socket.
     struct TestConnection {
+        number: u64,
         state: StateCell,
         queued_as: StateCell,
+        is_evicted: AtomicBool,
+    }
+
+    impl TestConnection {
+        fn new(number: u64, state: State) -> Arc<TestConnection> {
+            let (state, queued_as) = (StateCell::new(state), StateCell::default());
+            Arc::new(TestConnection { number, state, queued_as, is_evicted: AtomicBool::new(false) })
+        }
+
+        fn is_evicted(&self) -> bool {
+            self.is_evicted.load(Relaxed)
+        }
     }
 
     impl Evictable for TestConnection {
         fn number(&self) -> u64 {
-            7
+            self.number
         }
 
         fn remote(&self) -> Option<SocketAddr> {
@@ -383,14 +398,162 @@ mod tests {
             &self.queued_as
         }
 
-        fn evict(&self, _: State) {}
+        fn evict(&self, _: State) {
+            self.is_evicted.store(true, Relaxed);
+        }
+    }
+
+    fn table(connections: usize) -> ConnectionTable {
+        ConnectionTable::new(&Limits { connections, ..limits() })
+    }
+
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn who_asks_nothing_goes_first_then_who_is_slow_to_ask_then_who_does_not_read() {
+        let table = table(10);
+        let ms = |ms: u64| ms * MS;
+        let stalled = |since: u64| State::opened(0).head_given(1).head_parsed().stalled(|| since);
+        // Each in its wait for this long at 6 s.
+        let connections = [
+            State::opened(ms(5_000)),                     // 1 s
+            State::opened(0).head_began(ms(4_999)),       // 1.001 s
+            State::opened(0).head_began(ms(5_000)),       // 1 s
+            stalled(ms(1_000)),                           // 5 s
+            State::opened(ms(5_001)),                     // 0.999 s
+            State::opened(ms(6_000)),                     // 0 s
+            State::opened(0).head_began(ms(5_900)),       // 0.1 s
+            State::opened(0).head_began(ms(5_901)),       // 0.099 s: never
+            stalled(ms(1_001)),                           // 4.999 s: never
+            State::opened(0).head_given(1).head_parsed(), // an answer is owed: never
+        ];
+        let connections: Vec<_> =
+            (0..).zip(connections).map(|(number, state)| TestConnection::new(number, state)).collect();
+        // Their order in the table is another one.
+        for connection in connections.iter().rev() {
+            table.add(connection);
+        }
+        let found = |is_settled| table.entries.lock().find(ms(6_000), is_settled).map(|(link, _)| link.number());
+        let order: Vec<_> = std::iter::from_fn(|| found(false)).collect();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5], "while some are arriving, the last resort is not used");
+        assert_eq!([found(true), found(true)], [Some(6), None]);
+    }
+
+    #[test]
+    fn a_request_that_has_just_begun_ends_only_when_nobody_is_arriving() {
+        let table = table(2);
+        let slow = TestConnection::new(0, State::opened(0).head_began(0));
+        table.add(&slow);
+        let permits = (table.permit_now().unwrap(), table.permit_now().unwrap());
+        assert!(table.permit_now().is_none());
+        let end = Instant::now() + LAST_STEP.1;
+        while Instant::now() < end {
+            assert!(!table.evict(&PLACES), "the second of two is not here yet");
+            std::thread::yield_now();
+        }
+        drop(permits.1);
+        assert!(table.evict(&FILES) && slow.is_evicted(), "a place is free");
+        let (slow, busy) = (TestConnection::new(1, State::opened(0).head_began(0)), TestConnection::new(2, owed()));
+        table.add(&slow);
+        table.add(&busy);
+        let _permit = table.permit_now().unwrap();
+        assert!(table.evict(&PLACES) && slow.is_evicted() && !busy.is_evicted(), "all are here");
+        assert!(!table.evict(&PLACES));
+    }
+
+    /// The state of a connection whose answer is owed.
+    fn owed() -> State {
+        State::opened(0).head_given(1).head_parsed()
+    }
+
+    #[test]
+    fn a_table_is_stuck_from_the_first_search_that_finds_none_until_one_ends() {
+        let table = table(1);
+        let busy = TestConnection::new(0, owed());
+        table.add(&busy);
+        let _permit = table.permit_now().unwrap();
+        let stuck = || table.entries.lock().stuck;
+        assert!(stuck().is_none());
+        assert!(!table.evict(&PLACES));
+        let since = stuck();
+        assert!(since.is_some() && !table.evict(&PLACES) && stuck() == since);
+        table.remove(&*busy);
+        assert_eq!((stuck(), table.entries.lock().present), (None, 0));
+        // One that was evicted needs a moment to end.
+        let idle = TestConnection::new(1, State::opened(0));
+        table.add(&idle);
+        assert!(table.evict(&PLACES) && idle.is_evicted());
+        assert!(stuck().is_none());
+    }
+
+    #[test]
+    fn a_new_connection_gets_the_place_of_one_that_was_evicted_for_it() {
+        let table = table(1);
+        let first = table.permit_now().unwrap();
+        let idle = TestConnection::new(0, State::opened(0));
+        table.add(&idle);
+        run(async {
+            let mut permit = pin!(table.permit());
+            tokio::select! {
+                biased;
+                _ = &mut permit => panic!("the place is taken"),
+                () = tokio::task::yield_now() => {}
+            }
+            assert!(idle.is_evicted());
+            table.remove(&*idle);
+            drop(first);
+            assert!(permit.await.is_some());
+        });
+        // It was dropped.
+        assert!(table.permit_now().is_some());
+    }
+
+    #[test]
+    fn who_waits_for_an_open_file_has_connections_evicted_unless_they_are_few() {
+        let table = table(100);
+        let idle = TestConnection::new(0, State::opened(0));
+        table.add(&idle);
+        let mut permits: Vec<_> = (0..FEW).map(|_| table.permit_now().unwrap()).collect();
+        run(table.wait_for_file(|| false));
+        assert!(!idle.is_evicted(), "there are few");
+        permits.push(table.permit_now().unwrap());
+        run(table.wait_for_file(|| true));
+        assert!(!idle.is_evicted(), "there is a file");
+        run(table.wait_for_file(|| idle.is_evicted()));
+        assert!(idle.is_evicted());
+    }
+
+    #[test]
+    fn who_waits_for_an_open_file_looks_again_when_a_connection_has_ended() {
+        let table = table(100);
+        let idle = TestConnection::new(0, State::opened(0));
+        table.add(&idle);
+        run(async {
+            let began = Instant::now();
+            // Many times one after the other take less than one of these intervals each.
+            for _ in 0..500 {
+                let mut wait = pin!(table.evict_for_file());
+                tokio::select! {
+                    biased;
+                    () = &mut wait => panic!("none has ended"),
+                    () = tokio::task::yield_now() => {}
+                }
+                table.remove(&*idle);
+                wait.await;
+            }
+            assert!(began.elapsed() < SEARCH_INTERVAL * 500, "{:?}", began.elapsed());
+        });
     }
 
     #[test]
     fn a_connection_is_found_on_the_shelf_where_it_belongs_or_not_at_all() {
         let table = ConnectionTable::new(&limits());
         let opened = State::opened(0);
-        let connection = Arc::new(TestConnection { state: StateCell::new(opened), queued_as: StateCell::default() });
+        let connection = TestConnection::new(7, opened);
         let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
         table.add(&connection);
         assert_eq!(found(), Some(opened));

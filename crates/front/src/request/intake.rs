@@ -16,6 +16,10 @@ use hyper::body::Incoming;
 
 use crate::connection::link::Link;
 
+/// Bytes that are written to a file at once, at multiples of this: a file system then takes one large page of memory
+/// for them (ext4 since Linux 6.16) where odd pieces take several. Larger ones save no more.
+const PIECE_BYTES: usize = 128 * 1024;
+
 /// Minimum rate of a long body, in bytes per second.
 const LEAST_RATE: u64 = 500;
 
@@ -56,7 +60,8 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
             return Err(IntakeError::TooLarge);
         }
         if store.needs_file(bytes.len()) {
-            store.file = Some(Arc::new(Box::pin(new_file(link)).await?));
+            let file = Box::pin(new_file(link)).await?;
+            store.begin_file(file).map_err(IntakeError::Disk)?;
         }
         store.add(bytes).map_err(IntakeError::Disk)?;
         link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
@@ -114,6 +119,9 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
 /// The body as far as it was read.
 struct Store {
     memory_bytes: usize,
+    /// Bytes that are written to the file at once. No more are in memory than the next power of two above
+    /// `memory_bytes`.
+    piece_bytes: usize,
     first: Bytes,
     joined: BytesMut,
     file: Option<Arc<TempFile>>,
@@ -124,31 +132,36 @@ struct Store {
 
 impl Store {
     fn new(memory_bytes: usize) -> Store {
-        Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
+        let piece_bytes = memory_bytes.min(PIECE_BYTES).next_power_of_two();
+        let (first, joined) = (Bytes::new(), BytesMut::new());
+        Store { memory_bytes, piece_bytes, first, joined, file: None, in_file: 0, len: 0 }
     }
 
     /// Whether a file must be created before `more` bytes are added.
     fn needs_file(&self, more: usize) -> bool {
-        self.file.is_none() && self.exceeds_memory(more)
+        self.file.is_none() && self.first.len() + self.joined.len() + more > self.memory_bytes
     }
 
-    fn exceeds_memory(&self, more: usize) -> bool {
-        self.first.len() + self.joined.len() + more > self.memory_bytes
+    /// Moves what is in memory to a file, where everything goes from now on.
+    fn begin_file(&mut self, file: TempFile) -> io::Result<()> {
+        self.file = Some(Arc::new(file));
+        // One of the two is empty.
+        let (first, joined) = (std::mem::take(&mut self.first), std::mem::take(&mut self.joined));
+        self.joined.reserve(self.piece_bytes);
+        self.add_to_file(&first)?;
+        self.add_to_file(&joined)
     }
 
-    /// Adds bytes; the file must be there if they need one. Writing to it blocks this thread for as many bytes as fit
-    /// in memory, into the page cache. A few large writes cost the file system half of what many small ones cost.
+    /// Adds bytes; the file must have begun if they need one. Writing to it blocks this thread for a piece or a few,
+    /// into the page cache.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
-        if self.first.is_empty() && self.joined.is_empty() && self.file.is_none() && bytes.len() <= self.memory_bytes {
+        if self.file.is_some() {
+            return self.add_to_file(&bytes);
+        }
+        if self.first.is_empty() && self.joined.is_empty() {
             self.first = bytes;
             return Ok(());
-        }
-        if self.exceeds_memory(bytes.len()) {
-            self.empty_to_file()?;
-            if bytes.len() > self.memory_bytes {
-                return self.put(&bytes);
-            }
         }
         if self.joined.is_empty() {
             self.joined.extend_from_slice(&std::mem::take(&mut self.first));
@@ -157,10 +170,29 @@ impl Store {
         Ok(())
     }
 
-    /// Moves the bytes in memory to the file. One of the two buffers is empty.
-    fn empty_to_file(&mut self) -> io::Result<()> {
-        let (first, mut joined) = (std::mem::take(&mut self.first), std::mem::take(&mut self.joined));
-        self.put(&first)?;
+    /// Writes whole pieces, and keeps the rest in memory.
+    fn add_to_file(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let whole = bytes.len() - bytes.len() % self.piece_bytes;
+            let (now, later) = if self.joined.is_empty() && whole > 0 {
+                let (pieces, later) = bytes.split_at(whole);
+                self.put(pieces)?;
+                (&[][..], later)
+            } else {
+                bytes.split_at(bytes.len().min(self.piece_bytes - self.joined.len()))
+            };
+            self.joined.extend_from_slice(now);
+            if self.joined.len() == self.piece_bytes {
+                self.put_joined()?;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Writes what is in memory to the file.
+    fn put_joined(&mut self) -> io::Result<()> {
+        let mut joined = std::mem::take(&mut self.joined);
         self.put(&joined)?;
         joined.clear();
         self.joined = joined;
@@ -179,7 +211,7 @@ impl Store {
 
     fn finish(mut self) -> io::Result<Input> {
         if self.file.is_some() {
-            self.empty_to_file()?;
+            self.put_joined()?;
         }
         Ok(match self.file {
             Some(file) => Input::File(file, self.len),
@@ -195,13 +227,17 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
+    fn add(store: &mut Store, bytes: Bytes) {
+        if store.needs_file(bytes.len()) {
+            store.begin_file(TempFile::new().unwrap()).unwrap();
+        }
+        store.add(bytes).unwrap();
+    }
+
     fn store(memory_bytes: usize, pieces: &[&'static str]) -> Input {
         let mut store = Store::new(memory_bytes);
         for piece in pieces {
-            if store.needs_file(piece.len()) {
-                store.file = Some(Arc::new(TempFile::new().unwrap()));
-            }
-            store.add(Bytes::from_static(piece.as_bytes())).unwrap();
+            add(&mut store, Bytes::from_static(piece.as_bytes()));
         }
         store.finish().unwrap()
     }
@@ -232,5 +268,28 @@ mod tests {
         file.read_exact_at(&mut read, 0).unwrap();
         assert_eq!(&read, b"abcdefghijklmnopqr");
         assert!(matches!(store(0, &["a"]), Input::File(_, 1)), "nothing may be in memory");
+    }
+
+    #[test]
+    fn a_file_is_written_in_pieces_whose_size_is_a_power_of_two() {
+        let bytes: Vec<u8> = (0..1_000_000).map(|number: u32| (number % 251) as u8).collect();
+        for (memory_bytes, piece_bytes) in [(0, 1), (1000, 1024), (112 << 10, PIECE_BYTES), (500_000, PIECE_BYTES)] {
+            for arrives in [1 << 10, 30_000, 300_000] {
+                let mut store = Store::new(memory_bytes);
+                assert_eq!(store.piece_bytes, piece_bytes);
+                for part in bytes.chunks(arrives) {
+                    add(&mut store, Bytes::copy_from_slice(part));
+                    assert_eq!(store.in_file % piece_bytes as u64, 0);
+                    let kept = store.first.len() + store.joined.len();
+                    assert!(kept <= memory_bytes.max(piece_bytes - 1), "{kept} bytes are in memory");
+                    assert!(store.file.is_none() || store.joined.capacity() <= memory_bytes.max(piece_bytes).max(64));
+                    assert_eq!(store.in_file + kept as u64, store.len);
+                }
+                let Input::File(file, 1_000_000) = store.finish().unwrap() else { panic!("not in a file") };
+                let mut read = vec![0; bytes.len()];
+                file.read_exact_at(&mut read, 0).unwrap();
+                assert!(read == bytes, "{memory_bytes} {arrives}");
+            }
+        }
     }
 }
