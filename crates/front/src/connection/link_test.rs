@@ -11,6 +11,7 @@ use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
+use crate::connection::state::Output;
 use crate::log::log_line::LogFormat;
 use crate::log::query_log::QueryLog;
 use crate::parse::websocket::Tracker;
@@ -203,11 +204,23 @@ fn a_request_is_counted_from_its_first_byte() {
 }
 
 #[test]
+fn a_body_that_comes_slowly_may_make_its_connection_close_until_all_of_it_is_there() {
+    let link = link();
+    run(&link);
+    link.body_came();
+    assert_eq!(link.stage(), Stage::Request(Step::Body, Output::Flushed));
+    link.body_read();
+    assert_eq!(link.stage(), Stage::Request(Step::Running, Output::Flushed));
+}
+
+#[test]
 fn a_task_yields_once_before_a_write() {
     let link = link();
     assert!(!link.must_yield(), "there is nothing to write");
     run(&link);
     assert!(link.must_yield() && !link.must_yield());
+    link.wrote();
+    assert!(link.must_yield(), "before the next write again");
     link.wrote();
     link.has_yielded();
     assert!(!link.must_yield());
