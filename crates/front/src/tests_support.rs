@@ -1,6 +1,9 @@
-//! Limits for unit tests and fuzz targets.
+//! Limits for unit tests and fuzz targets, and what several unit tests need.
 
 use std::time::Duration;
+
+#[cfg(test)]
+pub(crate) use of_tests::{Shelf, block_on};
 
 use crate::limits::Limits;
 
@@ -23,5 +26,33 @@ pub(crate) fn limits() -> Limits {
         request_time: long,
         drain_time: long,
         websocket_drain: Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod of_tests {
+    use std::io::{self, Write};
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    /// Runs a test in an event loop of its own.
+    pub(crate) fn block_on<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+    }
+
+    /// A log whose bytes a test can read.
+    #[derive(Clone, Default)]
+    pub(crate) struct Shelf(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shelf {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 }

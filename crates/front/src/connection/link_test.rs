@@ -1,7 +1,7 @@
-//! The link of a connection on which no bytes travel: what is evicted, woken, logged and told to the other sides.
+//! Tests of the state that the sides of a connection share, without a byte on a socket: evictions, wake-ups, deadlines,
+//! the access log and upgrades.
 
 use std::fs::File;
-use std::io::Write;
 use std::sync::atomic::AtomicUsize;
 use std::task::Wake;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::log::query_log::QueryLog;
 use crate::parse::websocket::Tracker;
 use crate::proxy::remote::RemoteAddress;
 use crate::proxy::request_id::RequestId;
-use crate::tests_support::limits;
+use crate::tests_support::{Shelf, block_on, limits};
 
 /// Time after which a test fails.
 const SOON: Duration = Duration::from_secs(10);
@@ -37,33 +37,16 @@ impl Engine for NoEngine {
     fn close(&self) {}
 }
 
-/// A log that tests can read.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Lines {
-    /// The lines, once there are as many.
-    fn wait_for(&self, count: usize) -> Vec<String> {
-        let ends = Instant::now() + SOON;
-        loop {
-            let text = String::from_utf8_lossy(&self.0.lock()).into_owned();
-            if text.lines().count() >= count {
-                return text.lines().map(str::to_owned).collect();
-            }
-            assert!(Instant::now() < ends, "{count} lines, of {text:?}");
-            std::thread::park_timeout(Duration::from_millis(1));
+/// Waits until the log has this number of lines, and returns them all.
+fn wait_for(count: usize, log: &Shelf) -> Vec<String> {
+    let ends = Instant::now() + SOON;
+    loop {
+        let text = String::from_utf8_lossy(&log.0.lock()).into_owned();
+        if text.lines().count() >= count {
+            return text.lines().map(str::to_owned).collect();
         }
-    }
-}
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        assert!(Instant::now() < ends, "{count} lines, of {text:?}");
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 
@@ -81,10 +64,6 @@ impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Relaxed);
     }
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 fn link_with(access_log: Option<AccessLog>) -> Arc<Link> {
@@ -110,32 +89,30 @@ fn link_with(access_log: Option<AccessLog>) -> Arc<Link> {
 }
 
 fn connected(common: &Arc<Common>, peer: Peer) -> Arc<Link> {
-    let runtime = runtime();
-    let _entered = runtime.enter();
-    let (socket, _) = UnixStream::pair().unwrap();
+    let (socket, _) = block_on(async { UnixStream::pair().unwrap() });
     Link::new(common.clone(), peer, &Socket::Unix(socket))
 }
 
-/// A link of a connection that has just been accepted.
+/// The link of a connection that has just been accepted.
 pub(crate) fn link() -> Arc<Link> {
     link_with(None)
 }
 
-/// A link and its access log.
-fn logged() -> (Arc<Link>, Lines) {
-    let lines = Lines::default();
+/// The link of a connection that has just been accepted, and its access log.
+fn logged() -> (Arc<Link>, Shelf) {
+    let lines = Shelf::default();
     let log = AccessLog::new(LogFormat::Text, QueryLog::default(), lines.clone(), Arc::default());
     (link_with(Some(log)), lines)
 }
 
-/// Wakes the task of this link from now on.
+/// Gives the connection a task, and returns the count of its wake-ups.
 pub(crate) fn watched(link: &Link) -> Arc<Woken> {
     let woken = Arc::new(Woken::default());
     link.set_waker(&Waker::from(woken.clone()));
     woken
 }
 
-/// Lets a request begin that has its whole head, and that the service has.
+/// Begins a request without a body: its head is complete, and the service has the request.
 fn run(link: &Arc<Link>) {
     link.head_given(Instant::now());
     link.head_parsed();
@@ -164,7 +141,7 @@ fn a_connection_that_is_to_go_may_stay_when_it_asks_for_something_and_can_be_fou
     let woken = watched(&link);
     let opened = link.state();
     assert_eq!((link.stage(), link.queued_as.get()), (Stage::Opened, Some(opened)));
-    runtime().block_on(link.common.connections.evict_for_file());
+    block_on(link.common.connections.evict_for_file());
     assert!(link.is_evicted() && !link.closes_for_eviction());
     assert_eq!((woken.times(), link.common.settings.counts.displaced_connections()), (1, 1));
     assert_eq!(link.queued_as.get(), None);
@@ -204,7 +181,7 @@ fn a_request_is_counted_from_its_first_byte() {
 }
 
 #[test]
-fn a_body_that_comes_slowly_may_make_its_connection_close_until_all_of_it_is_there() {
+fn a_body_is_arriving_until_all_of_it_is_read() {
     let link = link();
     run(&link);
     link.body_came();
@@ -290,7 +267,7 @@ fn a_response_is_in_the_access_log_when_it_is_written() {
     link.answered();
     link.flushed();
     assert!(link.pending.lock().answered.is_none());
-    let written = lines.wait_for(1);
+    let written = wait_for(1, &lines);
     assert!(written[0].contains(" 200 ") && !written[0].contains(Fault::ClientGone.name()), "{written:?}");
     assert_eq!(written.len(), 1);
 }
@@ -304,14 +281,14 @@ fn a_response_that_is_not_written_to_its_end_is_logged_as_cut_off() {
     link.answered();
     link.keep_until_flushed(record(&link, 200));
     link.end();
-    assert!(lines.wait_for(1)[0].contains(gone), "{:?}", lines.wait_for(1));
+    assert!(wait_for(1, &lines)[0].contains(gone), "{:?}", wait_for(1, &lines));
     // All of it is written.
     let (link, lines) = logged();
     run(&link);
     link.answered();
     link.keep_until_flushed(record(&link, 200));
     link.end();
-    assert!(!lines.wait_for(1)[0].contains(gone), "{:?}", lines.wait_for(1));
+    assert!(!wait_for(1, &lines)[0].contains(gone), "{:?}", wait_for(1, &lines));
     // What went wrong before is the reason.
     let (link, lines) = logged();
     run(&link);
@@ -321,7 +298,7 @@ fn a_response_that_is_not_written_to_its_end_is_logged_as_cut_off() {
     stopped.fault = Fault::Stopping.name();
     link.keep_until_flushed(stopped);
     link.end();
-    let written = lines.wait_for(1);
+    let written = wait_for(1, &lines);
     assert!(!written[0].contains(gone) && written[0].contains(Fault::Stopping.name()), "{written:?}");
 }
 

@@ -360,7 +360,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::tests_support::limits;
+    use crate::tests_support::{block_on, limits};
 
     /// A connection without a socket.
     struct TestConnection {
@@ -407,16 +407,10 @@ mod tests {
         ConnectionTable::new(&Limits { connections, ..limits() })
     }
 
-    fn run<T>(test: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
-    }
-
-    const MS: u64 = 1_000_000;
-
     #[test]
     fn who_asks_nothing_goes_first_then_who_is_slow_to_ask_then_who_does_not_read() {
         let table = table(10);
-        let ms = |ms: u64| ms * MS;
+        let ms = |ms: u64| ms * 1_000_000;
         let stalled = |since: u64| State::opened(0).head_given(1).head_parsed().stalled(|| since);
         // Each in its wait for this long at 6 s.
         let connections = [
@@ -496,7 +490,7 @@ mod tests {
         let first = table.permit_now().unwrap();
         let idle = TestConnection::new(0, State::opened(0));
         table.add(&idle);
-        run(async {
+        block_on(async {
             let mut permit = pin!(table.permit());
             tokio::select! {
                 biased;
@@ -518,12 +512,12 @@ mod tests {
         let idle = TestConnection::new(0, State::opened(0));
         table.add(&idle);
         let mut permits: Vec<_> = (0..FEW).map(|_| table.permit_now().unwrap()).collect();
-        run(table.wait_for_file(|| false));
+        block_on(table.wait_for_file(|| false));
         assert!(!idle.is_evicted(), "there are few");
         permits.push(table.permit_now().unwrap());
-        run(table.wait_for_file(|| true));
+        block_on(table.wait_for_file(|| true));
         assert!(!idle.is_evicted(), "there is a file");
-        run(table.wait_for_file(|| idle.is_evicted()));
+        block_on(table.wait_for_file(|| idle.is_evicted()));
         assert!(idle.is_evicted());
     }
 
@@ -532,7 +526,7 @@ mod tests {
         let table = table(100);
         let idle = TestConnection::new(0, State::opened(0));
         table.add(&idle);
-        run(async {
+        block_on(async {
             let began = Instant::now();
             // Many times one after the other take less than one of these intervals each.
             for _ in 0..500 {

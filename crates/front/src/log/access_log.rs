@@ -143,6 +143,7 @@ fn write_all(shared: &Shared, mut writer: impl Write) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests_support::Shelf;
 
     #[test]
     fn what_was_added_is_written_at_the_end() {
@@ -193,19 +194,5 @@ mod tests {
         drop(go);
         drop(log);
         assert_eq!((out.0.lock().len(), dropped.load(Ordering::Relaxed)), (6 + BUFFER_BYTES, 3));
-    }
-
-    #[derive(Clone, Default)]
-    struct Shelf(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Shelf {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
     }
 }

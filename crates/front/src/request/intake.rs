@@ -119,8 +119,8 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
 /// The body as far as it was read.
 struct Store {
     memory_bytes: usize,
-    /// Bytes that are written to the file at once. No more are in memory than the next power of two above
-    /// `memory_bytes`.
+    /// Bytes that are written to the file at once: the least power of two that is not below `memory_bytes`, and
+    /// [`PIECE_BYTES`] at most.
     piece_bytes: usize,
     first: Bytes,
     joined: BytesMut,
@@ -172,21 +172,18 @@ impl Store {
 
     /// Writes whole pieces, and keeps the rest in memory.
     fn add_to_file(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let whole = bytes.len() - bytes.len() % self.piece_bytes;
-            let (now, later) = if self.joined.is_empty() && whole > 0 {
-                let (pieces, later) = bytes.split_at(whole);
-                self.put(pieces)?;
-                (&[][..], later)
-            } else {
-                bytes.split_at(bytes.len().min(self.piece_bytes - self.joined.len()))
-            };
+        if !self.joined.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(self.piece_bytes - self.joined.len()));
             self.joined.extend_from_slice(now);
-            if self.joined.len() == self.piece_bytes {
-                self.put_joined()?;
+            if self.joined.len() < self.piece_bytes {
+                return Ok(());
             }
+            self.put_joined()?;
             bytes = later;
         }
+        let (pieces, rest) = bytes.split_at(bytes.len() - bytes.len() % self.piece_bytes);
+        self.put(pieces)?;
+        self.joined.extend_from_slice(rest);
         Ok(())
     }
 

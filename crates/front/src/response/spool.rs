@@ -278,13 +278,11 @@ mod tests {
 
     use engine::body::{SendError, stream};
 
+    use crate::tests_support::block_on;
+
     /// Bytes of which each differs from its neighbours.
     fn piece(number: usize) -> Bytes {
         (0..MEMORY_BYTES).map(|at| (at + number) as u8).collect::<Vec<u8>>().into()
-    }
-
-    fn run(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
     }
 
     /// Lets the pump do what it can.
@@ -296,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_holds_the_sender_back_and_loses_nothing() {
-        run(async {
+        block_on(async {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
             let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
@@ -353,7 +351,7 @@ mod tests {
     /// On a busy machine this thread may be stopped for longer than a client is waited for: one attempt must go well.
     #[test]
     fn for_a_client_that_keeps_up_nothing_goes_to_a_file() {
-        run(async {
+        block_on(async {
             for _ in 0..50 {
                 if stays_in_memory().await {
                     return;
@@ -382,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_file_of_a_client_that_lags_all_the_time_stays_small() {
-        run(async {
+        block_on(async {
             let (sink, source) = stream(1);
             let most = 4 * FREED_BYTES;
             let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), most);
@@ -408,7 +406,7 @@ mod tests {
 
     #[test]
     fn the_disk_has_its_space_back_when_the_file_was_read() {
-        run(async {
+        block_on(async {
             let (sink, source) = stream(1);
             let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
             for number in 0..3 {
