@@ -156,10 +156,10 @@ impl Pool {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Releases an interpreter after a call, recycled where that is due. Returns the task that follows: the next
-    /// waiting request, or the recycling, which must not hold up an I/O thread.
-    fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
-        self.learn(interpreter.took());
+    /// Releases an interpreter after a call with this service time, recycled where that is due. Returns the task that
+    /// follows: the next waiting request, or the recycling, which must not hold up an I/O thread.
+    fn next(&self, mut interpreter: Box<Interpreter>, took: Duration, place: Place) -> Option<Task> {
+        self.learn(took);
         match place {
             Place::Runner => self.recycle_if_due(interpreter),
             Place::Here if self.recycle_reason(&mut interpreter).is_some() => Some(Task::Recycle(interpreter)),
@@ -230,7 +230,8 @@ impl Pool {
         };
         while step == Step::Migrates && interpreter.resume() == Step::Migrates {}
         self.watchdog.wake();
-        self.next(interpreter, Place::Runner)
+        let took = interpreter.took();
+        self.next(interpreter, took, Place::Runner)
     }
 
     /// Numbers of interpreters recycled so far, by the reason's label.
@@ -278,10 +279,11 @@ impl Pool {
             interpreter.enter_io(io);
         }
         let step = interpreter.begin(job, Place::Here);
-        self.distrust(interpreter.took());
+        let took = interpreter.took();
+        self.distrust(took);
         let task = match step {
             Step::Migrates => Some(Task::Resume(interpreter)),
-            Step::Over => self.next(interpreter, Place::Here),
+            Step::Over => self.next(interpreter, took, Place::Here),
         };
         if let Some(task) = task {
             self.hand_over(task);

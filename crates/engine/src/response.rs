@@ -108,15 +108,18 @@ impl ResponseHead {
         if name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"rack.")) {
             return Ok(());
         }
-        if name.contains(&0) {
-            let shown = printable(name);
-            return Err(HeadError(format!("header name \"{shown}\" has a NUL, which RFC 9110 section 5.1 forbids")));
-        }
         let Ok(name) = HeaderName::from_bytes(name) else {
-            self.drop_header(&printable(name), "its name has a character that RFC 9110 section 5.1 does not allow");
+            let shown = printable(name);
+            if name.contains(&0) {
+                return Err(HeadError(format!(
+                    "header name \"{shown}\" has a NUL, which RFC 9110 section 5.1 forbids"
+                )));
+            }
+            self.drop_header(&shown, "its name has a character that RFC 9110 section 5.1 does not allow");
             return Ok(());
         };
-        if let Some(found) = value.iter().find(|byte| matches!(byte, b'\r' | b'\0')) {
+        let is_line = !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | b'\0'));
+        if !is_line && let Some(found) = value.iter().find(|byte| matches!(byte, b'\r' | b'\0')) {
             let what = if *found == 0 { "NUL" } else { "carriage return" };
             return Err(refused(&name, value, &format!("a {what}, which RFC 9110 section 5.5 forbids")));
         }
@@ -126,7 +129,7 @@ impl ResponseHead {
         if is_hop_by_hop(&name) {
             return Ok(());
         }
-        if !value.contains(&b'\n') {
+        if is_line {
             return self.add_line(&name, value);
         }
         let mut lines = value.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -161,6 +164,7 @@ impl ResponseHead {
 
     /// Checks a `Transfer-Encoding`, which the front writes itself. A chunked body is decoded first; the server cannot
     /// decode any other coding.
+    #[cold]
     fn take_coding(&mut self, value: &[u8]) -> Result<(), HeadError> {
         let value = value.trim_ascii();
         if value.eq_ignore_ascii_case(b"chunked") {
@@ -177,6 +181,7 @@ impl ResponseHead {
         )))
     }
 
+    #[cold]
     fn drop_header(&mut self, name: &str, why: &'static str) {
         let dropped = &mut self.odd.get_or_insert_default().dropped;
         if dropped.len() < DROPPED_MAX {
@@ -204,6 +209,7 @@ fn printable(bytes: &[u8]) -> String {
     text.escape_debug().to_string()
 }
 
+#[cold]
 fn refused(name: &HeaderName, value: &[u8], what: &str) -> HeadError {
     HeadError(format!("header {name} has the value \"{}\", with {what}", printable(value)))
 }

@@ -19,8 +19,6 @@ struct call {
   mrb_value odd;    /* headers whose values need Ruby code: names and values in turn */
 };
 
-#define SYM(mrb, name) (fg_of(mrb)->symbols.name)
-
 /* Whether an object responds to a method. Avoids calling Ruby's respond_to? for the usual objects, since this runs
  * several times for each request. */
 static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)

@@ -18,8 +18,8 @@
 #define SHAPE_PAIRS_MAX 64
 /* Room for pairs that middleware adds: a Hash that grows beyond its capacity is rehashed. */
 #define SPARE_PAIRS 16
-/* The values of rack.response_finished and fools_gold.context, behind those of the pairs. */
-#define OBJECTS 2
+/* The values of rack.response_finished, fools_gold.context and rack.input, behind those of the pairs. */
+#define OBJECTS 3
 
 extern void fg_hash_fill(mrb_state *, mrb_value, const mrb_value *, uint32_t) __attribute__((weak));
 
@@ -40,8 +40,30 @@ static mrb_value context_new(mrb_state *mrb, const fg_request *request)
 {
   fg_vm *vm = fg_of(mrb);
   mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb_class_ptr(vm->context_class)));
-  mrb_iv_set(mrb, context, vm->symbols.id, mrb_str_new(mrb, request->id, request->id_length));
+  mrb_iv_set(mrb, context, SYM(mrb, id), mrb_str_new(mrb, request->id, request->id_length));
   return context;
+}
+
+/* FoolsGold::Input#initialize(run), which is in C because each request has one: `run` is the number of its request. */
+static mrb_value input_initialize(mrb_state *mrb, mrb_value self, mrb_value run)
+{
+  mrb_iv_set(mrb, self, SYM(mrb, run), run);
+  mrb_iv_set(mrb, self, SYM(mrb, position), mrb_fixnum_value(0));
+  mrb_iv_set(mrb, self, SYM(mrb, binary), mrb_true_value());
+  return self;
+}
+
+static mrb_value input_initialize_of(mrb_state *mrb, mrb_value self)
+{
+  return input_initialize(mrb, self, mrb_get_arg1(mrb));
+}
+
+/* Also for a request without a body: an application may close it. */
+static mrb_value input_new(mrb_state *mrb)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_value input = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb_class_ptr(vm->input_class)));
+  return input_initialize(mrb, input, mrb_int_value(mrb, vm->run));
 }
 
 /* The String of a value. With bytes beyond ASCII it is a String of bytes, as the Rack SPEC asks, since their encoding
@@ -82,6 +104,7 @@ static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
   for (size_t i = 0; i < count; i++) values[i] = value_of(mrb, &request->pairs[i]);
   values[count] = mrb_ary_new(mrb);
   values[count + 1] = context_new(mrb, request);
+  values[count + 2] = input_new(mrb);
   fg_hash_fill(mrb, env, values, (uint32_t)(count + OBJECTS));
   return env;
 }
@@ -102,19 +125,15 @@ static mrb_value pair_by_pair(mrb_state *mrb, const fg_request *request)
   }
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_ary_new(mrb));
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, request));
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input_new(mrb));
   mrb_gc_arena_restore(mrb, arena);
   return env;
 }
 
 mrb_value fg_env_new(mrb_state *mrb, const fg_request *request)
 {
-  fg_vm *vm = fg_of(mrb);
   int arena = mrb_gc_arena_save(mrb);
   mrb_value env = request->shape == FG_NO_SHAPE ? pair_by_pair(mrb, request) : by_shape(mrb, request);
-  /* Also without a body: an application may close it. */
-  mrb_value run = mrb_int_value(mrb, vm->run);
-  mrb_value input = mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 1, &run);
-  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input);
   mrb_gc_arena_restore(mrb, arena);
   mrb_gc_protect(mrb, env);
   return env;
@@ -131,6 +150,7 @@ static mrb_value shape_body(mrb_state *mrb, void *data)
   if ((size_t)mrb_hash_size(mrb, env) != shape->count) mrb_raise(mrb, E_ARGUMENT_ERROR, "a key is there twice");
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_nil_value());
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), mrb_nil_value());
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), mrb_nil_value());
   copy_constants(mrb, env);
   mrb_ary_push(mrb, vm->shapes, env);
   return mrb_nil_value();
@@ -143,4 +163,12 @@ uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count)
   if (&fg_hash_fill == NULL || count > SHAPE_PAIRS_MAX) return FG_NO_SHAPE;
   if (fg_guard(vm, shape_body, &shape) != FG_DONE) return FG_NO_SHAPE;
   return (uint32_t)(RARRAY_LEN(vm->shapes) - 1);
+}
+
+void fg_env_init(mrb_state *mrb, fg_vm *vm)
+{
+  vm->symbols.position = mrb_intern_lit(mrb, "@position");
+  vm->symbols.binary = mrb_intern_lit(mrb, "@binary");
+  struct RClass *input = mrb_define_class_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Input", mrb->object_class);
+  mrb_define_method(mrb, input, "initialize", input_initialize_of, MRB_ARGS_REQ(1));
 }

@@ -147,7 +147,8 @@ typedef struct fg_vm {
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
-    mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
+    mrb_sym id, closed, run, position, binary;
+    mrb_sym to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
@@ -195,6 +196,7 @@ int fg_can_stop(void);
 int fg_can_rescue(void);
 
 /* env.c: the environment of a request. */
+void fg_env_init(mrb_state *mrb, fg_vm *vm);
 mrb_value fg_env_new(mrb_state *mrb, const fg_request *request);
 
 /* call.c: one request. */
@@ -316,5 +318,7 @@ void fg_replace_init(mrb_state *mrb);
 mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int limit);
 
 static inline fg_vm *fg_of(mrb_state *mrb) { return (fg_vm *)mrb->ud; }
+/* One of the symbols that are made once. */
+#define SYM(mrb, name) (fg_of(mrb)->symbols.name)
 
 #endif

@@ -28,6 +28,10 @@ static void on_no_memory(mrb_state *mrb)
   fg_note_places(vm);
 }
 
+/* What jemalloc has beside malloc: both save it the search for the size of a block, which is known here. */
+extern void sdallocx(void *, size_t, int) __attribute__((weak));
+extern size_t nallocx(size_t, int) __attribute__((weak));
+
 /* The allocator of mruby, which counts the real size of each block against the limit. When it returns NULL, mruby
  * collects garbage and asks again: only then is memory short. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
@@ -38,13 +42,15 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
   /* mruby frees by a size of 0. A failed realloc below leaves the old block, and its count, as they are. */
   if (size == 0) {
     vm->used -= before;
-    free(pointer);
+    if (pointer && &sdallocx) sdallocx(pointer, before, 0);
+    else free(pointer);
     return NULL;
   }
   if (!vm->closing && size > before && vm->used + (size - before) > vm->limit) return NULL;
-  void *fresh = realloc(pointer, size);
+  void *fresh = pointer ? realloc(pointer, size) : malloc(size);
   if (fresh == NULL) return NULL;
-  vm->used += malloc_usable_size(fresh) - before;
+  size_t after = !pointer && &nallocx ? nallocx(size, 0) : malloc_usable_size(fresh);
+  vm->used += after - before;
   return fresh;
 }
 
@@ -97,6 +103,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_binding_init(mrb);
   fg_names_init(mrb);
   fg_bytes_init(mrb);
+  fg_env_init(mrb, vm);
   fg_call_init(mrb, vm);
   return vm;
 }

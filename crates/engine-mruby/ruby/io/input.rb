@@ -1,18 +1,12 @@
 # FoolsGold::Input, the class of rack.input: the request body, which is complete before the application is called.
 
 module FoolsGold
-  # The request body, read from memory or from a file by position. `run` is the number of its request: an object that
-  # is kept must not read the body of a later one.
+  # The request body, read from memory or from a file by position. `initialize(run)` is in c/env.c: it sets `@run`, the
+  # number of its request (an object that is kept must not read the body of a later one), `@position` and `@binary`.
   class Input
     include Reading
 
-    # Called for each request (c/env.c). `@size` is set when it is first asked for.
-    def initialize(run)
-      @run = run
-      @position = 0
-      @binary = true
-    end
-
+    # `@size` is set when it is first asked for.
     def size
       @size ||= current! && Native.input_size
     end

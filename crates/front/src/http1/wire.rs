@@ -186,6 +186,7 @@ impl Wire {
         }
     }
 
+    #[cold]
     fn refuse(&mut self, refusal: Refusal, began: Instant) {
         self.refusal = Some(refusal);
         self.link.head_refused(began);

@@ -55,6 +55,7 @@ impl Peers {
 
 impl Notices {
     /// Logs what was left out of a request of this peer, unless it was logged before.
+    #[cold]
     pub(crate) fn tell(&self, found: &Sanitized, peer: Option<IpAddr>, trusted: &[Trusted], passes_underscores: bool) {
         if found.distrusted.iter().any(|name| *name != OF_CLIENTS) {
             let mut peers = self.peers.lock();

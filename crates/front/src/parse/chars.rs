@@ -12,21 +12,30 @@ pub(crate) fn are_text(bytes: &[u8]) -> bool {
     !bytes.iter().fold(false, |is_bad, byte| is_bad | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 0x7f))
 }
 
-const TOKENS: [bool; 256] = {
+/// Whether the byte may be part of a host's name: unreserved characters, percent and sub-delims (RFC 3986 sections 2.2
+/// and 3.2.2).
+pub(crate) fn is_host_name(byte: u8) -> bool {
+    HOST_NAMES[usize::from(byte)]
+}
+
+const TOKENS: [bool; 256] = alphanumerics_and(b"!#$%&'*+-.^_`|~");
+const HOST_NAMES: [bool; 256] = alphanumerics_and(b"-._~%!$&'()*+,;=");
+
+/// A table of the letters and digits of ASCII, and some other bytes.
+const fn alphanumerics_and(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = (byte as u8).is_ascii_alphanumeric();
         byte += 1;
     }
-    let others = b"!#$%&'*+-.^_`|~";
     let mut at = 0;
     while at < others.len() {
         table[others[at] as usize] = true;
         at += 1;
     }
     table
-};
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use std::net::Ipv6Addr;
 
+use crate::parse::chars::is_host_name;
 use crate::parse::refusal::{Refusal, bad};
 
 /// Checks for `host` or `host:port`, without user information, which RFC 9110 section 4.2.4 forbids.
@@ -17,7 +18,7 @@ pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {
         }
         _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
     };
-    if name.is_empty() || !name.iter().all(|byte| is_name(*byte)) || !is_rightly_encoded(name) {
+    if name.is_empty() || !name.iter().all(|byte| is_host_name(*byte)) || !is_rightly_encoded(name) {
         return bad("the host is not a name");
     }
     match port {
@@ -28,18 +29,15 @@ pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {
 }
 
 fn is_port(digits: &[u8]) -> bool {
-    digits.iter().all(u8::is_ascii_digit) && std::str::from_utf8(digits).is_ok_and(|text| text.parse::<u16>().is_ok())
+    let number = digits.iter().try_fold(0_u16, |number, digit| match digit {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u16::from(digit - b'0')),
+        _ => None,
+    });
+    number.is_some()
 }
 
 /// Whether two hexadecimal digits follow each percent sign.
 fn is_rightly_encoded(name: &[u8]) -> bool {
-    let mut parts = name.split(|byte| *byte == b'%');
-    parts.next();
-    parts.all(|part| part.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
-}
-
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*')
-        || matches!(byte, b'+' | b',' | b';' | b'=')
+    let are_digits = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    memchr::memchr_iter(b'%', name).all(|at| name.get(at + 1..at + 3).is_some_and(are_digits))
 }

@@ -9,10 +9,12 @@ pub(crate) struct Refusal {
     pub(crate) why: &'static str,
 }
 
+#[cold]
 pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })
 }
 
+#[cold]
 pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
     refuse(StatusCode::BAD_REQUEST, why)
 }

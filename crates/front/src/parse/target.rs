@@ -52,6 +52,10 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
 
 /// The target with its path and query, from `path` on, percent-encoded as hyper demands.
 fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
+    // Nearly all targets end here.
+    if !target.iter().any(|byte| matches!(byte, b'<' | b'>' | b'`' | b'"' | 0x80..)) {
+        return target.into();
+    }
     let query = memchr::memchr(b'?', &target[path..]).map_or(target.len(), |length| path + length);
     let is_text = [path..query, query..target.len()].map(|part| std::str::from_utf8(&target[part]).is_ok());
     let must_be = |at: usize, byte: u8| match byte {

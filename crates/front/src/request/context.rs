@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use engine::snapshot::Past;
 use engine::{Answer, Duplex, Fault, Hints, Input, Reply, Request, Response, Scheme, Tally};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -112,6 +113,11 @@ impl RequestContext {
         self.id.as_str()
     }
 
+    /// Value of the response's `X-Request-Id`.
+    pub(crate) fn id_header(&self) -> Option<HeaderValue> {
+        HeaderValue::from_maybe_shared(Bytes::copy_from_slice(self.id.as_bytes())).ok()
+    }
+
     /// Identity of the request, for the log.
     pub(crate) fn identity(&self) -> RequestIdentity {
         let (method, path) = (self.method.to_string(), log_line::escaped(self.uri.path()));
@@ -150,6 +156,7 @@ impl RequestContext {
     }
 
     /// Counts a fault that was found in the application's response; what the engine has counted stays.
+    #[cold]
     pub(crate) fn failed(&mut self, fault: &Fault) {
         let ran = self.link.since().elapsed().saturating_sub(self.waited);
         let tally = std::mem::take(&mut self.tally);
@@ -162,12 +169,13 @@ impl RequestContext {
     }
 
     /// The connection, which the application has taken over, so that it leaves HTTP.
+    #[cold]
     pub(crate) fn taken_over(&mut self, duplex: Duplex, reply: Option<Reply>) -> Upgraded {
         self.link.end_epoch();
         // This context is kept until hyper has written everything, and what the application did is to be counted now.
         drop(std::mem::take(&mut self.tally));
         let tracker = if self.dialect == Dialect::WebSocket { Tracker::from_head() } else { Tracker::other() };
-        Upgraded { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
+        Upgraded { head: Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }
 
     fn request(&self, head: Parts, input: Input) -> Request {

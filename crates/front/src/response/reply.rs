@@ -55,6 +55,7 @@ pub fn status_of(fault: &str) -> StatusCode {
 }
 
 /// The response to a request that ended in a fault.
+#[cold]
 pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Response<Out> {
     context.failed(fault);
     let identity = context.identity();
@@ -74,6 +75,7 @@ pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Respons
 }
 
 /// The response to a request whose body was not accepted.
+#[cold]
 pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Response<Out> {
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
@@ -111,6 +113,7 @@ fn version_of_last(is_http_10: bool) -> Version {
     if is_http_10 { Version::HTTP_10 } else { Version::HTTP_11 }
 }
 
+#[cold]
 fn error(
     mut context: RequestContext,
     status: StatusCode,
@@ -266,14 +269,16 @@ fn finish(
     mut headers: HeaderMap,
     content: Content,
 ) -> http::Response<Out> {
-    own_headers(&context, &mut headers);
-    let mut is_last = headers.contains_key(header::CONNECTION);
-    if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
-        headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
-    } else {
-        headers.remove(header::UPGRADE);
+    let given = GivenHeaders::of(&headers);
+    let mut is_last = own_headers(&context, &mut headers, &given);
+    if given.upgrade {
+        if status == StatusCode::UPGRADE_REQUIRED {
+            headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        } else {
+            headers.remove(header::UPGRADE);
+        }
     }
-    let wanted = announced(&headers).ok().flatten();
+    let wanted = if given.content_length { announced(&headers).ok().flatten() } else { None };
     let mut left = None;
     let kind = if has_no_content(status) {
         headers.remove(header::CONTENT_LENGTH);
@@ -325,30 +330,67 @@ fn finish(
     response
 }
 
-fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
-    if !headers.contains_key(X_REQUEST_ID)
-        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(context.id().as_bytes()))
-    {
-        headers.insert(X_REQUEST_ID, id);
-    }
-    if !headers.contains_key(header::DATE) {
-        headers.insert(header::DATE, date::header());
-    }
-    headers.remove(header::TRANSFER_ENCODING);
-    let asks_to_close = headers.get_all(header::CONNECTION).iter().any(|value| {
-        value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
-    });
-    headers.remove(header::CONNECTION);
-    if asks_to_close || context.link.common.stop.is_draining() {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+/// Which of the headers that the front judges the application has given. Found in one pass, which costs less than to
+/// look up each: most responses have two or three headers.
+#[derive(Default)]
+struct GivenHeaders {
+    request_id: bool,
+    date: bool,
+    transfer_encoding: bool,
+    connection: bool,
+    upgrade: bool,
+    content_length: bool,
+}
+
+impl GivenHeaders {
+    fn of(headers: &HeaderMap) -> GivenHeaders {
+        let mut given = GivenHeaders::default();
+        for name in headers.keys() {
+            given.request_id |= *name == X_REQUEST_ID;
+            given.date |= *name == header::DATE;
+            given.transfer_encoding |= *name == header::TRANSFER_ENCODING;
+            given.connection |= *name == header::CONNECTION;
+            given.upgrade |= *name == header::UPGRADE;
+            given.content_length |= *name == header::CONTENT_LENGTH;
+        }
+        given
     }
 }
 
+/// Adds the headers that every response has. Returns whether the connection ends after this one.
+fn own_headers(context: &RequestContext, headers: &mut HeaderMap, given: &GivenHeaders) -> bool {
+    if !given.request_id
+        && let Some(id) = context.id_header()
+    {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    if !given.date {
+        headers.insert(header::DATE, date::header());
+    }
+    if given.transfer_encoding {
+        headers.remove(header::TRANSFER_ENCODING);
+    }
+    let asks_to_close = given.connection
+        && headers.get_all(header::CONNECTION).iter().any(|value| {
+            value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
+        });
+    if given.connection {
+        headers.remove(header::CONNECTION);
+    }
+    let is_last = asks_to_close || context.link.common.stop.is_draining();
+    if is_last {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    is_last
+}
+
 /// The connection after the head of an upgrade or of a partial hijack, which is sent first.
+#[cold]
 fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Upgraded {
     let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
-    own_headers(&context, &mut headers);
+    let given = GivenHeaders::of(&headers);
+    own_headers(&context, &mut headers, &given);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     if status == StatusCode::SWITCHING_PROTOCOLS {

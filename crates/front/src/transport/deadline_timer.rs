@@ -17,17 +17,21 @@ pub(crate) struct DeadlineTimer {
 impl DeadlineTimer {
     /// Whether the deadline has passed; if not, the task is woken by then.
     pub(crate) fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
+        let due = tokio::time::Instant::from_std(until);
+        // A timer that is still to expire wakes the task, which then asks again. A busy connection asks several times
+        // for each request, and this is cheaper than to read the clock each time.
+        if self.sleep.as_ref().is_some_and(|sleep| sleep.deadline() <= due && !sleep.is_elapsed()) {
+            return false;
+        }
         if Instant::now() >= until {
             return true;
         }
-        let until = tokio::time::Instant::from_std(until);
         let sleep = match &mut self.sleep {
-            Some(sleep) if sleep.deadline() <= until && !sleep.is_elapsed() => return false,
             Some(sleep) => {
-                sleep.as_mut().reset(until);
+                sleep.as_mut().reset(due);
                 sleep
             }
-            None => self.sleep.insert(Box::pin(tokio::time::sleep_until(until))),
+            None => self.sleep.insert(Box::pin(tokio::time::sleep_until(due))),
         };
         // The timer was just set, so this only registers the task.
         let _ = sleep.as_mut().poll(cx);
