@@ -48,5 +48,7 @@ mod tests {
         assert_eq!(tokens, format!("!#$%&'*+-.0123456789{letters}|~"));
         let refused: Vec<u8> = (0..=255).filter(|byte| !are_text(&[b'a', *byte, b'b'])).collect();
         assert_eq!(refused, (0..=8).chain(10..32).chain([127]).collect::<Vec<u8>>());
+        // A second one does not make up for the first.
+        assert!(!are_text(b"\x01\x01") && !are_text(b"\x7f\x7f"));
     }
 }
