@@ -52,7 +52,7 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
 
 /// The target with its path and query, from `path` on, percent-encoded as hyper demands.
 fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
-    // Nearly all targets end here.
+    // Nearly all targets end here: nothing is in them that may have to be encoded.
     if !target.iter().any(|byte| matches!(byte, b'<' | b'>' | b'`' | b'"' | 0x80..)) {
         return target.into();
     }
@@ -66,9 +66,6 @@ fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
         0x80.. => !is_text[usize::from(at >= query)],
         _ => false,
     };
-    if !target.iter().enumerate().any(|(at, byte)| must_be(at, *byte)) {
-        return target.into();
-    }
     let mut plain = Vec::with_capacity(target.len() + 16);
     for (at, byte) in target.iter().enumerate() {
         if must_be(at, *byte) {
