@@ -20,7 +20,7 @@ MRuby::Build.new("host") do |conf|
 
   # All of it is linked into one program. With -fPIC alone, another library could replace each function, so that calls
   # go through a table and none is inlined; hidden functions cannot be replaced.
-  conf.cc.flags << "-O2" << "-fPIC" << "-fvisibility=hidden" << "-fno-strict-aliasing"
+  conf.cc.flags << "-O3" << "-fPIC" << "-fvisibility=hidden" << "-fno-strict-aliasing"
   # For mruby/build --stress. Stacks are left out: fibers and requests have their own, of which AddressSanitizer is not
   # told.
   unless ENV.fetch("MRUBY_STRESS", "").empty?

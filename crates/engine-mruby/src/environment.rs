@@ -17,22 +17,20 @@ const HEADER_KEYS_MAX: usize = 256;
 /// Shapes (combinations of keys) that are remembered.
 const SHAPES_MAX: usize = 64;
 
-struct Pair {
-    key: u32,
-    name: Option<String>,
-    begin: usize,
-    end: usize,
-    steady: bool,
-}
-
 /// The keys and shapes that one interpreter knows, and buffers that are reused by each request.
 pub struct Environment {
     fixed: [u32; Fixed::NAMES.len()],
     headers: HashMap<HeaderName, u32, RandomState>,
     shapes: HashMap<Box<[u32]>, u32, RandomState>,
+    /// The values of all pairs, one after the other.
     values: Vec<u8>,
-    pairs: Vec<Pair>,
+    /// The pairs, which point into `values` and `names` while a request runs.
+    pairs: Vec<FgPair>,
+    /// Keys that the interpreter does not know.
+    names: Vec<String>,
     keys: Vec<u32>,
+    /// Number of the pair with the request's id, counted from 1; 0 if there is none.
+    id_pair: u32,
 }
 
 fn new_key(vm: NonNull<FgVm>, name: &str) -> u32 {
@@ -49,7 +47,9 @@ impl Environment {
             shapes: HashMap::default(),
             values: Vec::new(),
             pairs: Vec::new(),
+            names: Vec::new(),
             keys: Vec::new(),
+            id_pair: 0,
         }
     }
 
@@ -57,49 +57,96 @@ impl Environment {
     pub fn with<T>(&mut self, vm: NonNull<FgVm>, request: &Request, run: impl FnOnce(*const FgRequest) -> T) -> T {
         self.gather(vm, request);
         let shape = self.shape(vm);
-        let pairs: Vec<FgPair> = self.pairs.iter().map(|pair| self.border(pair)).collect();
         let border = FgRequest {
-            pairs: pairs.as_ptr(),
-            count: pairs.len(),
+            pairs: self.pairs.as_ptr(),
+            count: self.pairs.len(),
             shape,
             id: request.id.as_ptr().cast(),
             id_length: request.id.len(),
+            id_pair: self.id_pair,
         };
         run(&raw const border)
     }
 
+    /// Fills `pairs`, `keys` and what the pairs point to.
     fn gather(&mut self, vm: NonNull<FgVm>, request: &Request) {
         self.values.clear();
         self.pairs.clear();
+        self.names.clear();
         self.keys.clear();
+        self.id_pair = 0;
+        let mut path_pair = 0;
         env::pairs(request, &mut |key, value| {
-            let begin = self.values.len();
-            self.values.extend_from_slice(value);
-            let end = self.values.len();
-            let (key, name, steady) = match key {
-                Key::Fixed(fixed) => (self.fixed[fixed as usize], None, fixed.is_steady()),
-                Key::Header(header) => {
-                    let (key, name) = self.header(vm, header);
-                    (key, name, false)
+            let number = self.pairs.len() as u32 + 1;
+            let mut same = 0;
+            let (key, steady) = match key {
+                Key::Fixed(fixed) => {
+                    match fixed {
+                        Fixed::PathInfo => path_pair = number,
+                        // An application at the root has one String for both, as with Puma and Unicorn.
+                        Fixed::RequestPath if request.script_length == 0 => same = path_pair,
+                        _ => {}
+                    }
+                    (self.fixed(fixed), fixed.is_steady())
                 }
+                Key::RequestId(header) => {
+                    self.id_pair = number;
+                    (self.header(vm, header), false)
+                }
+                Key::Header(header) => (self.header(vm, header), false),
             };
             // `key` is NO_KEY where the interpreter had no memory for it; then the pair has no shape.
             self.keys.push(key);
-            self.pairs.push(Pair { key, name, begin, end, steady });
+            let length = if same == 0 { value.len() } else { 0 };
+            self.values.extend_from_slice(&value[..length]);
+            self.pairs.push(FgPair {
+                key,
+                name: ptr::null(),
+                name_length: 0,
+                bytes: ptr::null(),
+                length,
+                steady,
+                same,
+            });
         });
+        // Only now do values and names stay where they are.
+        let mut values = self.values.as_slice();
+        let mut names = self.names.iter();
+        for pair in &mut self.pairs {
+            let (value, rest) = values.split_at(pair.length);
+            pair.bytes = value.as_ptr().cast();
+            values = rest;
+            if pair.key == sys::NO_KEY
+                && let Some(name) = names.next()
+            {
+                pair.name = name.as_ptr().cast();
+                pair.name_length = name.len();
+            }
+        }
     }
 
-    fn header(&mut self, vm: NonNull<FgVm>, header: &HeaderName) -> (u32, Option<String>) {
+    /// The key of a fixed Rack variable, or NO_KEY after its name was added to `names`.
+    fn fixed(&mut self, fixed: Fixed) -> u32 {
+        let key = self.fixed[fixed as usize];
+        if key == sys::NO_KEY {
+            self.names.push(fixed.name().to_owned());
+        }
+        key
+    }
+
+    /// The key of a header, or NO_KEY after its name was added to `names`.
+    fn header(&mut self, vm: NonNull<FgVm>, header: &HeaderName) -> u32 {
         if let Some(key) = self.headers.get(header) {
-            return (*key, None);
+            return *key;
         }
         let name = env::header_key(header);
         let key = if self.headers.len() < HEADER_KEYS_MAX { new_key(vm, &name) } else { sys::NO_KEY };
         if key == sys::NO_KEY {
-            return (key, Some(name));
+            self.names.push(name);
+        } else {
+            self.headers.insert(header.clone(), key);
         }
-        self.headers.insert(header.clone(), key);
-        (key, None)
+        key
     }
 
     fn shape(&mut self, vm: NonNull<FgVm>) -> u32 {
@@ -113,18 +160,5 @@ impl Environment {
         let shape = unsafe { sys::fg_vm_shape(vm.as_ptr(), self.keys.as_ptr(), self.keys.len()) };
         self.shapes.insert(self.keys.as_slice().into(), shape);
         shape
-    }
-
-    fn border(&self, pair: &Pair) -> FgPair {
-        let (name, name_length) = pair.name.as_ref().map_or((ptr::null(), 0), |name| (name.as_ptr(), name.len()));
-        let value = &self.values[pair.begin..pair.end];
-        FgPair {
-            key: pair.key,
-            name: name.cast(),
-            name_length,
-            bytes: value.as_ptr().cast(),
-            length: value.len(),
-            steady: pair.steady,
-        }
     }
 }

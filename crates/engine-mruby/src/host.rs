@@ -459,7 +459,7 @@ extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     with(host, (), |host| {
         let (Some(writer), Some(error)) = (&host.writer, host.error.take()) else { return };
         let app = host.shared.app.as_deref();
-        let Request { id, method, path, .. } = &writer.request;
+        let Request { id, method, path, .. } = &*writer.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
         tracing::error!(

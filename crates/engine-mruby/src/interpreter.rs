@@ -143,7 +143,7 @@ impl Interpreter {
         let run_state = self.host().run_state.clone();
         let writer = ResponseWriter::new(job.request, job.responder, queued, migration).by(number, run_state);
         let writer = self.host().writer.insert(writer);
-        let request = &raw const writer.request;
+        let request = &raw const *writer.request;
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }

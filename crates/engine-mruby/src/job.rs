@@ -8,8 +8,8 @@ use engine::{Fault, Request, Responder};
 
 /// A request with the responder that takes its answer.
 pub struct Job {
-    /// The request.
-    pub request: Request,
+    /// The request, boxed: a job moves several times on its way to an interpreter.
+    pub request: Box<Request>,
     /// The receiver of the answer.
     pub responder: Responder,
     /// When the engine received the request.
@@ -19,7 +19,7 @@ pub struct Job {
 impl Job {
     /// Answers the request with a fault, without running the application.
     pub fn refuse(self, fault: Fault) {
-        let Request { id, method, path, .. } = self.request;
+        let Request { id, method, path, .. } = *self.request;
         self.responder.send_noting(Err(fault), self.offered.elapsed(), || Past {
             id,
             method: method.to_string(),

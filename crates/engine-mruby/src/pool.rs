@@ -42,7 +42,6 @@ const DISTRUST: Duration = Duration::from_secs(10);
 const RUNNER_STACK_BYTES: usize = 256 << 10;
 
 /// A unit of work for a runner thread.
-#[expect(clippy::large_enum_variant, reason = "at most one per interpreter exists; a box would cost each handover")]
 enum Task {
     Begin(Box<Interpreter>, Job),
     Resume(Box<Interpreter>),
@@ -304,8 +303,9 @@ fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::metered(&self.settings.meter, &request);
-        let job = Job { request, responder, offered: Instant::now() };
+        let offered = Instant::now();
+        let (responder, reply) = reply::metered(&self.settings.meter, &request, offered);
+        let job = Job { request: Box::new(request), responder, offered };
         let io = if self.place() == Place::Here { IoThread::current() } else { None };
         match (io, self.me.upgrade()) {
             (Some(io), Some(me)) => {

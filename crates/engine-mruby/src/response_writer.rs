@@ -31,7 +31,7 @@ const STREAM_BYTES: usize = 256 << 10;
 /// A request under way and its response so far.
 pub struct ResponseWriter {
     /// The request; its body is read from here.
-    pub request: Request,
+    pub request: Box<Request>,
     /// Time the request waited in the queue.
     pub queued: Duration,
     /// The first violation of the Rack SPEC in the answer, as text for the operator; None while there is none.
@@ -62,7 +62,7 @@ const WORK: Duration = Duration::from_micros(500);
 
 impl ResponseWriter {
     /// The writer for a request that begins to run after `queued` in the queue.
-    pub fn new(request: Request, responder: Responder, queued: Duration, migration: Migration) -> ResponseWriter {
+    pub fn new(request: Box<Request>, responder: Responder, queued: Duration, migration: Migration) -> ResponseWriter {
         ResponseWriter {
             request,
             queued,
@@ -90,7 +90,7 @@ impl ResponseWriter {
 
     /// Describes the request for the live page: id, method and path.
     pub fn about(&self) -> RunView {
-        let Request { id, method, path, .. } = &self.request;
+        let Request { id, method, path, .. } = &*self.request;
         RunView { id: id.clone(), method: method.to_string(), path: path.clone(), ..RunView::default() }
     }
 

@@ -39,6 +39,30 @@ fn the_environment_has_the_request() {
 }
 
 #[test]
+fn the_path_and_the_id_are_one_string_each_where_they_are_the_same() {
+    let config = "run ->(env) {
+           paths = env.values_at('PATH_INFO', 'REQUEST_PATH', 'REQUEST_URI')
+           id = env['HTTP_X_REQUEST_ID']
+           env['PATH_INFO'] << '!'
+           [200, {}, [[paths, paths[0].equal?(paths[1]), id.equal?(env['fools_gold.context'].id), id.size].inspect]] }";
+    let app = app(config);
+    let got = |target, script_length, headers: usize| {
+        let mut request = get(target);
+        request.script_length = script_length;
+        // So many that the environment is built pair by pair.
+        for number in 0..headers {
+            let name = HeaderName::try_from(format!("x-number-{number}")).unwrap();
+            request.headers.append(name, HeaderValue::from_static("1"));
+        }
+        app.got(request).body
+    };
+    for headers in [0, 3, 80] {
+        assert_eq!(got("/a?b", 0, headers), r#"[["/a!", "/a!", "/a?b"], true, true, 36]"#, "{headers}");
+        assert_eq!(got("/a/b", 2, headers), r#"[["/b!", "/a/b", "/a/b"], false, true, 36]"#, "{headers}");
+    }
+}
+
+#[test]
 fn the_body_of_the_request_is_read_as_an_io() {
     let app = app("run ->(env) {
            i = env['rack.input']; a = i.gets; b = i.read(3); c = i.read; i.rewind

@@ -19,7 +19,7 @@ pub struct Answer {
     pub tally: Tally,
     /// Receiver of the answer that replaces this one, if the engine withdraws the stream in it before the front has
     /// claimed it.
-    pub(crate) replacement: Option<oneshot::Receiver<Answer>>,
+    pub(crate) replacement: Option<oneshot::Receiver<Box<Answer>>>,
 }
 
 impl Answer {
@@ -29,7 +29,7 @@ impl Answer {
     }
 
     /// Claims the stream of this answer, or returns the receiver of the replacement if the stream was withdrawn.
-    pub(crate) fn take_replacement(&mut self) -> Option<oneshot::Receiver<Answer>> {
+    pub(crate) fn take_replacement(&mut self) -> Option<oneshot::Receiver<Box<Answer>>> {
         let replacement = self.replacement.take()?;
         match &self.result {
             Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => {

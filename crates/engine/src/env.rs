@@ -18,6 +18,8 @@ pub enum Key<'a> {
     Fixed(Fixed),
     /// The name of a header, which [`header_key`] converts to `HTTP_…`.
     Header(&'a HeaderName),
+    /// The same of the header with the request id.
+    RequestId(&'a HeaderName),
 }
 
 /// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`].
@@ -96,21 +98,14 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     // A client on a Unix socket has no IP address; it runs on this machine.
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
     visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
-    headers(&request.headers, visit);
+    let is_framed = headers(&request.headers, visit);
     // The request id of the access log, whatever the header's value: it finds the entries in the application's log
     // (`request_id` in Rails).
-    visit(Key::Header(&REQUEST_ID), request.id.as_bytes());
-    if let Some(length) = content_length(request) {
+    visit(Key::RequestId(&REQUEST_ID), request.id.as_bytes());
+    // The length of the body after transfer codings are removed (RFC 3875 section 4.1.2).
+    if let Some(length) = request.input.len().filter(|_| is_framed) {
         visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
     }
-}
-
-/// Length of the body after transfer codings are removed (RFC 3875 section 4.1.2). `None` if the request has neither
-/// `Content-Length` nor `Transfer-Encoding`, and so no body.
-fn content_length(request: &Request) -> Option<u64> {
-    let headers = &request.headers;
-    let is_framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
-    if is_framed { request.input.len() } else { None }
 }
 
 fn protocol(request: &Request) -> &'static str {
@@ -162,28 +157,29 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
 
 /// Emits the headers. Repeated fields are joined (RFC 9110 section 5.3; cookies, RFC 6265 section 5.4). Of several
 /// names with the same key, the one with dashes wins, else the first. Framing headers are left out, since the body is
-/// complete and its length known, and so is the request id, which is emitted separately.
-fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
-    for name in headers.keys() {
-        // A header `Version` would become `HTTP_VERSION`, the key of the protocol's version.
-        if name == "version" || *name == REQUEST_ID || is_framing(name) || is_shadowed(name, headers) {
-            continue;
-        }
-        let mut values = headers.get_all(name).iter();
-        let (Some(first), second) = (values.next(), values.next()) else { continue };
-        match second {
-            None => visit(key(name), first.as_bytes()),
-            Some(second) => {
-                let separator: &[u8] = if *name == header::COOKIE { b"; " } else { b", " };
-                let mut joined = first.as_bytes().to_vec();
-                for value in std::iter::once(second).chain(values) {
-                    joined.extend_from_slice(separator);
-                    joined.extend_from_slice(value.as_bytes());
-                }
-                visit(key(name), &joined);
+/// complete and its length known, and so is the request id, which is emitted separately. Returns whether there are
+/// framing headers: without them a request has no body.
+fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) -> bool {
+    let mut is_framed = false;
+    // The map gives all values of a name one after the other.
+    let mut fields = headers.iter().peekable();
+    while let Some((name, first)) = fields.next() {
+        let mut joined = Vec::new();
+        while let Some((_, value)) = fields.next_if(|(next, _)| *next == name) {
+            if joined.is_empty() {
+                joined.extend_from_slice(first.as_bytes());
             }
+            joined.extend_from_slice(if *name == header::COOKIE { b"; " } else { b", " });
+            joined.extend_from_slice(value.as_bytes());
+        }
+        if is_framing(name) {
+            is_framed = true;
+        } else if name != "version" && *name != REQUEST_ID && !is_shadowed(name, headers) {
+            // A header `Version` would become `HTTP_VERSION`, the key of the protocol's version.
+            visit(key(name), if joined.is_empty() { first.as_bytes() } else { &joined });
         }
     }
+    is_framed
 }
 
 /// Whether another header with the same key takes precedence over this name, which has an underscore.
@@ -231,7 +227,7 @@ mod tests {
         headers(map, &mut |key, value| {
             let key = match key {
                 Key::Fixed(key) => key.name().to_owned(),
-                Key::Header(name) => header_key(name),
+                Key::Header(name) | Key::RequestId(name) => header_key(name),
             };
             out.push((key, String::from_utf8_lossy(value).into_owned()));
         });
@@ -306,7 +302,7 @@ mod tests {
             pairs(request, &mut |key, value| {
                 let key = match key {
                     Key::Fixed(key) => key.name().to_owned(),
-                    Key::Header(name) => header_key(name),
+                    Key::Header(name) | Key::RequestId(name) => header_key(name),
                 };
                 if key == *wanted {
                     values.push(String::from_utf8_lossy(value).into_owned());

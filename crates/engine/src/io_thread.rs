@@ -32,7 +32,7 @@ struct State {
     work: VecDeque<Work>,
     /// Answers to deliver at the next poll: their receivers live on this event loop, and waking them there costs no
     /// system call.
-    answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    answers: Vec<(oneshot::Sender<Box<Answer>>, Box<Answer>)>,
     /// Waker of the event loop.
     waker: Option<Waker>,
     /// Called by each OS thread that takes over the event loop.
@@ -154,7 +154,7 @@ impl IoThread {
 /// Never inlined: the caller may have moved to another OS thread since it began, and must not have kept the address of
 /// a thread-local variable.
 #[inline(never)]
-pub(crate) fn deliver(sender: oneshot::Sender<Answer>, answer: Answer) {
+pub(crate) fn deliver(sender: oneshot::Sender<Box<Answer>>, answer: Box<Answer>) {
     let unsent = match WORKING.get() {
         None => Some((sender, answer)),
         Some(term) => CURRENT.with_borrow(|current| {

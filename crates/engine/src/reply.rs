@@ -21,16 +21,17 @@ use crate::tally::Tally;
 /// A future of the answer. Dropping it tells the engine that the client has disconnected.
 #[derive(Debug)]
 pub struct Reply {
-    receiver: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<Box<Answer>>,
     due: Option<Instant>,
     is_deferred: bool,
 }
 
 /// The engine's end of the channel, which sends one answer.
 pub struct Responder {
-    sender: oneshot::Sender<Answer>,
+    /// Takes the answer in a box, since it moves several times on its way.
+    sender: oneshot::Sender<Box<Answer>>,
     meter: Option<(Arc<Meter>, Instant)>,
-    replacement: Option<oneshot::Receiver<Answer>>,
+    replacement: Option<oneshot::Receiver<Box<Answer>>>,
     /// Whether this is for the answer that replaces another, which has added its times to the meter.
     is_second: bool,
 }
@@ -48,10 +49,11 @@ pub fn pair() -> (Responder, Reply) {
     (responder, Reply { receiver, due: None, is_deferred: false })
 }
 
-/// Creates a channel whose answer is counted in `meter`, unless the request is the server's own.
-pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
+/// Creates a channel whose answer is counted in `meter`, unless the request is the server's own; `since` is when the
+/// engine received it.
+pub fn metered(meter: &Arc<Meter>, request: &Request, since: Instant) -> (Responder, Reply) {
     let (mut responder, reply) = pair();
-    responder.meter = (!request.is_own).then(|| (meter.clone(), Instant::now()));
+    responder.meter = (!request.is_own).then(|| (meter.clone(), since));
     (responder, reply)
 }
 
@@ -84,6 +86,23 @@ impl Reply {
     pub fn is_deferred(&self) -> bool {
         self.is_deferred
     }
+
+    /// As the future, with the answer in the box in which it comes.
+    pub fn poll_boxed(&mut self, context: &mut Context<'_>) -> Poll<Box<Answer>> {
+        loop {
+            let mut answer = match ready!(Pin::new(&mut self.receiver).poll(context)) {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let why = "the engine dropped the request without an answer".to_owned();
+                    return Poll::Ready(Box::new(Answer::new(Err(Fault::Broken(why)), Duration::ZERO)));
+                }
+            };
+            match answer.take_replacement() {
+                Some(receiver) => self.receiver = receiver,
+                None => return Poll::Ready(answer),
+            }
+        }
+    }
 }
 
 impl Responder {
@@ -108,7 +127,7 @@ impl Responder {
                 Err(fault) => meter.failed(fault),
             }
         }
-        deliver(self.sender, Answer { result, queued, tally, replacement: self.replacement });
+        deliver(self.sender, Box::new(Answer { result, queued, tally, replacement: self.replacement }));
     }
 
     /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
@@ -131,19 +150,7 @@ impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        loop {
-            let mut answer = match ready!(Pin::new(&mut self.receiver).poll(context)) {
-                Ok(answer) => answer,
-                Err(_) => {
-                    let why = "the engine dropped the request without an answer".to_owned();
-                    return Poll::Ready(Answer::new(Err(Fault::Broken(why)), Duration::ZERO));
-                }
-            };
-            match answer.take_replacement() {
-                Some(receiver) => self.receiver = receiver,
-                None => return Poll::Ready(answer),
-            }
-        }
+        self.poll_boxed(context).map(|answer| *answer)
     }
 }
 
@@ -201,7 +208,8 @@ mod tests {
     #[test]
     fn of_a_stream_and_the_fault_that_replaces_it_the_fault_is_counted() {
         let meter = Arc::new(Meter::default());
-        let (mut reply, sink, replacement) = sent_by(metered(&meter, &Request::sample(http::Method::GET, "/")));
+        let (mut reply, sink, replacement) =
+            sent_by(metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now()));
         assert!(sink.take_back());
         replacement.send(Err(Fault::WorkerDied("killed".to_owned())), Duration::ZERO);
         assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Err(Fault::WorkerDied(_)), .. })));
@@ -213,7 +221,7 @@ mod tests {
     #[test]
     fn a_response_is_counted_when_the_front_has_looked_at_it() {
         let meter = Arc::new(Meter::default());
-        let (responder, mut reply) = metered(&meter, &Request::sample(http::Method::GET, "/"));
+        let (responder, mut reply) = metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now());
         responder.send(Ok(Response { head: ResponseHead::default(), body: Body::Empty }), Duration::ZERO);
         let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
         assert_eq!((meter.answers(), meter.service.read().0.iter().sum::<u64>()), ([0; 5], 1));
@@ -233,7 +241,7 @@ mod tests {
         for (is_own, count) in [(false, 1), (true, 0)] {
             let meter = Arc::new(Meter::default());
             let request = Request { is_own, ..Request::sample(http::Method::GET, "/") };
-            let (responder, reply) = metered(&meter, &request);
+            let (responder, reply) = metered(&meter, &request, Instant::now());
             responder.send(Err(Fault::Stopping), Duration::ZERO);
             assert_eq!(meter.faults().iter().sum::<u64>(), count);
             assert_eq!((reply.due(), reply.is_deferred()), (None, false));

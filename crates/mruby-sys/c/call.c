@@ -476,7 +476,6 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
 {
   vm->symbols.id = mrb_intern_lit(mrb, "@id");
   vm->symbols.closed = mrb_intern_lit(mrb, "@closed");
-  vm->symbols.run = mrb_intern_lit(mrb, "@run");
   vm->symbols.to_i = mrb_intern_lit(mrb, "to_i");
   vm->symbols.each = mrb_intern_lit(mrb, "each");
   vm->symbols.to_path = mrb_intern_lit(mrb, "to_path");

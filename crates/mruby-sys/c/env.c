@@ -36,20 +36,22 @@ static void copy_constants(mrb_state *mrb, mrb_value env)
   mrb_hash_foreach(mrb, mrb_hash_ptr(fg_of(mrb)->template), copy_pair, &env);
 }
 
-static mrb_value context_new(mrb_state *mrb, const fg_request *request)
+/* Its id is the String of the environment, if that has it. */
+static mrb_value context_new(mrb_state *mrb, const fg_request *request, mrb_value id)
 {
   fg_vm *vm = fg_of(mrb);
   mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb_class_ptr(vm->context_class)));
-  mrb_iv_set(mrb, context, SYM(mrb, id), mrb_str_new(mrb, request->id, request->id_length));
+  if (request->id_pair == 0) id = mrb_str_new(mrb, request->id, request->id_length);
+  mrb_iv_set(mrb, context, SYM(mrb, id), id);
   return context;
 }
 
-/* FoolsGold::Input#initialize(run), which is in C because each request has one: `run` is the number of its request. */
+/* FoolsGold::Input#initialize(run), which is in C because each request has one: `run` is the number of its request. All
+ * its variables are copied at once, and then one of them is set. */
 static mrb_value input_initialize(mrb_state *mrb, mrb_value self, mrb_value run)
 {
+  mrb_iv_copy(mrb, self, fg_of(mrb)->fresh_input);
   mrb_iv_set(mrb, self, SYM(mrb, run), run);
-  mrb_iv_set(mrb, self, SYM(mrb, position), mrb_fixnum_value(0));
-  mrb_iv_set(mrb, self, SYM(mrb, binary), mrb_true_value());
   return self;
 }
 
@@ -101,12 +103,27 @@ static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
   mrb_value values[SHAPE_PAIRS_MAX + OBJECTS];
   size_t count = request->count;
   mrb_value env = mrb_hash_dup(mrb, RARRAY_PTR(fg_of(mrb)->shapes)[request->shape]);
-  for (size_t i = 0; i < count; i++) values[i] = value_of(mrb, &request->pairs[i]);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t same = request->pairs[i].same;
+    values[i] = same ? values[same - 1] : value_of(mrb, &request->pairs[i]);
+  }
   values[count] = mrb_ary_new(mrb);
-  values[count + 1] = context_new(mrb, request);
+  values[count + 1] = context_new(mrb, request, values[request->id_pair ? request->id_pair - 1 : 0]);
   values[count + 2] = input_new(mrb);
   fg_hash_fill(mrb, env, values, (uint32_t)(count + OBJECTS));
   return env;
+}
+
+static mrb_value pair_key(mrb_state *mrb, const fg_pair *pair)
+{
+  if (pair->key == FG_NO_KEY) return mrb_str_new(mrb, pair->name, pair->name_length);
+  return key_at(fg_of(mrb), pair->key);
+}
+
+/* The value of a pair that the Hash has, by its number, counted from 1. */
+static mrb_value value_at(mrb_state *mrb, mrb_value env, const fg_request *request, uint32_t number)
+{
+  return mrb_hash_get(mrb, env, pair_key(mrb, &request->pairs[number - 1]));
 }
 
 /* The arena is restored after each pair: the Hash holds the pair by then, and a request with many headers would make
@@ -119,12 +136,13 @@ static mrb_value pair_by_pair(mrb_state *mrb, const fg_request *request)
   copy_constants(mrb, env);
   for (size_t i = 0; i < request->count; i++) {
     const fg_pair *pair = &request->pairs[i];
-    mrb_value key = pair->key == FG_NO_KEY ? mrb_str_new(mrb, pair->name, pair->name_length) : key_at(vm, pair->key);
-    mrb_hash_set(mrb, env, key, value_of(mrb, pair));
+    mrb_value value = pair->same ? value_at(mrb, env, request, pair->same) : value_of(mrb, pair);
+    mrb_hash_set(mrb, env, pair_key(mrb, pair), value);
     mrb_gc_arena_restore(mrb, arena);
   }
+  mrb_value id = request->id_pair ? value_at(mrb, env, request, request->id_pair) : mrb_nil_value();
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_ary_new(mrb));
-  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, request));
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, request, id));
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input_new(mrb));
   mrb_gc_arena_restore(mrb, arena);
   return env;
@@ -167,8 +185,12 @@ uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count)
 
 void fg_env_init(mrb_state *mrb, fg_vm *vm)
 {
-  vm->symbols.position = mrb_intern_lit(mrb, "@position");
-  vm->symbols.binary = mrb_intern_lit(mrb, "@binary");
+  vm->symbols.run = mrb_intern_lit(mrb, "@run");
+  vm->fresh_input = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb->object_class));
+  mrb_gc_register(mrb, vm->fresh_input);
+  mrb_iv_set(mrb, vm->fresh_input, SYM(mrb, run), mrb_nil_value());
+  mrb_iv_set(mrb, vm->fresh_input, mrb_intern_lit(mrb, "@position"), mrb_fixnum_value(0));
+  mrb_iv_set(mrb, vm->fresh_input, mrb_intern_lit(mrb, "@binary"), mrb_true_value());
   struct RClass *input = mrb_define_class_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Input", mrb->object_class);
   mrb_define_method(mrb, input, "initialize", input_initialize_of, MRB_ARGS_REQ(1));
 }

@@ -31,7 +31,8 @@ typedef struct {
 } fg_value;
 
 /* A pair of a Rack environment: the key is an index that fg_vm_key returned, or FG_NO_KEY with the bytes of its name. A
- * steady value is often that of the last request: then the same frozen String is used again. */
+ * steady value is often that of the last request: then the same frozen String is used again. With `same`, the value is
+ * the String of an earlier pair: the one with this number, counted from 1. */
 #define FG_NO_KEY UINT32_MAX
 #define FG_NO_SHAPE UINT32_MAX
 /* The first keys of every interpreter: those whose values are objects that C creates. */
@@ -43,15 +44,18 @@ typedef struct {
   const char *bytes;
   size_t length;
   bool steady;
+  uint32_t same;
 } fg_pair;
 
-/* A request: its pairs, and the shape for exactly their keys in this order, or FG_NO_SHAPE. */
+/* A request: its pairs, the shape for exactly their keys in this order, or FG_NO_SHAPE, its id, and the number of the
+ * pair with that as its value, counted from 1; 0 if there is none. */
 typedef struct {
   const fg_pair *pairs;
   size_t count;
   uint32_t shape;
   const char *id;
   size_t id_length;
+  uint32_t id_pair;
 } fg_request;
 
 /* A native function: a module function of `owner`, or with `method` a method of its instances. With `receiver`, the
@@ -147,10 +151,10 @@ typedef struct fg_vm {
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
-    mrb_sym id, closed, run, position, binary;
+    mrb_sym id, closed, run;
     mrb_sym to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
-  mrb_value app, template, keys, kept, shapes, context_class, input_class;
+  mrb_value app, template, keys, kept, shapes, context_class, input_class, fresh_input;
   mrb_value stream_class, gone_class, timeout_class;
   const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block may write */

@@ -48,6 +48,7 @@ pub struct FgPair {
     pub bytes: *const c_char,
     pub length: usize,
     pub steady: bool,
+    pub same: u32,
 }
 
 /// A request for fg_vm_call: its environment, its id, and whether it has a body.
@@ -58,6 +59,7 @@ pub struct FgRequest {
     pub shape: u32,
     pub id: *const c_char,
     pub id_length: usize,
+    pub id_pair: u32,
 }
 
 /// Value of `FgRequest::shape` for keys without a shape.

@@ -25,10 +25,10 @@ pub fn check(bytes: &[u8]) {
     pairs(&request(bytes), &mut |key, value| {
         let name = match key {
             Key::Fixed(fixed) => fixed.name().to_owned(),
-            Key::Header(name) => header_key(name),
+            Key::Header(name) | Key::RequestId(name) => header_key(name),
         };
         assert!(matches!(key, Key::Fixed(_)) || name.starts_with("HTTP_"), "{name}");
-        assert!(!name.contains('-') && !matches!(key, Key::Header(_)) | !name.contains(char::is_lowercase), "{name}");
+        assert!(!name.contains('-') && matches!(key, Key::Fixed(_)) | !name.contains(char::is_lowercase), "{name}");
         assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)), "{name}");
         assert!(name != Fixed::ServerName.name() || !value.is_empty(), "a server without a name");
         assert!(seen.insert(name), "{key:?} comes twice");

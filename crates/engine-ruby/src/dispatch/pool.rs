@@ -527,7 +527,7 @@ impl Pool {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::metered(&self.meter, &request);
+        let (responder, reply) = reply::metered(&self.meter, &request, Instant::now());
         let job = match Job::new(request, responder, IO_THREAD.get()) {
             Ok(job) => job,
             Err((responder, fault)) => {

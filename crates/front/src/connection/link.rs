@@ -76,6 +76,8 @@ pub(crate) struct Link {
     is_file_broken: AtomicBool,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
+    /// Time when its head was complete.
+    head_ended: AtomicU64,
     /// The error in the request body that is arriving.
     malformed: OnceLock<Refusal>,
     /// Early hints and a takeover, left by an engine's thread.
@@ -114,6 +116,7 @@ impl Link {
             ends_body: AtomicBool::new(false),
             is_file_broken: AtomicBool::new(false),
             received: AtomicU64::new(0),
+            head_ended: AtomicU64::new(0),
             malformed: OnceLock::new(),
             out_of_band: OutOfBand::default(),
             pending: Mutex::new(Pending::default()),
@@ -145,6 +148,11 @@ impl Link {
 
     pub(crate) fn received(&self) -> Instant {
         self.clock().instant(self.received.load(Relaxed))
+    }
+
+    /// Time when the current request was complete, if it has no body; with one, the time of [`Link::body_read`].
+    pub(crate) fn completed(&self) -> Instant {
+        self.clock().instant(self.head_ended.load(Relaxed).max(self.state().since))
     }
 
     /// Changes the state. Returns whether it changed.
@@ -182,10 +190,12 @@ impl Link {
         self.change(|state| state.head_refused(self.clock().nanos(at)));
     }
 
-    /// Records that hyper gets a whole head, whose first byte arrived at this time: a request begins.
-    pub(crate) fn head_given(self: &Arc<Link>, at: Instant) {
-        let at = self.clock().nanos(at);
+    /// Records that hyper gets a whole head, whose first byte arrived and which was complete at these times: a request
+    /// begins.
+    pub(crate) fn head_given(self: &Arc<Link>, began: Instant, ended: Instant) {
+        let at = self.clock().nanos(began);
         self.received.store(at, Relaxed);
+        self.head_ended.store(self.clock().nanos(ended), Relaxed);
         self.deadline.clear();
         self.awaited.clear();
         self.change(|state| state.head_given(at));

@@ -114,7 +114,7 @@ pub(crate) fn watched(link: &Link) -> Arc<Woken> {
 
 /// Begins a request without a body: its head is complete, and the service has the request.
 fn run(link: &Arc<Link>) {
-    link.head_given(Instant::now());
+    link.head_given(Instant::now(), Instant::now());
     link.head_parsed();
 }
 
@@ -163,9 +163,15 @@ fn a_request_is_counted_from_its_first_byte() {
     let first = Instant::now();
     link.head_began(first);
     let whole = Instant::now();
-    link.head_given(first);
-    assert_eq!((link.received(), link.since()), (first, first));
+    link.head_given(first, whole);
+    assert_eq!((link.received(), link.completed(), link.since()), (first, whole, first));
     link.head_parsed();
+    let with_body = self::link();
+    let begun = Instant::now();
+    with_body.head_given(begun, begun);
+    with_body.body_came();
+    with_body.body_read();
+    assert!(with_body.completed() > begun && with_body.received() == begun);
     link.answered();
     assert!(link.received() == first && link.since() >= whole);
     link.flushed();
@@ -239,7 +245,7 @@ fn a_deadline_ends_with_its_request() {
     assert_eq!((link.waits_until(), link.is_late()), (Some(at), false));
     link.set_late();
     assert_eq!((link.waits_until(), link.is_late()), (None, true));
-    link.head_given(Instant::now());
+    link.head_given(Instant::now(), Instant::now());
     assert_eq!((link.waits_until(), link.is_late()), (None, false));
     link.wait_until(Some(at));
     link.wait_until(None);

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::future::{pending, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use engine::{Answer, Duplex, Fault, Reply};
-use hyper::body::Incoming;
+use engine::{Answer, Duplex, Fault, Input, Reply};
+use hyper::body::{Body, Incoming};
 
 use crate::connection::link::Link;
 use crate::connection::upgraded::Upgraded;
@@ -40,10 +39,15 @@ pub(crate) async fn answer(
     let (mut head, body) = request.into_parts();
     let mut context = RequestContext::new(link, &mut head);
 
-    let input = match intake::read(body, &context.link).await {
-        Ok(input) => input,
-        Err(IntakeError::Gone) => return Err(ClientGone),
-        Err(problem) => return Ok(reply::intake(context, &problem)),
+    // The futures of what most requests do not need are boxed: hyper moves this one for each request.
+    let input = if body.is_end_stream() {
+        Input::Empty
+    } else {
+        match Box::pin(intake::read(body, &context.link)).await {
+            Ok(input) => input,
+            Err(IntakeError::Gone) => return Err(ClientGone),
+            Err(problem) => return Ok(reply::intake(context, &problem)),
+        }
     };
 
     context.link.body_read();
@@ -54,7 +58,7 @@ pub(crate) async fn answer(
         Waited::Answer(answer) => answer,
         Waited::Late => {
             let limit = deadline.saturating_duration_since(complete);
-            Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
+            Box::new(Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO))
         }
         Waited::Takeover(duplex, reply) => {
             upgrade(&context.link.clone(), context.taken_over(duplex, Some(reply))).await
@@ -68,13 +72,11 @@ pub(crate) async fn answer(
     match result {
         Err(Fault::ClientGone) => Err(ClientGone),
         Err(fault) => Ok(reply::fault(context, &fault)),
-        Ok(response) => {
-            let link = context.link.clone();
-            match reply::response(context, response).await {
-                Outcome::Http(response) => Ok(response),
-                Outcome::Upgrade(upgraded) => upgrade(&link, upgraded).await,
-            }
-        }
+        Ok(response) if reply::must_wait(&response) => Ok(Box::pin(reply::late_response(context, response)).await),
+        Ok(response) => match reply::response(context, response) {
+            Outcome::Http(response) => Ok(response),
+            Outcome::Upgrade(link, upgraded) => upgrade(&link, upgraded).await,
+        },
     }
 }
 
@@ -85,7 +87,7 @@ async fn upgrade<T>(link: &Arc<Link>, upgraded: Upgraded) -> T {
 }
 
 enum Waited {
-    Answer(Answer),
+    Answer(Box<Answer>),
     Late,
     Takeover(Duplex, Reply),
 }
@@ -95,7 +97,7 @@ enum Waited {
 async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
     let mut is_first = true;
     let waited = poll_fn(|cx| {
-        if let Poll::Ready(answer) = Pin::new(&mut reply).poll(cx) {
+        if let Poll::Ready(answer) = reply.poll_boxed(cx) {
             return Poll::Ready(Some(answer));
         }
         if std::mem::take(&mut is_first) {

@@ -181,7 +181,10 @@ impl Wire {
         };
         match self.held.scan(&self.link.common.settings.limits) {
             Ok(false) => self.link.head_began(began),
-            Ok(true) => self.link.head_given(began),
+            Ok(true) => {
+                let is_in_one_piece = self.link.stage() != Stage::Head;
+                self.link.head_given(began, if is_in_one_piece { began } else { Instant::now() });
+            }
             Err(refusal) => self.refuse(refusal, began),
         }
     }
@@ -299,8 +302,10 @@ impl Wire {
         }
         let limits = &self.link.common.settings.limits;
         let keep_alive = Some(limits.keep_alive).filter(|time| !time.is_zero()).unwrap_or(limits.body_time);
-        let next_check = limits.request_time.min(limits.body_time).min(keep_alive);
-        let next_check = Instant::now() + next_check;
+        let time = limits.request_time.min(limits.body_time).min(keep_alive);
+        // The state began before now: a timer that expires by then is early enough, and no clock need be read.
+        let earliest = self.link.since() + time;
+        let next_check = if self.timer.expires_by(earliest) { earliest } else { Instant::now() + time };
         let until = self.link.waits_until();
         if self.timer.is_over(cx, until.map_or(next_check, |until| until.min(next_check))) {
             self.link.set_late();

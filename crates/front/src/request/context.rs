@@ -145,8 +145,8 @@ impl RequestContext {
     }
 
     /// Keeps how long the request waited, and the open count of its response. Returns the response or the fault.
-    pub(crate) fn answered(&mut self, answer: Answer) -> Result<Response, Fault> {
-        let Answer { result, queued, tally, .. } = answer;
+    pub(crate) fn answered(&mut self, answer: Box<Answer>) -> Result<Response, Fault> {
+        let Answer { result, queued, tally, .. } = *answer;
         self.waited = queued;
         self.tally = tally;
         if let Some(record) = &mut self.record {
@@ -180,7 +180,8 @@ impl RequestContext {
 
     fn request(&self, head: Parts, input: Input) -> Request {
         let limits = &self.link.common.settings.limits;
-        let now = Instant::now();
+        // Without a body it was complete when its head was, only just now: the clock need not be read again.
+        let complete = if input.is_empty() { self.link.completed() } else { Instant::now() };
         let (target, path, query) = target(&head.uri);
         let mut headers = head.headers;
         make_length_plain(&mut headers);
@@ -204,9 +205,9 @@ impl RequestContext {
             peer,
             input,
             received: self.link.received(),
-            complete: now,
-            deadline: now + limits.request_time,
-            queue_deadline: now + limits.queue_wait,
+            complete,
+            deadline: complete + limits.request_time,
+            queue_deadline: complete + limits.queue_wait,
             is_own: false,
             hints,
             takeover: Some(Box::new(epoch(&self.link))),

@@ -43,11 +43,8 @@ pub(crate) enum IntakeError {
     Disk(io::Error),
 }
 
-/// Reads the whole body.
+/// Reads the whole body of a request that has one.
 pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, IntakeError> {
-    if body.is_end_stream() {
-        return Ok(Input::Empty);
-    }
     let limits = &link.common.settings.limits;
     if body.size_hint().lower() > limits.body_bytes {
         return Err(IntakeError::TooLarge);

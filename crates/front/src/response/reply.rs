@@ -41,7 +41,7 @@ const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the bod
 /// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
-    Upgrade(Upgraded),
+    Upgrade(Arc<Link>, Upgraded),
 }
 
 /// The status of the response to a request with this fault ([`Fault::name`]).
@@ -131,16 +131,32 @@ fn error(
     finish(context, status, headers, Content::Full(Bytes::from(text)))
 }
 
-/// The response that the application gave.
-pub(crate) async fn response(context: RequestContext, response: Response) -> Outcome {
+/// Whether the body of a response has to be waited for.
+pub(crate) fn must_wait(response: &Response) -> bool {
+    matches!(response.body, Body::Stream(_) | Body::Unopened(_))
+}
+
+/// The response that the application gave, with a body that need not be waited for.
+pub(crate) fn response(context: RequestContext, response: Response) -> Outcome {
     let Response { head, body } = response;
-    if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &context.identity());
-    }
+    let content = match body {
+        // With another informational status, which would leave the client waiting for a final one, it is refused below.
+        Body::Upgrade(duplex) if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS => {
+            return Outcome::Upgrade(context.link.clone(), upgrade(context, head, duplex));
+        }
+        Body::Empty | Body::Full(_) if head.is_chunked() && is_bodiless(&context, head.status) => Ok(Content::Unknown),
+        Body::Full(bytes) if head.is_chunked() => coded::decode(&bytes).map(Content::Full),
+        body => whole(body),
+    };
+    Outcome::Http(made(context, head, content))
+}
+
+/// The response that the application gave, with a body that comes in parts or from a file that has to be opened.
+pub(crate) async fn late_response(context: RequestContext, response: Response) -> http::Response<Out> {
+    let Response { head, body } = response;
     let content = match body {
         Body::Stream(source) if !is_bodiless(&context, head.status) => {
-            // Boxed, to keep the future of a request small.
-            match Box::pin(gather(CodedSource::new(source, head.is_chunked()))).await {
+            match gather(CodedSource::new(source, head.is_chunked())).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, source)) => {
                     let file_bytes = context.link.common.settings.limits.spool_bytes;
@@ -149,19 +165,26 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
                 Err(found) => Err(found),
             }
         }
-        // With another informational status, which would leave the client waiting for a final one, it is refused below.
-        Body::Upgrade(duplex) if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS => {
-            return Outcome::Upgrade(upgrade(context, head, duplex));
-        }
-        Body::Unopened(path) => Box::pin(open(context.link.clone(), path)).await,
-        Body::Empty | Body::Full(_) if head.is_chunked() && is_bodiless(&context, head.status) => Ok(Content::Unknown),
-        Body::Full(bytes) if head.is_chunked() => coded::decode(&bytes).map(Content::Full),
+        Body::Unopened(path) => open(context.link.clone(), path).await,
         body => whole(body),
     };
-    Outcome::Http(match content.and_then(|content| checked(&context, head, content)) {
+    made(context, head, content)
+}
+
+/// The response with this content, or that to the fault which the content or its head is.
+fn made(context: RequestContext, head: ResponseHead, content: Result<Content, Fault>) -> http::Response<Out> {
+    note_dropped(&context, &head);
+    match content.and_then(|content| checked(&context, head, content)) {
         Ok((status, headers, content)) => finish(context, status, headers, content),
         Err(found) => fault(context, &found),
-    })
+    }
+}
+
+/// Logs the headers of the application that cannot be sent.
+fn note_dropped(context: &RequestContext, head: &ResponseHead) {
+    if !head.dropped().is_empty() {
+        dropped::write(head.dropped(), &context.identity());
+    }
 }
 
 /// The content of a body that needs neither waiting nor decoding.
@@ -387,6 +410,7 @@ fn own_headers(context: &RequestContext, headers: &mut HeaderMap, given: &GivenH
 /// The connection after the head of an upgrade or of a partial hijack, which is sent first.
 #[cold]
 fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Upgraded {
+    note_dropped(&context, &head);
     let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
     let given = GivenHeaders::of(&headers);

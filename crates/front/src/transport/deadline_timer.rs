@@ -15,17 +15,23 @@ pub(crate) struct DeadlineTimer {
 }
 
 impl DeadlineTimer {
+    /// Whether the timer is still to expire, and does so by this time: the task is woken then.
+    pub(crate) fn expires_by(&self, until: Instant) -> bool {
+        let due = tokio::time::Instant::from_std(until);
+        self.sleep.as_ref().is_some_and(|sleep| sleep.deadline() <= due && !sleep.is_elapsed())
+    }
+
     /// Whether the deadline has passed; if not, the task is woken by then.
     pub(crate) fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
-        let due = tokio::time::Instant::from_std(until);
-        // A timer that is still to expire wakes the task, which then asks again. A busy connection asks several times
-        // for each request, and this is cheaper than to read the clock each time.
-        if self.sleep.as_ref().is_some_and(|sleep| sleep.deadline() <= due && !sleep.is_elapsed()) {
+        // A task that is woken asks again. A busy connection asks several times for each request, and this is cheaper
+        // than to read the clock each time.
+        if self.expires_by(until) {
             return false;
         }
         if Instant::now() >= until {
             return true;
         }
+        let due = tokio::time::Instant::from_std(until);
         let sleep = match &mut self.sleep {
             Some(sleep) => {
                 sleep.as_mut().reset(due);
