@@ -335,7 +335,7 @@ module SQLite3
 
     # Runs a statement and returns all rows, or passes each to the block.
     def execute(sql, values = [], *more, &block)
-      rows = run(sql, SQLite3.values(values, more), false)
+      rows = run(sql, SQLite3.values(values, more), false, &block)
       rows.shift
       return rows unless block
       rows.each(&block)
@@ -344,7 +344,7 @@ module SQLite3
 
     # Like execute, with the names of the columns before the rows.
     def execute2(sql, *values, &block)
-      rows = run(sql, SQLite3.values(values, []), true)
+      rows = run(sql, SQLite3.values(values, []), true, &block)
       block ? rows.each(&block) && nil : rows
     end
 
@@ -417,12 +417,18 @@ module SQLite3
     private
 
     # The columns (nil unless `named`) and the rows. Rust returns the handle of the statement where there are more rows
-    # than fit in one piece; the others are fetched here.
-    def run(sql, values, named)
+    # than fit in one piece. The others are fetched here; with a block they are passed to it, piece by piece, and none is
+    # returned.
+    def run(sql, values, named, &block)
       rows = FoolsGold.with_room { FoolsGold::Native.sqlite_execute(handle, sql, values, @results_as_hash, named) }
       return [nil] if rows.nil?
       return rows unless rows.is_a?(FoolsGold::Handle)
       statement = Statement.of(self, rows)
+      if block
+        yield statement.columns if named
+        statement.each(&block)
+        return []
+      end
       [named ? statement.columns : nil, *statement.to_a]
     ensure
       statement&.close
