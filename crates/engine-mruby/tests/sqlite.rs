@@ -197,7 +197,8 @@ fn endless_sql_ends_in_time_and_holds_nobody_up() {
 #[test]
 fn a_block_gets_more_rows_than_memory_holds_and_may_stop() {
     let config = "require 'sqlite3'
-        ROWS = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 300000) select n, hex(zeroblob(200)) from c'
+        NUMBERS = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 300000) '
+        ROWS = NUMBERS + 'select n, hex(zeroblob(200)) from c'
         run ->(env) {
           db = SQLite3::Database.new(':memory:')
           count = first = 0

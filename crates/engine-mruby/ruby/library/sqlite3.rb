@@ -417,8 +417,8 @@ module SQLite3
     private
 
     # The columns (nil unless `named`) and the rows. Rust returns the handle of the statement where there are more rows
-    # than fit in one piece. The others are fetched here; with a block they are passed to it, piece by piece, and none is
-    # returned.
+    # than fit in one piece. The others are fetched here; with a block they are passed to it, piece by piece, and none
+    # is returned.
     def run(sql, values, named, &block)
       rows = FoolsGold.with_room { FoolsGold::Native.sqlite_execute(handle, sql, values, @results_as_hash, named) }
       return [nil] if rows.nil?
