@@ -29,8 +29,6 @@ pub struct Environment {
     /// Keys that the interpreter does not know.
     names: Vec<String>,
     keys: Vec<u32>,
-    /// Number of the pair with the request's id, counted from 1; 0 if there is none.
-    id_pair: u32,
 }
 
 fn new_key(vm: NonNull<FgVm>, name: &str) -> u32 {
@@ -49,33 +47,25 @@ impl Environment {
             pairs: Vec::new(),
             names: Vec::new(),
             keys: Vec::new(),
-            id_pair: 0,
         }
     }
 
     /// Calls `run` with the request in the form that C takes; the pointer is valid only during the call.
     pub fn with<T>(&mut self, vm: NonNull<FgVm>, request: &Request, run: impl FnOnce(*const FgRequest) -> T) -> T {
-        self.gather(vm, request);
+        let id_pair = self.gather(vm, request);
         let shape = self.shape(vm);
-        let border = FgRequest {
-            pairs: self.pairs.as_ptr(),
-            count: self.pairs.len(),
-            shape,
-            id: request.id.as_ptr().cast(),
-            id_length: request.id.len(),
-            id_pair: self.id_pair,
-        };
+        let border = FgRequest { pairs: self.pairs.as_ptr(), count: self.pairs.len(), shape, id_pair };
         run(&raw const border)
     }
 
-    /// Fills `pairs`, `keys` and what the pairs point to.
-    fn gather(&mut self, vm: NonNull<FgVm>, request: &Request) {
+    /// Fills `pairs`, `keys` and what the pairs point to. Returns the number of the pair with the request's id, counted
+    /// from 1.
+    fn gather(&mut self, vm: NonNull<FgVm>, request: &Request) -> u32 {
         self.values.clear();
         self.pairs.clear();
         self.names.clear();
         self.keys.clear();
-        self.id_pair = 0;
-        let mut path_pair = 0;
+        let (mut path_pair, mut id_pair) = (0, 0);
         env::pairs(request, &mut |key, value| {
             let number = self.pairs.len() as u32 + 1;
             let mut same = 0;
@@ -89,11 +79,12 @@ impl Environment {
                     }
                     (self.fixed(fixed), fixed.is_steady())
                 }
-                Key::RequestId(header) => {
-                    self.id_pair = number;
+                Key::Header(header) => {
+                    if *header == env::REQUEST_ID {
+                        id_pair = number;
+                    }
                     (self.header(vm, header), false)
                 }
-                Key::Header(header) => (self.header(vm, header), false),
             };
             // `key` is NO_KEY where the interpreter had no memory for it; then the pair has no shape.
             self.keys.push(key);
@@ -123,6 +114,7 @@ impl Environment {
                 pair.name_length = name.len();
             }
         }
+        id_pair
     }
 
     /// The key of a fixed Rack variable, or NO_KEY after its name was added to `names`.

@@ -49,7 +49,7 @@ fn the_path_and_the_id_are_one_string_each_where_they_are_the_same() {
     let got = |target, script_length, headers: usize| {
         let mut request = get(target);
         request.script_length = script_length;
-        // So many that the environment is built pair by pair.
+        // An environment of more than 64 pairs is built pair by pair, not copied from a shape.
         for number in 0..headers {
             let name = HeaderName::try_from(format!("x-number-{number}")).unwrap();
             request.headers.append(name, HeaderValue::from_static("1"));

@@ -6,7 +6,8 @@ use http::header::{self, HeaderName};
 
 use crate::request::{Request, Scheme};
 
-static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Name of the header that carries the request's id.
+pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Value of `SERVER_SOFTWARE`: name and version of the server.
 pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
@@ -18,8 +19,6 @@ pub enum Key<'a> {
     Fixed(Fixed),
     /// The name of a header, which [`header_key`] converts to `HTTP_…`.
     Header(&'a HeaderName),
-    /// The same of the header with the request id.
-    RequestId(&'a HeaderName),
 }
 
 /// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`].
@@ -101,7 +100,7 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let is_framed = headers(&request.headers, visit);
     // The request id of the access log, whatever the header's value: it finds the entries in the application's log
     // (`request_id` in Rails).
-    visit(Key::RequestId(&REQUEST_ID), request.id.as_bytes());
+    visit(Key::Header(&REQUEST_ID), request.id.as_bytes());
     // The length of the body after transfer codings are removed (RFC 3875 section 4.1.2).
     if let Some(length) = request.input.len().filter(|_| is_framed) {
         visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
@@ -227,7 +226,7 @@ mod tests {
         headers(map, &mut |key, value| {
             let key = match key {
                 Key::Fixed(key) => key.name().to_owned(),
-                Key::Header(name) | Key::RequestId(name) => header_key(name),
+                Key::Header(name) => header_key(name),
             };
             out.push((key, String::from_utf8_lossy(value).into_owned()));
         });
@@ -302,7 +301,7 @@ mod tests {
             pairs(request, &mut |key, value| {
                 let key = match key {
                     Key::Fixed(key) => key.name().to_owned(),
-                    Key::Header(name) | Key::RequestId(name) => header_key(name),
+                    Key::Header(name) => header_key(name),
                 };
                 if key == *wanted {
                     values.push(String::from_utf8_lossy(value).into_owned());

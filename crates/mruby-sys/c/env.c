@@ -36,12 +36,11 @@ static void copy_constants(mrb_state *mrb, mrb_value env)
   mrb_hash_foreach(mrb, mrb_hash_ptr(fg_of(mrb)->template), copy_pair, &env);
 }
 
-/* Its id is the String of the environment, if that has it. */
-static mrb_value context_new(mrb_state *mrb, const fg_request *request, mrb_value id)
+/* Its id is the String that the environment has. */
+static mrb_value context_new(mrb_state *mrb, mrb_value id)
 {
   fg_vm *vm = fg_of(mrb);
   mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb_class_ptr(vm->context_class)));
-  if (request->id_pair == 0) id = mrb_str_new(mrb, request->id, request->id_length);
   mrb_iv_set(mrb, context, SYM(mrb, id), id);
   return context;
 }
@@ -108,12 +107,13 @@ static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
     values[i] = same ? values[same - 1] : value_of(mrb, &request->pairs[i]);
   }
   values[count] = mrb_ary_new(mrb);
-  values[count + 1] = context_new(mrb, request, values[request->id_pair ? request->id_pair - 1 : 0]);
+  values[count + 1] = context_new(mrb, values[request->id_pair - 1]);
   values[count + 2] = input_new(mrb);
   fg_hash_fill(mrb, env, values, (uint32_t)(count + OBJECTS));
   return env;
 }
 
+/* The key of a pair: that of the interpreter, or a new String for a name that it does not know. */
 static mrb_value pair_key(mrb_state *mrb, const fg_pair *pair)
 {
   if (pair->key == FG_NO_KEY) return mrb_str_new(mrb, pair->name, pair->name_length);
@@ -140,9 +140,9 @@ static mrb_value pair_by_pair(mrb_state *mrb, const fg_request *request)
     mrb_hash_set(mrb, env, pair_key(mrb, pair), value);
     mrb_gc_arena_restore(mrb, arena);
   }
-  mrb_value id = request->id_pair ? value_at(mrb, env, request, request->id_pair) : mrb_nil_value();
+  mrb_value id = value_at(mrb, env, request, request->id_pair);
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_ary_new(mrb));
-  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, request, id));
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, id));
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input_new(mrb));
   mrb_gc_arena_restore(mrb, arena);
   return env;
@@ -186,6 +186,7 @@ uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count)
 void fg_env_init(mrb_state *mrb, fg_vm *vm)
 {
   vm->symbols.run = mrb_intern_lit(mrb, "@run");
+  /* It has the variables of each new input. */
   vm->fresh_input = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb->object_class));
   mrb_gc_register(mrb, vm->fresh_input);
   mrb_iv_set(mrb, vm->fresh_input, SYM(mrb, run), mrb_nil_value());

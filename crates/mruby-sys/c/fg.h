@@ -47,14 +47,12 @@ typedef struct {
   uint32_t same;
 } fg_pair;
 
-/* A request: its pairs, the shape for exactly their keys in this order, or FG_NO_SHAPE, its id, and the number of the
- * pair with that as its value, counted from 1; 0 if there is none. */
+/* A request: its pairs, the shape for exactly their keys in this order, or FG_NO_SHAPE, and the number of the pair
+ * whose value is the request's id, counted from 1. */
 typedef struct {
   const fg_pair *pairs;
   size_t count;
   uint32_t shape;
-  const char *id;
-  size_t id_length;
   uint32_t id_pair;
 } fg_request;
 

@@ -51,14 +51,12 @@ pub struct FgPair {
     pub same: u32,
 }
 
-/// A request for fg_vm_call: its environment, its id, and whether it has a body.
+/// A request for fg_vm_call: its environment, and which of its pairs has its id.
 #[repr(C)]
 pub struct FgRequest {
     pub pairs: *const FgPair,
     pub count: usize,
     pub shape: u32,
-    pub id: *const c_char,
-    pub id_length: usize,
     pub id_pair: u32,
 }
 

@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
     pairs(&request(bytes), &mut |key, value| {
         let name = match key {
             Key::Fixed(fixed) => fixed.name().to_owned(),
-            Key::Header(name) | Key::RequestId(name) => header_key(name),
+            Key::Header(name) => header_key(name),
         };
         assert!(matches!(key, Key::Fixed(_)) || name.starts_with("HTTP_"), "{name}");
         assert!(!name.contains('-') && matches!(key, Key::Fixed(_)) | !name.contains(char::is_lowercase), "{name}");

@@ -72,7 +72,7 @@ impl Shapes {
                 signature.push(0x80 | fixed as u8);
                 put_value(values, value);
             }
-            Key::Header(name) | Key::RequestId(name) => {
+            Key::Header(name) => {
                 signature.extend_from_slice(name.as_str().as_bytes());
                 signature.push(0);
                 put_value(values, value);
@@ -96,7 +96,7 @@ impl Shapes {
                     put_item(out, value);
                 }
                 Key::Fixed(fixed) => put_variable(out, fixed.name()),
-                Key::Header(name) | Key::RequestId(name) => put_variable(out, &env::header_key(name)),
+                Key::Header(name) => put_variable(out, &env::header_key(name)),
             });
         });
         self.known.insert(self.signature.as_slice().into(), next);
@@ -110,7 +110,7 @@ impl Shapes {
         pairs(request, &mut |key, value| {
             match key {
                 Key::Fixed(fixed) => put_value(values, fixed.name().as_bytes()),
-                Key::Header(name) | Key::RequestId(name) => put_value(values, env::header_key(name).as_bytes()),
+                Key::Header(name) => put_value(values, env::header_key(name).as_bytes()),
             }
             put_value(values, value);
         });

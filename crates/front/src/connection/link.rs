@@ -150,7 +150,8 @@ impl Link {
         self.clock().instant(self.received.load(Relaxed))
     }
 
-    /// Time when the current request was complete, if it has no body; with one, the time of [`Link::body_read`].
+    /// Time when the current request was complete: when its head was, or, if it has a body, when [`Link::body_read`]
+    /// was called.
     pub(crate) fn completed(&self) -> Instant {
         self.clock().instant(self.head_ended.load(Relaxed).max(self.state().since))
     }

@@ -39,7 +39,8 @@ pub(crate) async fn answer(
     let (mut head, body) = request.into_parts();
     let mut context = RequestContext::new(link, &mut head);
 
-    // The futures of what most requests do not need are boxed: hyper moves this one for each request.
+    // Most requests have no body, and most responses do not stream. The futures for these are boxed, since hyper moves
+    // this one for each request.
     let input = if body.is_end_stream() {
         Input::Empty
     } else {
