@@ -641,10 +641,8 @@ const DAYS_APART: i32 = 21;
 
 /// Shown runs that METHOD.md would want longer, or with more rounds, each with the words that its page says of it.
 /// There should be none: on two processors, all studies at their full length take more than a day.
-const KNOWN_SHORTCOMINGS: [(&str, &str); 5] = [
+const KNOWN_SHORTCOMINGS: [(&str, &str); 3] = [
     ("arena/runs/2026-11-27-basics", "loads of 2 s, where the study has 8 s"),
-    ("arena/runs/2026-11-26-basics-large", "loads of 4 s, where the study has 8 s"),
-    ("arena/runs/2026-11-26-prime-sums-roda", "loads of 2 s, where the study has 10 s"),
     ("arena/runs/2026-11-27-scenarios", "loads of 3 s, where the study has 10 s"),
     ("arena/runs/2026-11-27-prime-sums-ladder", "loads of 3 s, where the study has 10 s"),
 ];
