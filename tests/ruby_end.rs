@@ -177,6 +177,33 @@ fn at_exit_blocks_run_in_workers() {
 }
 
 #[test]
+fn a_second_signal_ends_at_exit_blocks_that_take_long() {
+    let app = format!("at_exit {{ File.write(\"notes\", \"exit\\n\", mode: \"a\"); sleep 60 }}\n{APP}");
+    let mut server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
+    assert_eq!(server.text("/"), "gold");
+    server.signal(Signal::TERM);
+    ruby::wait_for_note(&server, "exit");
+    assert!(server.logs("waiting for workers to exit, for 9s at most"), "{}", server.log());
+    let began = Instant::now();
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).unwrap().success());
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
+    assert!(server.log().contains("SIGTERM again: immediate shutdown"), "{}", server.log());
+}
+
+#[test]
+fn an_immediate_shutdown_leaves_hooks_a_second() {
+    let app = format!("at_exit {{ File.write(\"notes\", \"exit\\n\", mode: \"a\"); sleep 60 }}\n{APP}");
+    let mut server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
+    assert_eq!(server.text("/"), "gold");
+    let began = Instant::now();
+    server.signal(Signal::QUIT);
+    assert!(server.ended(MAX_WAIT).unwrap().success());
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
+    assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
+}
+
+#[test]
 fn the_variables_of_ruby_people_mean_what_they_expect() {
     let program = ruby::program();
     // A port that is free now; nobody else on this machine takes ports of the same range at once.

@@ -12,8 +12,12 @@ use super::{Fleet, Stage};
 const MOLD_TIME: Duration = Duration::from_millis(500);
 
 impl Fleet {
-    /// Begins the shutdown: workers finish their requests, until this time at most.
+    /// Begins the shutdown: workers finish their requests, until this time at most. A shutdown that has begun may be
+    /// shortened.
     pub(super) fn stop(&mut self, until: Instant) {
+        if let Stage::Draining(by) | Stage::Ending(by) = &mut self.stage {
+            *by = until.min(*by);
+        }
         if self.is_stopping() {
             return;
         }

@@ -25,6 +25,8 @@ fn workers_finish_then_molds_end_then_it_is_over() {
     assert_eq!(scene.feed(Event::StopDue { has_last_answers: true }), [""; 0]);
     assert_eq!(due(&mut scene), [format!("Stop(Mold({MOLD}))")]);
     assert!(!scene.fleet.is_over() && scene.fleet.stops_by() == Some(until));
+    scene.feed(Event::Stop(scene.now + MOLD_TIME));
+    assert_eq!(scene.fleet.stops_by(), Some(scene.now + MOLD_TIME), "molds may get less time as well");
     scene.mold_ends(MOLD, 0);
     assert_eq!(due(&mut scene), [""; 0]);
     assert!(scene.fleet.is_over() && scene.fleet.stops_by().is_none());
@@ -73,11 +75,14 @@ fn a_mold_that_loads_is_killed_at_once_and_one_that_has_not_connected_cannot_be_
 }
 
 #[test]
-fn it_is_told_to_stop_once() {
+fn it_is_told_to_stop_once_and_may_get_less_time() {
     let mut scene = Scene::serving(policy(1, 1));
     let until = scene.now + TIME;
     scene.feed(Event::Stop(until));
     assert_eq!(scene.feed(Event::Stop(until + TIME)), [""; 0]);
+    assert_eq!(scene.fleet.stops_by(), Some(until));
+    let until = until.checked_sub(TIME / 2).unwrap();
+    assert_eq!(scene.feed(Event::Stop(until)), [""; 0]);
     assert_eq!(scene.fleet.stops_by(), Some(until));
     for event in [Event::Wanted, Event::MemoryDue, Event::Expired(1, ExitReason::Recycle)] {
         assert_eq!(scene.feed(event), [""; 0]);

@@ -94,9 +94,7 @@ impl EventLoop {
             self.pool.show(self.fleet.view());
             match timeout(CHECK_INTERVAL, inbox.recv()).await {
                 Ok(Some(Message::Stop(time, done))) => {
-                    self.stop(&mut inbox, time).await;
-                    let _ = done.send(());
-                    return;
+                    return self.stop(&mut inbox, time, done).await;
                 }
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => return,
@@ -111,19 +109,27 @@ impl EventLoop {
         }
     }
 
-    /// Ends all processes within this time.
-    async fn stop(&mut self, inbox: &mut UnboundedReceiver<Message>, time: Duration) {
+    /// Ends all processes within this time, or a shorter one that is asked for meanwhile, and tells all that asked.
+    async fn stop(&mut self, inbox: &mut UnboundedReceiver<Message>, time: Duration, done: SyncSender<()>) {
+        let mut waiting = vec![done];
         self.feed(Event::Stop(Instant::now() + time));
         loop {
             let has_last_answers = !self.pool.last_answers().is_empty();
             self.feed(Event::StopDue { has_last_answers });
-            let Some(until) = self.fleet.stops_by() else { return };
+            let Some(until) = self.fleet.stops_by() else { break };
             let left = until.saturating_duration_since(Instant::now());
             match timeout(left.min(CHECK_INTERVAL), inbox.recv()).await {
+                Ok(Some(Message::Stop(time, done))) => {
+                    self.feed(Event::Stop(Instant::now() + time));
+                    waiting.push(done);
+                }
                 Ok(Some(message)) => self.take(message),
-                Ok(None) => return,
+                Ok(None) => break,
                 Err(_) => self.feed(Event::LastFramesDue),
             }
+        }
+        for done in waiting {
+            let _ = done.send(());
         }
     }
 
@@ -157,6 +163,7 @@ impl EventLoop {
             Message::Weighed(weights) => self.feed(Event::Weighed(weights)),
             Message::Order(order, to) => self.order(order, to),
             Message::BeforeExec(limit, to) => self.run_exec_hooks(limit, to),
+            // Both loops handle it themselves.
             Message::Stop(..) => {}
         }
     }

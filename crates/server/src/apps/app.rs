@@ -274,6 +274,15 @@ impl App {
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }
 
+    /// Leaves only this time to a [stop](App::stop) that has begun. Returns the generations that may still be ending,
+    /// which are to be stopped within it.
+    pub fn hurry(&self, time: Duration) -> Vec<Arc<Generation>> {
+        self.shutdown.hurry(time);
+        let mut ending = self.leaving();
+        ending.push(self.current());
+        ending
+    }
+
     /// Number of requests since the start.
     pub fn served(&self) -> u64 {
         self.snapshot_of(&self.current()).status.served

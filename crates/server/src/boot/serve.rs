@@ -3,14 +3,17 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::process;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use engine::count;
+use engine::{brief, count};
 use front::{AccessLog, Ended, IoThreads, Listener, LogFormat, Stop};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
@@ -43,8 +46,12 @@ const CUT_TIME: Duration = Duration::from_millis(200);
 /// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
-/// Time for workers to exit when requests were cut off: a worker that still runs one is not waited for.
+/// Time for workers to exit in an immediate shutdown, or when requests were cut off: a worker that still runs one is
+/// not waited for.
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
+
+/// Time after which the log says that workers are waited for.
+const SAY_TIME: Duration = Duration::from_secs(1);
 
 /// Time for a successor to be ready, beyond the boot time of its slowest application.
 const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
@@ -82,7 +89,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
     }
     let threads = Threads::start(settings.io_threads)?;
-    let signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let mut signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
@@ -115,10 +122,12 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         restart_files,
         flush,
     };
-    let ended = server.context.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
-    if ended.cut == 0 {
+    let running = run(stage, sockets, prepared, &mut signals);
+    let (ended, handle) = server.context.threads.waiting.block_on(running)?;
+    if ended.cut == 0 && !handle.ends_now() {
         server.apps.end_time = WORKERS_TIME;
     }
+    server.end_workers(&handle, &mut signals);
     drop(server);
     let served = count(apps.served(), "request");
     let finished = count(ended.finished, "connection");
@@ -133,10 +142,53 @@ struct Server {
     context: ServerContext,
 }
 
+impl Server {
+    /// Stops the workers. Until all have exited, signals and commands are followed: one for an immediate shutdown ends
+    /// them sooner.
+    fn end_workers(&self, handle: &ServerHandle, signals: &mut Signals) {
+        let Loaded { apps, end_time } = &self.apps;
+        thread::scope(|scope| {
+            let (ended, mut all_ended) = oneshot::channel::<()>();
+            let stopping = thread::Builder::new().name("stop".into()).spawn_scoped(scope, move || {
+                apps.stop(*end_time);
+                drop(ended);
+            });
+            // At the limit of threads, dropping the applications stops them.
+            if stopping.is_err() {
+                return;
+            }
+            self.context.threads.waiting.block_on(async {
+                let (mut is_hurried, mut is_said) = (false, false);
+                let mut hurry = pin!(handle.hurry());
+                hurry.as_mut().enable();
+                loop {
+                    tokio::select! {
+                        _ = &mut all_ended => return,
+                        () = &mut hurry, if !is_hurried => {
+                            is_hurried = true;
+                            drop(thread::Builder::new().spawn_scoped(scope, || apps.hurry(WORKERS_CUT_TIME)));
+                        }
+                        () = signals.follow(handle) => {}
+                        () = tokio::time::sleep(SAY_TIME), if !is_hurried && !is_said => {
+                            is_said = true;
+                            let left = brief(end_time.saturating_sub(SAY_TIME));
+                            info!(
+                                target: "server",
+                                "waiting for workers to exit, for {left} at most; a second signal to shut down, or \
+                                 foolsgold stop --now, ends them"
+                            );
+                        }
+                    }
+                }
+            });
+        });
+    }
+}
+
 /// The loaded applications. Dropping the value stops their workers.
 struct Loaded {
     apps: Arc<Apps>,
-    /// Time for the workers to exit: [`WORKERS_CUT_TIME`] unless every request was finished.
+    /// Time for the workers to exit: [`WORKERS_CUT_TIME`] unless every request was finished, and nobody was in a hurry.
     end_time: Duration,
 }
 
@@ -203,8 +255,8 @@ async fn run(
     stage: BootedParts<'_>,
     sockets: Sockets,
     prepared: Prepared,
-    mut signals: Signals,
-) -> Result<Ended, String> {
+    signals: &mut Signals,
+) -> Result<(Ended, ServerHandle), String> {
     let BootedParts { settings, apps, context, run_files, restart_files, flush } = stage;
     let ServerContext { threads: Threads { io_threads, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
@@ -245,7 +297,7 @@ async fn run(
     tokio::pin!(serving);
     loop {
         tokio::select! {
-            ended = &mut serving => return Ok(ended),
+            ended = &mut serving => return Ok((ended, server)),
             () = signals.follow(&server) => {}
         }
     }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use engine::brief;
 use front::{Bind, Listener, Stop};
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
@@ -32,6 +34,8 @@ struct Inner {
     is_draining: AtomicBool,
     /// When the shutdown began.
     ending: OnceLock<Instant>,
+    /// Notified of each immediate shutdown.
+    hurry: Notify,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
     reopen_logs: OnceLock<Callback>,
@@ -55,6 +59,7 @@ impl ServerHandle {
             is_open: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             ending: OnceLock::new(),
+            hurry: Notify::new(),
             runtime,
             upgrade: OnceLock::new(),
             reopen_logs: OnceLock::new(),
@@ -146,7 +151,7 @@ impl ServerHandle {
 
     /// Shuts down: running requests get up to `--drain-time`, or with `now` are cut off at once.
     pub fn stop(&self, now: bool) {
-        let Inner { stop, drain_time, is_draining, upgrade, ending, .. } = &*self.0;
+        let Inner { stop, drain_time, is_draining, upgrade, ending, hurry, .. } = &*self.0;
         let _ = ending.set(Instant::now());
         is_draining.store(true, Ordering::SeqCst);
         if !stop.is_draining() {
@@ -162,9 +167,20 @@ impl ServerHandle {
         if now {
             warn!(target: "server", "shutting down now: running requests are cut off");
             stop.now();
+            hurry.notify_waiters();
         } else {
             stop.drain();
         }
+    }
+
+    /// Whether an immediate shutdown was asked for.
+    pub fn ends_now(&self) -> bool {
+        self.0.stop.is_now()
+    }
+
+    /// Ready at the next immediate shutdown after this call: workers that are exiting get no more time.
+    pub fn hurry(&self) -> Notified<'_> {
+        self.0.hurry.notified()
     }
 
     /// Ends pauses, so that requests that wait in one are answered before the shutdown. In a thread, since engines take
