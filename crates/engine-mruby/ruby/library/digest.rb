@@ -139,7 +139,7 @@ module Digest
     def inspect = "#<#{self.class}:#{algorithm[3..-1]} #{hexdigest}>"
   end
 
-  def self.hexencode(bytes) = bytes.unpack1("H*")
+  def self.hexencode(bytes) = String.new(bytes).unpack1("H*")
 
   def self.const_missing(name)
     raise LoadError, "library not found for class Digest::#{name} -- digest/#{name.downcase}"
