@@ -14,7 +14,8 @@ BUSY = <<~'RUBY'
   end
   run(lambda do |env|
     case env["PATH_INFO"]
-    when "/sleep" then sleep
+    when "/sleep" then ($sleeps = true) && sleep
+    when "/sleeps" then [200, {}, [$sleeps.inspect]]
     when "/stubborn"
       begin
         sleep
@@ -40,7 +41,7 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   worker = front.fork
   Harness.check("two threads") do
     worker.ask("/sleep", slot: 0, seq: 5)
-    Harness.same("x", worker.get("/", slot: 1).body)
+    Harness.eventually("it has begun") { worker.get("/sleeps", slot: 1).body == "true" }
   end
   Harness.check("DUMP") do
     worker.order(frames::DUMP, 0, 4)
