@@ -176,11 +176,17 @@ fn at_exit_blocks_run_in_workers() {
     assert!(ruby::notes(&server).iter().any(|note| note.starts_with("exit")), "{}", server.log());
 }
 
+/// A server with one worker, whose `at_exit` block writes a note and takes a minute.
+fn slow_to_exit() -> Server {
+    let app = format!("at_exit {{ File.write(\"notes\", \"exit\\n\", mode: \"a\"); sleep 60 }}\n{APP}");
+    let server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
+    assert_eq!(server.text("/"), "gold");
+    server
+}
+
 #[test]
 fn a_second_signal_ends_at_exit_blocks_that_take_long() {
-    let app = format!("at_exit {{ File.write(\"notes\", \"exit\\n\", mode: \"a\"); sleep 60 }}\n{APP}");
-    let mut server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
-    assert_eq!(server.text("/"), "gold");
+    let mut server = slow_to_exit();
     server.signal(Signal::TERM);
     ruby::wait_for_note(&server, "exit");
     assert!(server.logs("waiting for workers to exit, for 9s at most"), "{}", server.log());
@@ -193,9 +199,7 @@ fn a_second_signal_ends_at_exit_blocks_that_take_long() {
 
 #[test]
 fn an_immediate_shutdown_leaves_hooks_a_second() {
-    let app = format!("at_exit {{ File.write(\"notes\", \"exit\\n\", mode: \"a\"); sleep 60 }}\n{APP}");
-    let mut server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
-    assert_eq!(server.text("/"), "gold");
+    let mut server = slow_to_exit();
     let began = Instant::now();
     server.signal(Signal::QUIT);
     assert!(server.ended(MAX_WAIT).unwrap().success());

@@ -83,6 +83,11 @@ impl RubyEngine {
         self.pool.is_to_end();
         self.supervisor.stop(time);
     }
+
+    /// Leaves at most this time to a [stop](RubyEngine::stop) that has begun. Does not wait.
+    pub fn hurry(&self, time: Duration) {
+        self.supervisor.hurry(time);
+    }
 }
 
 impl Engine for RubyEngine {

@@ -12,14 +12,16 @@ use super::{Fleet, Stage};
 const MOLD_TIME: Duration = Duration::from_millis(500);
 
 impl Fleet {
-    /// Begins the shutdown: workers finish their requests, until this time at most. A shutdown that has begun may be
-    /// shortened.
+    /// Begins the shutdown: workers finish their requests, until this time at most. If it has begun already, an earlier
+    /// time shortens it, and a later one changes nothing.
     pub(super) fn stop(&mut self, until: Instant) {
-        if let Stage::Draining(by) | Stage::Ending(by) = &mut self.stage {
-            *by = until.min(*by);
-        }
-        if self.is_stopping() {
-            return;
+        match &mut self.stage {
+            Stage::Draining(by) | Stage::Ending(by) => {
+                *by = until.min(*by);
+                return;
+            }
+            Stage::Over => return,
+            Stage::Starting | Stage::Running => {}
         }
         self.stage = Stage::Draining(until);
         let is_forking = self.drop_orders() > 0;

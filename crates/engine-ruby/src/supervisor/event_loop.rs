@@ -109,7 +109,8 @@ impl EventLoop {
         }
     }
 
-    /// Ends all processes within this time, or a shorter one that is asked for meanwhile, and tells all that asked.
+    /// Ends all processes within this time, or sooner if another stop with less time comes meanwhile. Reports the end
+    /// to the senders of all these stops.
     async fn stop(&mut self, inbox: &mut UnboundedReceiver<Message>, time: Duration, done: SyncSender<()>) {
         let mut waiting = vec![done];
         self.feed(Event::Stop(Instant::now() + time));
@@ -163,7 +164,7 @@ impl EventLoop {
             Message::Weighed(weights) => self.feed(Event::Weighed(weights)),
             Message::Order(order, to) => self.order(order, to),
             Message::BeforeExec(limit, to) => self.run_exec_hooks(limit, to),
-            // Both loops handle it themselves.
+            // `run` and `stop` handle it themselves.
             Message::Stop(..) => {}
         }
     }

@@ -56,6 +56,12 @@ impl Supervisor {
         }
     }
 
+    /// Leaves at most this time to the stop that has begun, and begins one if none has. Does not wait.
+    pub fn hurry(&self, time: Duration) {
+        let (sender, _) = sync_channel(1);
+        let _ = self.messages.send(Message::Stop(time, sender));
+    }
+
     /// Ends all processes; returns when they have ended and the process folder is removed.
     pub fn stop(&self, time: Duration) {
         let (sender, done) = sync_channel(1);

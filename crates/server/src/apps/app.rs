@@ -270,17 +270,15 @@ impl App {
     pub fn stop(&self, time: Duration) {
         self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.reloads.is_running());
-        self.current().stop(time);
+        // Meanwhile it may have become less.
+        self.current().stop(self.shutdown.end_time());
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }
 
-    /// Leaves only this time to a [stop](App::stop) that has begun. Returns the generations that may still be ending,
-    /// which are to be stopped within it.
-    pub fn hurry(&self, time: Duration) -> Vec<Arc<Generation>> {
+    /// Leaves at most this time to a [stop](App::stop) that has begun. Does not wait.
+    pub fn hurry(&self, time: Duration) {
         self.shutdown.hurry(time);
-        let mut ending = self.leaving();
-        ending.push(self.current());
-        ending
+        self.leaving().iter().chain([&self.current()]).for_each(|generation| generation.hurry(time));
     }
 
     /// Number of requests since the start.

@@ -200,6 +200,15 @@ impl RunningEngine {
             RunningEngine::Ruby(engine) => engine.stop(time),
         }
     }
+
+    /// Leaves at most this time to a [stop](RunningEngine::stop) that has begun. Does not wait.
+    pub fn hurry(&self, time: Duration) {
+        match self {
+            // It has no processes that could take long.
+            RunningEngine::Mruby(_) => {}
+            RunningEngine::Ruby(engine) => engine.hurry(time),
+        }
+    }
 }
 
 fn mruby_settings(spec: &AppSpec, settings: &AppSettings, engine_context: &EngineContext) -> engine_mruby::Settings {

@@ -138,6 +138,11 @@ impl Generation {
     pub fn stop(&self, time: Duration) {
         self.running.stop(time);
     }
+
+    /// Leaves at most this time to a [stop](Generation::stop) that has begun. Does not wait.
+    pub fn hurry(&self, time: Duration) {
+        self.running.hurry(time);
+    }
 }
 
 impl ShutdownState {
@@ -147,9 +152,10 @@ impl ShutdownState {
         ShutdownState { is_hurried, is_paused: AtomicBool::new(false), end_ms }
     }
 
-    /// The server shuts down: nothing is waited for, and processes have this time to exit.
+    /// The server shuts down: nothing is waited for, and processes have this time to exit, or less if that was said
+    /// before.
     pub fn hurry(&self, time: Duration) {
-        self.end_ms.store(time.as_millis() as u64, Ordering::Relaxed);
+        self.end_ms.fetch_min(time.as_millis() as u64, Ordering::Relaxed);
         self.is_hurried.store(true, Ordering::SeqCst);
     }
 
@@ -163,7 +169,8 @@ impl ShutdownState {
         self.is_paused.store(is_paused, Ordering::Relaxed);
     }
 
-    fn end_time(&self) -> Duration {
+    /// Time that processes have to exit.
+    pub fn end_time(&self) -> Duration {
         Duration::from_millis(self.end_ms.load(Ordering::Relaxed))
     }
 }

@@ -201,14 +201,9 @@ impl Apps {
         });
     }
 
-    /// Shortens a stop that has begun: all processes end within this time.
+    /// Leaves at most this time to a [stop](Apps::stop) that has begun. Does not wait.
     pub fn hurry(&self, time: Duration) {
-        thread::scope(|scope| {
-            for generation in self.0.iter().flat_map(|app| app.hurry(time)) {
-                // At the limit of threads they keep the time that they have.
-                drop(thread::Builder::new().spawn_scoped(scope, move || generation.stop(time)));
-            }
-        });
+        self.0.iter().for_each(|app| app.hurry(time));
     }
 
     /// Number of requests since the start.

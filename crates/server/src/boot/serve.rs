@@ -143,8 +143,8 @@ struct Server {
 }
 
 impl Server {
-    /// Stops the workers. Until all have exited, signals and commands are followed: one for an immediate shutdown ends
-    /// them sooner.
+    /// Stops the workers and returns when all have exited. Handles signals and commands meanwhile: one for an immediate
+    /// shutdown leaves the workers [`WORKERS_CUT_TIME`].
     fn end_workers(&self, handle: &ServerHandle, signals: &mut Signals) {
         let Loaded { apps, end_time } = &self.apps;
         thread::scope(|scope| {
@@ -158,15 +158,17 @@ impl Server {
                 return;
             }
             self.context.threads.waiting.block_on(async {
-                let (mut is_hurried, mut is_said) = (false, false);
-                let mut hurry = pin!(handle.hurry());
-                hurry.as_mut().enable();
+                let mut hurried = pin!(handle.hurried());
+                hurried.as_mut().enable();
+                let mut is_hurried = false;
+                // With so little time they are about to end.
+                let mut is_said = *end_time <= SAY_TIME;
                 loop {
                     tokio::select! {
                         _ = &mut all_ended => return,
-                        () = &mut hurry, if !is_hurried => {
+                        () = &mut hurried, if !is_hurried => {
                             is_hurried = true;
-                            drop(thread::Builder::new().spawn_scoped(scope, || apps.hurry(WORKERS_CUT_TIME)));
+                            apps.hurry(WORKERS_CUT_TIME);
                         }
                         () = signals.follow(handle) => {}
                         () = tokio::time::sleep(SAY_TIME), if !is_hurried && !is_said => {
@@ -188,7 +190,8 @@ impl Server {
 /// The loaded applications. Dropping the value stops their workers.
 struct Loaded {
     apps: Arc<Apps>,
-    /// Time for the workers to exit: [`WORKERS_CUT_TIME`] unless every request was finished, and nobody was in a hurry.
+    /// Time for the workers to exit: [`WORKERS_TIME`] if every request was finished and no immediate shutdown was asked
+    /// for, otherwise [`WORKERS_CUT_TIME`].
     end_time: Duration,
 }
 

@@ -34,8 +34,8 @@ struct Inner {
     is_draining: AtomicBool,
     /// When the shutdown began.
     ending: OnceLock<Instant>,
-    /// Notified of each immediate shutdown.
-    hurry: Notify,
+    /// Notified each time that an immediate shutdown is asked for.
+    hurried: Notify,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
     reopen_logs: OnceLock<Callback>,
@@ -59,7 +59,7 @@ impl ServerHandle {
             is_open: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             ending: OnceLock::new(),
-            hurry: Notify::new(),
+            hurried: Notify::new(),
             runtime,
             upgrade: OnceLock::new(),
             reopen_logs: OnceLock::new(),
@@ -151,7 +151,7 @@ impl ServerHandle {
 
     /// Shuts down: running requests get up to `--drain-time`, or with `now` are cut off at once.
     pub fn stop(&self, now: bool) {
-        let Inner { stop, drain_time, is_draining, upgrade, ending, hurry, .. } = &*self.0;
+        let Inner { stop, drain_time, is_draining, upgrade, ending, hurried, .. } = &*self.0;
         let _ = ending.set(Instant::now());
         is_draining.store(true, Ordering::SeqCst);
         if !stop.is_draining() {
@@ -167,7 +167,7 @@ impl ServerHandle {
         if now {
             warn!(target: "server", "shutting down now: running requests are cut off");
             stop.now();
-            hurry.notify_waiters();
+            hurried.notify_waiters();
         } else {
             stop.drain();
         }
@@ -178,9 +178,9 @@ impl ServerHandle {
         self.0.stop.is_now()
     }
 
-    /// Ready at the next immediate shutdown after this call: workers that are exiting get no more time.
-    pub fn hurry(&self) -> Notified<'_> {
-        self.0.hurry.notified()
+    /// Is ready when an immediate shutdown is asked for the next time after this call.
+    pub fn hurried(&self) -> Notified<'_> {
+        self.0.hurried.notified()
     }
 
     /// Ends pauses, so that requests that wait in one are answered before the shutdown. In a thread, since engines take
