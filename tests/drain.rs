@@ -135,7 +135,14 @@ fn asked_twice_it_ends_at_once() {
     server.signal(Signal::TERM);
     assert!(server.ended(MAX_WAIT).is_some());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_cut(&server);
     drop(clients);
+}
+
+/// The request that was cut off has its line, although a script still ran it when the process ended.
+fn assert_cut(server: &Server) {
+    let log = server.log();
+    assert!(log.lines().any(|line| line.contains(" GET /for-ever - ") && line.ends_with(" stopping")), "{log}");
 }
 
 #[test]
@@ -148,5 +155,6 @@ fn what_runs_longer_than_the_drain_time_is_cut() {
     assert!(server.ended(MAX_WAIT).is_some());
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(450) && took < Duration::from_secs(4), "{took:?}");
+    assert_cut(&server);
     drop(clients);
 }

@@ -59,6 +59,20 @@ fn a_client_that_leaves_in_the_answer_ends_it() {
 }
 
 #[test]
+fn the_time_of_a_request_is_not_spent_by_a_client_that_reads_slowly() {
+    let cases = [("/long", "[200, {}, Enumerator.new { |out| 600.times { out << \"x\" * 65_536 } }]")];
+    let server = Server::start(&paths(&cases), &["-t", "1", "--spool-bytes", "1MiB", "--request-time", "1s"]);
+    let mut client = server.client();
+    client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let head = client.head().unwrap();
+    // More than the kernel and the server hold, so the interpreter waits; for longer than a request may take.
+    within(Duration::from_millis(1500), || false);
+    let body = client.body(&head);
+    assert_eq!(body.map(|body| body.len()).ok(), Some(600 * 65_536), "{}", server.log());
+    assert!(!server.log().contains("out_of_time"), "{}", server.log());
+}
+
+#[test]
 fn a_client_that_leaves_with_all_that_was_announced_has_not_gone_early() {
     let ru = "
 class Late

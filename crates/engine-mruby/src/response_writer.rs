@@ -27,6 +27,8 @@ const WHOLE_BYTES: usize = 64 << 10;
 const COLLECT_BYTES: usize = 16 << 20;
 /// Bytes of a stream that wait between the interpreter and the front, which itself buffers for the client.
 const STREAM_BYTES: usize = 256 << 10;
+/// Longest time until a request that waits for its client notices that an order has ended it.
+const NAP: Duration = Duration::from_millis(100);
 
 /// A request under way and its response so far.
 pub struct ResponseWriter {
@@ -40,6 +42,9 @@ pub struct ResponseWriter {
     head: ResponseHead,
     buffer: BytesMut,
     sink: Option<Sink>,
+    /// Time for which the client had to be waited for, since the front's buffer was full. It is not the application's,
+    /// and the deadline is put off by it.
+    waited: Duration,
     /// The body, where it is a file.
     file: Option<Body>,
     is_unasked: bool,
@@ -71,6 +76,7 @@ impl ResponseWriter {
             head: ResponseHead::default(),
             buffer: BytesMut::new(),
             sink: None,
+            waited: Duration::ZERO,
             file: None,
             is_unasked: false,
             whole: false,
@@ -216,7 +222,7 @@ impl ResponseWriter {
     fn send(&mut self) -> Result<(), SendError> {
         self.migrate();
         // An Array's parts are sent without running Ruby, so that no other check of the deadline happens.
-        if Instant::now() >= self.request.deadline {
+        if Instant::now() >= self.request.deadline + self.waited {
             return Err(SendError::Late);
         }
         let chunk = self.buffer.split().freeze();
@@ -225,8 +231,26 @@ impl ResponseWriter {
             self.sink = Some(sink);
             self.respond(Ok(Body::Stream(source)));
         }
-        let deadline = self.request.deadline;
-        self.sink.as_ref().map_or(Ok(()), |sink| sink.send_blocking(chunk, deadline))
+        self.put(chunk)
+    }
+
+    /// Puts a chunk into the stream, and waits as long as the front has no room for it: a client that takes nothing
+    /// more is the front's matter (`--write-time`). An error where the client is gone or an order has ended the request.
+    fn put(&mut self, chunk: Bytes) -> Result<(), SendError> {
+        let Some(sink) = &self.sink else { return Ok(()) };
+        let began = Instant::now();
+        let sent = loop {
+            match sink.send_blocking(chunk.clone(), Instant::now() + NAP) {
+                Err(SendError::Late) if !self.run_state.as_ref().is_some_and(|state| state.is_ended()) => {}
+                sent => break sent,
+            }
+        };
+        let waited = began.elapsed();
+        self.waited += waited;
+        if let Some(run_state) = &self.run_state {
+            run_state.put_off(waited);
+        }
+        sent
     }
 
     /// Completes the response: sends what is buffered, or the fault of a refused answer.
@@ -235,10 +259,11 @@ impl ResponseWriter {
             return self.fail(Fault::BadAnswer(why));
         }
         let rest = self.buffer.split().freeze();
-        match self.sink.take() {
-            Some(sink) => {
-                let sent = if rest.is_empty() { Ok(()) } else { sink.send_blocking(rest, self.request.deadline) };
-                if sent.is_ok() {
+        match &self.sink {
+            Some(_) => {
+                let sent = if rest.is_empty() { Ok(()) } else { self.put(rest) };
+                let sink = self.sink.take();
+                if let (Ok(()), Some(sink)) = (sent, sink) {
                     sink.finish();
                 }
             }

@@ -158,6 +158,19 @@ impl RunState {
         }
     }
 
+    /// Whether an order has ended the request that runs.
+    pub fn is_ended(&self) -> bool {
+        self.deadline() == 0
+    }
+
+    /// Puts the deadline off, unless an order has ended the request.
+    pub fn put_off(&self, by: Duration) {
+        let by = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
+        let later = |deadline: u64| (deadline != 0).then(|| deadline.saturating_add(by));
+        // An error only says that an order was first.
+        let _ = self.deadline.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+    }
+
     /// Whether an order has asked for the replacement of the interpreter.
     pub fn is_to_end(&self) -> bool {
         self.ends.load(Ordering::Relaxed)

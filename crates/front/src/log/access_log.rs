@@ -25,7 +25,7 @@ const GATHER_BYTES: usize = 256 * 1024;
 /// Most time that the writer has for the last lines.
 const LAST_TIME: Duration = Duration::from_secs(5);
 
-/// An access log. Dropping it writes what is buffered.
+/// An access log. Dropping it writes what is buffered, unless [`AccessLog::end`] has done so.
 #[derive(Debug)]
 pub struct AccessLog {
     format: LogFormat,
@@ -33,7 +33,7 @@ pub struct AccessLog {
     /// Number of dropped lines since the start; shared with other logs.
     dropped: Arc<AtomicU64>,
     shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl AccessLog {
             tracing::error!(target: "front", "cannot start the thread of the access log, which is off now: {error}");
             shared.pending.lock().is_closed = true;
         }
-        AccessLog { format, query, dropped, shared, writer: spawned.ok() }
+        AccessLog { format, query, dropped, shared, writer: Mutex::new(spawned.ok()) }
     }
 
     /// Adds a line for a request.
@@ -92,13 +92,13 @@ impl AccessLog {
             self.shared.changed.notify_one();
         }
     }
-}
 
-impl Drop for AccessLog {
-    fn drop(&mut self) {
+    /// Writes what is buffered, for up to [`LAST_TIME`], and takes no more lines. For the shutdown: a request that a
+    /// script still runs keeps the log alive, and the process ends before it.
+    pub fn end(&self) {
         self.shared.pending.lock().is_closed = true;
         self.shared.changed.notify_all();
-        let Some(writer) = self.writer.take() else { return };
+        let Some(writer) = self.writer.lock().take() else { return };
         let mut pending = self.shared.pending.lock();
         let _ = self.shared.changed.wait_while_for(&mut pending, |pending| !pending.is_done, LAST_TIME);
         let is_stuck = !pending.is_done && !writer.is_finished();
@@ -107,6 +107,12 @@ impl Drop for AccessLog {
         if !is_stuck {
             let _ = writer.join();
         }
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -128,7 +128,11 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         server.apps.end_time = WORKERS_TIME;
     }
     server.end_workers(&handle, &mut signals);
+    let front_settings = server.context.front_settings.clone();
     drop(server);
+    if let Some(access_log) = &front_settings.access_log {
+        access_log.end();
+    }
     let served = count(apps.served(), "request");
     let finished = count(ended.finished, "connection");
     let cut = ended.cut;
@@ -206,7 +210,6 @@ struct ServerContext {
     threads: Threads,
     /// Answers until no request is running.
     admin: Admin,
-    /// Holds the access log last; dropping it writes the pending lines.
     front_settings: Arc<front::Settings>,
 }
 
