@@ -128,6 +128,15 @@ request-time = "60s"
 "#;
 
 #[test]
+fn the_log_names_the_application_of_a_body_that_is_refused() {
+    let settings = "body_bytes = 5\n[[app]]\nname = \"home\"\npath = \"home\"\nengine = \"mruby\"\n\n\
+                    [[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nengine = \"mruby\"\n";
+    let server = serve(&folder(&["home", "shop"], settings));
+    assert_eq!(server.client().post("/shop/x", "too long").status, 413);
+    assert!(server.logs("body_too_large \"the body is too large\" app=shop"), "{}", server.log());
+}
+
+#[test]
 fn each_has_its_own_line_and_its_own_times() {
     let server = serve(&folder(&["slow", "calm"], LIMITED));
     let mut patient = begin(&server, "a", "/calm/hold");

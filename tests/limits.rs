@@ -1,5 +1,7 @@
 //! Every limit of the front with the answer it gives when passed, and that whatever stays just below it is served.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -195,6 +197,23 @@ fn a_client_that_takes_nothing_is_let_go_and_holds_no_interpreter() {
         let whole = client.reply();
         assert!(whole.is_err(), "all was delivered to one who did not read");
     }
+}
+
+#[test]
+fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go() {
+    let server = serve(&["-t", "1", "--write-time", "1s"]);
+    // A small buffer, so that the kernel says soon what was read.
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 64 * 1024).unwrap();
+    stream.write_all(b"GET /big HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut bytes = vec![0; 32 * 1024];
+    let begun = Instant::now();
+    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        stream.read_exact(&mut bytes).unwrap_or_else(|error| panic!("{error} after {:?}", begun.elapsed()));
+        within(Duration::from_millis(60), || false);
+    }
+    assert!(!server.log().contains("client_gone"), "{}", server.log());
 }
 
 #[test]

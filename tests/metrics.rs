@@ -97,6 +97,39 @@ fn a_response_that_cannot_be_sent_is_counted_as_its_fault() {
 }
 
 #[test]
+fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_errors() {
+    let broken = "[200, {}, Enumerator.new { |out| out << \"x\" * 100_000; sleep 0.05; raise \"pyrite\" }]";
+    let hold = "[200, {}, Enumerator.new { |out| out << \"held\"; sleep 0.005 until File.exist?(\"go\") }]";
+    let ru = paths(&[("/broken", broken), ("/hold", hold), ("/wait", "text(1)")]);
+    let ruby = support::ruby::program();
+    for (engine, options) in [("mruby", vec!["-t", "1"]), ("ruby", vec!["--ruby", &ruby, "-w", "1", "-t", "1"])] {
+        let (server, port) = start(&ru, &[&["--engine", engine], &options[..]].concat());
+        let value = |key: &str| {
+            let text = ask(port, "/metrics", "").text();
+            *samples(&text).get(key).unwrap_or_else(|| panic!("{key} is not in\n{text}"))
+        };
+        let of = format!("app=\"app\",engine=\"{engine}\"");
+        let mut client = server.send_get("/broken");
+        let head = client.head().unwrap();
+        assert!(client.body(&head).is_err(), "an answer that broke off looks whole");
+        assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"app_error\"}}")), 1.0);
+        assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 1.0, "it has a status, too");
+        let mut held = server.send_get("/hold");
+        assert_eq!(held.head().unwrap().status, 200);
+        let waiting: Vec<Client> = (0..3).map(|_| server.send_get("/wait")).collect();
+        let depth = format!("foolsgold_queue_depth{{{of}}}");
+        assert!(support::within(support::MAX_WAIT, || value(&depth) == 3.0), "{}", server.log());
+        drop(waiting);
+        let is_logged = || server.log().matches("client_gone").count() == 3;
+        assert!(support::within(support::MAX_WAIT, is_logged), "{}", server.log());
+        let gone = format!("foolsgold_errors_total{{{of},culprit=\"client\",fault=\"client_gone\"}}");
+        std::fs::write(server.folder.join("go"), "").unwrap();
+        assert!(support::within(support::MAX_WAIT, || value(&gone) == 3.0), "{}\n{}", value(&gone), server.log());
+        assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 5.0, "they have waited, too");
+    }
+}
+
+#[test]
 fn workers_that_died_are_counted_over_reloads() {
     let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "2"];
     let (server, port) = start(&paths(&[("/", "text(1)")]), &options);

@@ -40,7 +40,7 @@ pub use response::{Body, HeadError, Response, ResponseHead};
 pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
-pub use tally::Tally;
+pub use tally::{BodyTally, Tally};
 
 /// A runtime for Rack applications.
 ///

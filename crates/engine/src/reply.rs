@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::io_thread::deliver;
 use crate::meter::Meter;
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Body, Response};
 use crate::snapshot::Past;
 use crate::tally::Tally;
 
@@ -28,8 +28,8 @@ pub struct Reply {
 
 /// The engine's end of the channel, which sends one answer.
 pub struct Responder {
-    /// Takes the answer in a box, since it moves several times on its way.
-    sender: oneshot::Sender<Box<Answer>>,
+    /// Takes the answer in a box, since it moves several times on its way. `None` once it is sent.
+    sender: Option<oneshot::Sender<Box<Answer>>>,
     meter: Option<(Arc<Meter>, Instant)>,
     replacement: Option<oneshot::Receiver<Box<Answer>>>,
     /// Whether this is for the answer that replaces another, which has added its times to the meter.
@@ -45,7 +45,7 @@ impl fmt::Debug for Responder {
 /// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    let responder = Responder { sender, meter: None, replacement: None, is_second: false };
+    let responder = Responder { sender: Some(sender), meter: None, replacement: None, is_second: false };
     (responder, Reply { receiver, due: None, is_deferred: false })
 }
 
@@ -112,37 +112,57 @@ impl Responder {
     }
 
     /// Sends the answer, and records a request that was slow, failed or refused; `about` gives its identity and worker.
-    /// Counts a fault; a response is counted when the front has looked at it ([`Tally`]).
-    pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
+    /// Counts a fault; a response is counted when the front has looked at it ([`Tally`]), or as the fault
+    /// [`Fault::ClientGone`] if the client has disconnected.
+    pub fn send_noting(mut self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
         let mut tally = Tally::default();
-        if let Some((meter, since)) = self.meter {
+        let is_abandoned = self.is_abandoned();
+        let Some(sender) = self.sender.take() else { return };
+        if let Some((meter, since)) = self.meter.take() {
             let ran = since.elapsed().saturating_sub(queued);
             let outcome = result.as_ref().map(|response| response.head.status.as_u16());
             if !self.is_second {
                 meter.add_times(queued, outcome.is_ok().then_some(ran));
             }
             meter.recorder.note(outcome, queued, ran, about);
+            // A connection that the application has taken over may be over by now.
+            let is_taken = matches!(&result, Ok(Response { body: Body::Taken, .. }));
             match outcome {
+                Ok(_) if is_abandoned && !is_taken => meter.failed(&Fault::ClientGone),
                 Ok(status) => tally = Tally::new(meter, status),
                 Err(fault) => meter.failed(fault),
             }
         }
-        deliver(self.sender, Box::new(Answer { result, queued, tally, replacement: self.replacement }));
+        deliver(sender, Box::new(Answer { result, queued, tally, replacement: self.replacement.take() }));
     }
 
     /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
     /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
-        let meter = self.meter.clone();
+        // Nobody sees the second answer either, and the request is counted once.
+        let meter = self.meter.clone().filter(|_| !self.is_abandoned());
         self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { sender, meter, replacement: None, is_second: true }
+        Responder { sender: Some(sender), meter, replacement: None, is_second: true }
     }
 
     /// Whether the client has disconnected: a request that has not begun need not run.
     pub fn is_abandoned(&self) -> bool {
-        self.sender.is_closed()
+        self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+}
+
+/// Counts a request that is dropped without an answer: its client has disconnected while it waited in the queue.
+impl Drop for Responder {
+    fn drop(&mut self) {
+        if self.is_second || self.sender.is_none() {
+            return;
+        }
+        let Some((meter, since)) = &self.meter else { return };
+        meter.add_times(since.elapsed(), None);
+        let fault = if self.is_abandoned() { Fault::ClientGone } else { Fault::Broken(String::new()) };
+        meter.failed(&fault);
     }
 }
 
@@ -227,6 +247,37 @@ mod tests {
         assert_eq!((meter.answers(), meter.service.read().0.iter().sum::<u64>()), ([0; 5], 1));
         drop(answer);
         assert_eq!(meter.answers(), [0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_client_that_has_gone_before_its_answer_is_counted_once_as_such() {
+        let meter = Arc::new(Meter::default());
+        let ask = || metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now());
+        let counted = || {
+            let gone = Fault::NAMES.iter().position(|(name, _)| *name == "client_gone").unwrap();
+            (meter.faults()[gone], meter.faults().iter().sum::<u64>(), meter.queue.read().0.iter().sum::<u64>())
+        };
+        let (responder, reply) = ask();
+        drop(reply);
+        // It waited, and is dropped unseen.
+        drop(responder);
+        assert_eq!(counted(), (1, 1, 1));
+        let (responder, reply) = ask();
+        drop(reply);
+        responder.send(Ok(Response { head: ResponseHead::default(), body: Body::Empty }), Duration::ZERO);
+        assert_eq!((counted(), meter.answers()), ((2, 2, 2), [0; 5]));
+        // A connection that the application has taken over is over before the application returns.
+        let (responder, reply) = ask();
+        drop(reply);
+        responder.send(Ok(Response { head: ResponseHead::default(), body: Body::Taken }), Duration::ZERO);
+        assert_eq!((counted(), meter.answers()), ((2, 2, 3), [0, 1, 0, 0, 0]));
+        let (responder, reply) = ask();
+        drop(reply);
+        let (_sink, source) = stream(9);
+        let response = Response { head: ResponseHead::default(), body: Body::Stream(source) };
+        let second = responder.send_for_now(response, Duration::ZERO, Past::default);
+        second.send(Err(Fault::WorkerDied("killed".to_owned())), Duration::ZERO);
+        assert_eq!(counted(), (3, 3, 4));
     }
 
     #[test]

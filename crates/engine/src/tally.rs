@@ -29,6 +29,15 @@ impl Tally {
         meter.recorder.note(Err(fault), queued, ran, || past);
     }
 
+    /// Counts the response by its status, as its head is about to be sent.
+    pub fn begin_body(mut self) -> BodyTally {
+        let meter = self.0.take().map(|(meter, status)| {
+            meter.answered(status);
+            meter
+        });
+        BodyTally(meter)
+    }
+
     /// Counts nothing: another answer takes the place of this response.
     pub(crate) fn cancel(&mut self) {
         self.0 = None;
@@ -39,6 +48,20 @@ impl Drop for Tally {
     fn drop(&mut self) {
         if let Some((meter, status)) = self.0.take() {
             meter.answered(status);
+        }
+    }
+}
+
+/// Where a fault is counted that breaks off the body of a response, which itself has been counted by its status. The
+/// default counts nothing.
+#[derive(Debug, Default)]
+pub struct BodyTally(Option<Arc<Meter>>);
+
+impl BodyTally {
+    /// Counts the fault, the first time.
+    pub fn fail(&mut self, fault: &Fault) {
+        if let Some(meter) = self.0.take() {
+            meter.failed(fault);
         }
     }
 }
@@ -63,6 +86,17 @@ mod tests {
         Tally::default().fail(&Fault::OutOfFiles, Duration::ZERO, Duration::ZERO, || panic!("it counts nothing"));
         assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0, 1, 0, 0, 0], 1));
         assert_eq!(meter.recorder.read().refused[0].fault, "out_of_files");
+    }
+
+    #[test]
+    fn a_response_whose_body_breaks_off_is_counted_by_its_status_and_its_first_fault_too() {
+        let meter = Arc::new(Meter::default());
+        let mut body = Tally::new(meter.clone(), 200).begin_body();
+        assert_eq!(meter.answers(), [0, 1, 0, 0, 0]);
+        body.fail(&Fault::BadAnswer("shorter".to_owned()));
+        body.fail(&Fault::OutOfFiles);
+        assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0, 1, 0, 0, 0], 1));
+        Tally::default().begin_body().fail(&Fault::OutOfFiles);
     }
 
     #[test]

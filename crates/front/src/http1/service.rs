@@ -46,8 +46,13 @@ pub(crate) async fn answer(
     } else {
         match Box::pin(intake::read(body, &context.link)).await {
             Ok(input) => input,
-            Err(IntakeError::Gone) => return Err(ClientGone),
-            Err(problem) => return Ok(reply::intake(context, &problem)),
+            Err(problem) => {
+                context.refused(head);
+                return match problem {
+                    IntakeError::Gone => Err(ClientGone),
+                    problem => Ok(reply::intake(context, &problem)),
+                };
+            }
         }
     };
 

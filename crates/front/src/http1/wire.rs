@@ -335,6 +335,18 @@ impl Wire {
         Poll::Pending
     }
 
+    /// A last try for a client that seems to read nothing: it may have read a little, of which the event loop does not
+    /// tell. Pending if the kernel takes no byte.
+    fn write_now(&mut self, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let Some(first) = bytes.iter().find(|slice| !slice.is_empty()) else { return Poll::Pending };
+        let went = if sendfile::is_placeholder(first) {
+            self.link.send_part(|part| Poll::Ready(part.send(&self.socket, first.len())))
+        } else {
+            Poll::Ready(self.socket.write_now(first))
+        };
+        if matches!(went, Poll::Ready(Ok(_))) { went } else { Poll::Pending }
+    }
+
     /// Writes early hints, if there are any and no response is partly written.
     fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.hints.is_empty() {
@@ -387,7 +399,13 @@ impl hyper::rt::Write for Wire {
             0 => this.link.send_part(|part| this.socket.poll_send_part(cx, part, bytes[0].len())),
             count => this.socket.poll_write_more(cx, &bytes[..count]),
         };
-        this.wrote(cx, wanted, went)
+        match this.wrote(cx, wanted, went) {
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                let went = this.write_now(bytes);
+                if went.is_ready() { this.wrote(cx, wanted, went) } else { Poll::Ready(Err(error)) }
+            }
+            went => went,
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::snapshot::Past;
-use engine::{Answer, Duplex, Fault, Hints, Input, Reply, Request, Response, Scheme, Tally};
+use engine::{Answer, BodyTally, Duplex, Fault, Hints, Input, Reply, Request, Response, Scheme, Tally};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
@@ -166,6 +166,20 @@ impl RequestContext {
             path: target(&self.uri).1,
             ..Past::default()
         });
+    }
+
+    /// Counts the application's response. Returns where a fault of its body is counted.
+    pub(crate) fn begin_body(&mut self) -> BodyTally {
+        std::mem::take(&mut self.tally).begin_body()
+    }
+
+    /// Notes the application of a request whose body was not accepted, for the log.
+    #[cold]
+    pub(crate) fn refused(&mut self, head: Parts) {
+        self.app = self.link.common.engine.app_of(&self.request(head, Input::Empty));
+        if let Some(record) = &mut self.record {
+            record.app.clone_from(&self.app);
+        }
     }
 
     /// The connection, which the application has taken over, so that it leaves HTTP.

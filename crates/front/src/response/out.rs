@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::Fault;
+use engine::{BodyTally, Fault};
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
@@ -32,6 +32,8 @@ pub(crate) struct Out {
     failed: Option<io::Error>,
     /// The request, for the log; `None` if the body cannot fail. Shared with the parts of a file that are being sent.
     identity: Option<Arc<RequestIdentity>>,
+    /// Where a fault of the body is counted.
+    tally: BodyTally,
 }
 
 pub(crate) enum Kind {
@@ -51,17 +53,19 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, failed: None, identity: None }
+        Out { kind, announced, link, record, failed: None, identity: None, tally: BodyTally::default() }
     }
 
-    /// Sets the request, for the log.
-    pub(crate) fn of(mut self, identity: Option<RequestIdentity>) -> Out {
+    /// Sets the request, for the log, and where a fault of the body is counted.
+    pub(crate) fn of(mut self, identity: Option<RequestIdentity>, tally: BodyTally) -> Out {
         self.identity = identity.map(Arc::new);
+        self.tally = tally;
         self
     }
 
     /// Breaks the body off after earlier output is written: the client gets that, as with other servers.
     fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
+        self.tally.fail(fault);
         if let Some(record) = &mut self.record {
             record.fault = fault.name();
         }
@@ -76,8 +80,10 @@ impl Out {
             if bytes.len() as u64 > *left {
                 tracing::error!(target: "app", "a response is longer than its Content-Length; the rest is not sent");
                 bytes.truncate(*left as usize);
+                let fault = Fault::BadAnswer(String::new());
+                self.tally.fail(&fault);
                 if let Some(record) = &mut self.record {
-                    record.fault = Fault::BadAnswer(String::new()).name();
+                    record.fault = fault.name();
                 }
             }
             *left -= bytes.len() as u64;
@@ -163,10 +169,15 @@ impl Body for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         self.link.answered();
-        let Some(mut record) = self.record.take() else { return };
         // All announced bytes make the response complete, even if the application has not ended the body.
-        if record.fault.is_empty() && self.announced != Some(0) && !is_read_out(&self.kind) {
-            record.fault = self.link.cut_by().name();
+        let is_whole = self.announced == Some(0) || is_read_out(&self.kind);
+        let cut_by = (!is_whole).then(|| self.link.cut_by());
+        if let Some(fault) = &cut_by {
+            self.tally.fail(fault);
+        }
+        let Some(mut record) = self.record.take() else { return };
+        if let (true, Some(fault)) = (record.fault.is_empty(), cut_by) {
+            record.fault = fault.name();
         }
         self.link.keep_until_flushed(record);
     }

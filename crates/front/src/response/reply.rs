@@ -334,13 +334,14 @@ fn finish(
     }
     // A body that is in memory cannot fail any more.
     let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
+    let tally = context.begin_body();
     let is_http_10 = context.is_http_10();
     if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
         context.link.set_ends_body();
         is_last = true;
     }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
-    let mut response = http::Response::new(out.of(identity));
+    let mut response = http::Response::new(out.of(identity, tally));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if is_last {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use engine::Peer;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -88,6 +88,12 @@ impl Socket {
             Socket::Unix(stream) => rustix::io::ioctl_fionread(stream),
         };
         count.is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Writes what the kernel takes at this moment, without asking the event loop: it reports a socket as writable only
+    /// when a third of its buffer is free.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
     }
 
     /// Sends up to `most` bytes of a file.
