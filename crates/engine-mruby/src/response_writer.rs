@@ -235,7 +235,8 @@ impl ResponseWriter {
     }
 
     /// Puts a chunk into the stream, and waits as long as the front has no room for it: a client that takes nothing
-    /// more is the front's matter (`--write-time`). An error where the client is gone or an order has ended the request.
+    /// more is the front's matter (`--write-time`). An error where the client is gone, or an order has ended the
+    /// request.
     fn put(&mut self, chunk: Bytes) -> Result<(), SendError> {
         let Some(sink) = &self.sink else { return Ok(()) };
         let began = Instant::now();

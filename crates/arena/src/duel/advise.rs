@@ -4,12 +4,12 @@
 use regex::Regex;
 
 use crate::record::summary::{Advice, Spread, Summary};
-use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, better, known_within};
+use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, are_open, better, known_within};
 use loadgen::metric::{Direction, P99, RATE};
 
 use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Criteria};
-use super::compare::{Rival, SAME_P99, of_its_p99, ratio_of, rivals, server, times, value};
+use super::compare::{Rival, of_its_p99, ratio_of, rivals, server, times, value};
 
 /// Multiple of the lowest p99 above which a p99 is out of bounds, if the user gives no bound.
 const P99_TIMES_BEST: f64 = 3.0;
@@ -190,8 +190,9 @@ fn broken_tie<'a>(
         return Some((now, Because::Now));
     }
     // A contender whose wide range only may include the best rate has not shown that it reaches it.
-    let top = left.iter().map(|one| one.rate.median).fold(0.0, f64::max);
-    left.retain(|one| one.rate.median >= top * rate_shown.unwrap_or(0.0));
+    let top = left.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?.rate;
+    let reaches = |one: &&Rival, share: f64| stats::ratio(one.rate, top).is_some_and(|ratio| ratio.median >= share);
+    left.retain(|one| rate_shown.is_none_or(|share| reaches(one, share)));
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
 }
@@ -251,13 +252,15 @@ fn sentence(best: &Rival, other: Option<&Rival>, criteria: &Criteria) -> String 
     let start = format!("for this app on this machine, {verb} {name} with {options}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
-    let rate = match !are_apart(best.rate, other.rate) {
-        true => format!("it serves as much as {whom}"),
-        false => format!("it serves {} what {whom} does", times(best.rate, other.rate)),
+    let rate = if are_apart(best.rate, other.rate) {
+        format!("it serves {} what {whom} does", times(best.rate, other.rate))
+    } else if are_open(best.rate, other.rate) {
+        format!("its rate and that of {whom} were not told apart")
+    } else {
+        format!("it serves as much as {whom}")
     };
     let p99 = match (best.p99, other.p99) {
-        (Some(a), Some(b)) if of_its_p99(a, b) == SAME_P99 => format!(" at {SAME_P99}"),
-        (Some(a), Some(b)) if !are_apart(a, b) => ", at a p99 that was not told apart".to_owned(),
+        (Some(a), Some(b)) if are_open(a, b) => ", at a p99 that was not told apart".to_owned(),
         (Some(a), Some(b)) => format!(" at {}", of_its_p99(a, b)),
         _ => String::new(),
     };
@@ -306,7 +309,13 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
 
 /// Ratio of a contender's rate to that of the recommended one, from the rounds that both have.
 fn beside(one: &Rival, best: &Rival) -> String {
-    let level = if are_apart(one.rate, best.rate) { "" } else { ", level" };
+    let level = if are_apart(one.rate, best.rate) {
+        ""
+    } else if are_open(one.rate, best.rate) {
+        ", not told apart"
+    } else {
+        ", level"
+    };
     let ratio = ratio_of(one.rate, best.rate);
     ratio.map_or_else(String::new, |ratio| format!("; {ratio} the rate of {}{level}", best.who.name))
 }
@@ -326,10 +335,13 @@ fn because(choice: &Choice) -> Option<String> {
         Because::P99 => "its p99 at 80 % load is lowest",
         Because::Memory => "it holds clearly less memory, and p99 does not tell them apart",
         Because::Now => "it is what serves the app now, and the others show no gain",
-        Because::Simpler => "it runs the fewest processes and threads, and nothing else tells them apart",
+        Because::Simpler => {
+            "it runs the fewest processes and threads of those whose rate was at least nine tenths of the best, and \
+             nothing else tells them apart"
+        }
         Because::Shown => "it alone is shown to be better than what serves the app now",
     };
-    Some(format!("{name} is level with {names} in rate; it was chosen because {why}"))
+    Some(format!("{name} and {names} were not told apart in rate; {name} was chosen because {why}"))
 }
 
 fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<String> {
@@ -357,7 +369,7 @@ fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<S
     let level_servers = choice.level.iter().filter(|one| one.server() != best.server() && !choice.is_at_rate);
     words.extend(
         level_servers.map(|one| {
-            format!("{} is level with it in rate: the order of the two may turn in another run", one.who.name)
+            format!("{} was not told apart from it in rate: the order may turn in another run", one.who.name)
         }),
     );
     if is_at_the_edge(summary, best) {

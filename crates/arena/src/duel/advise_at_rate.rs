@@ -57,7 +57,22 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria, tra
         }
         (_, Some(p99), None) => format!("{start}; against {whom} it has {p99}"),
         (_, None, Some(memory)) => format!("{start}; it needs {memory} of {whom}, and the p99 was not told apart"),
-        (_, None, None) => format!("{start}; {whom} carries it as well, and is level in p99 and memory"),
+        (_, None, None) => format!("{start}; {}", beside(best, other)),
+    }
+}
+
+/// What is known of a contender that neither p99 nor memory tells from the recommended one.
+fn beside(best: &Rival, other: &Rival) -> String {
+    let whom = &other.who.name;
+    let carries = match other.carried.map_or(Held::Unsure, |carried| carried.holds(1)) {
+        Held::Yes => format!("{whom} carries it as well"),
+        Held::Unsure | Held::No => format!("it is not decided whether {whom} carries it"),
+    };
+    let compared = [("p99", best.p99.zip(other.p99)), ("memory", best.memory.zip(other.memory))];
+    let compared: Vec<&str> = compared.into_iter().filter_map(|(name, both)| both.map(|_| name)).collect();
+    match compared.is_empty() {
+        true => carries,
+        false => format!("{carries}, and the two were not told apart in {}", compared.join(" and ")),
     }
 }
 

@@ -136,7 +136,12 @@ fn ties_are_called_ties_and_broken_in_order() {
         by_p99.sentence.contains("use b with -w 2 -t 3; it serves as much as a -w 2 -t 3 at 0.8× its p99"),
         "{by_p99:?}"
     );
-    assert!(by_p99.reasons.iter().any(|reason| reason.contains("level with a -w 2 -t 3") && reason.contains("p99")));
+    assert!(
+        by_p99
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("a -w 2 -t 3 were not told apart in rate") && reason.contains("p99"))
+    );
     assert!(by_p99.uncertainty.iter().any(|words| words.contains("may turn")));
     let by_memory = advise(&summary(&[row("a", 9.0, 200.0), row("b", 9.0, 90.0)]), &Criteria::default());
     assert!(by_memory.sentence.contains("use b"), "{by_memory:?}");
@@ -207,7 +212,7 @@ fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_lev
         let advice = advise(&seen, &now("puma -w 2 -t 2"));
         assert_eq!(advice.contender, "wide -w 4 -t 4", "{advice:?}");
         assert!(advice.sentence.contains("it serves 1.1× what puma -w 2 -t 2 does"), "{advice:?}");
-        let why = "wide -w 4 -t 4 is level with noisy -w 1 -t 1 in rate; it was chosen because it alone is shown to be";
+        let why = "wide -w 4 -t 4 and noisy -w 1 -t 1 were not told apart in rate; it was chosen because it alone is shown to be";
         assert!(advice.reasons.iter().any(|reason| reason.starts_with(why)), "{advice:?}");
         assert_eq!(advise(&seen, &Criteria::default()).contender, "noisy -w 1 -t 1");
     }
@@ -223,7 +228,7 @@ fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_lev
     ]);
     let advice = advise(&seen, &now("puma"));
     assert_eq!(advice.contender, "wide -w 4 -t 4", "{advice:?}");
-    assert!(!advice.reasons.iter().any(|reason| reason.contains("level with noisy -w 1 -t 1, puma")), "{advice:?}");
+    assert!(!advice.reasons.iter().any(|reason| reason.contains("noisy -w 1 -t 1, puma")), "{advice:?}");
 }
 
 #[test]
@@ -309,8 +314,32 @@ fn a_missing_p99_is_survived() {
     assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
 }
 
+#[test]
+fn what_is_undecided_is_not_called_level() {
+    let wide = [Results("a", 2, 3, [400.0, 1000.0, 2500.0], 9.0, 90.0), Results("b", 2, 3, [980.0; 3], 9.0, 90.0)];
+    let advice = advise(&summary(&wide), &Criteria::default());
+    let said = format!("{} {}", advice.sentence, advice.reasons.join(" "));
+    assert!(said.contains("were not told apart") && said.contains(", not told apart"), "{said}");
+    assert!(!said.contains("as much as") && !said.contains("level"), "{said}");
+}
+
+#[test]
+fn who_was_not_shown_to_carry_the_rate_is_not_said_to() {
+    let mut summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 90.0), ("small -w 1 -t 3", WELL, 6.0, 90.0)]);
+    let advice = advise(&summary, &now("quick"));
+    assert!(advice.sentence.contains("small -w 1 -t 3 carries it as well, and the two were not"), "{advice:?}");
+    for one in summary.traffic.iter_mut().flat_map(|traffic| &mut traffic.carried) {
+        one.steps.retain(|_| one.contender.starts_with("quick"));
+    }
+    let advice = advise(&summary, &now("quick"));
+    assert!(advice.sentence.contains("it is not decided whether small -w 1 -t 3 carries it"), "{advice:?}");
+}
+
 /// A name; multiples of the rate, each with the number of rounds of three that broke; p99 and memory at the rate.
 type CarriedRow<'a> = (&'a str, &'a [(u32, u32)], f64, f64);
+
+/// Carries the rate and twice of it, and breaks at four times.
+const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
 
 /// Adds what each contender carries of 120 requests/s, and its p99 and memory there.
 fn at_rate(mut summary: Summary, rows: &[CarriedRow]) -> Summary {
@@ -343,7 +372,6 @@ fn two() -> Summary {
 
 #[test]
 fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
-    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
     assert!(advise(&two(), &Criteria::default()).sentence.contains("use quick"));
     let summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 300.0), ("small -w 1 -t 3", WELL, 6.2, 90.0)]);
     let advice = advise(&summary, &now("quick"));
@@ -363,7 +391,6 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
 
 #[test]
 fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() {
-    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
     let three = summary(&[
         Results("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
         Results("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
@@ -387,7 +414,6 @@ fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() 
 
 #[test]
 fn one_that_breaks_at_the_rate_or_at_twice_of_it_is_not_recommended() {
-    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
     for breaks in [&[(1, 3)][..], &[(1, 0), (2, 3)]] {
         let summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 300.0), ("small -w 1 -t 3", breaks, 6.2, 90.0)]);
         let advice = advise(&summary, &now("small"));

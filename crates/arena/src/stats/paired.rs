@@ -58,7 +58,7 @@ pub enum Standing {
     Apart,
     /// They are level: the whole interval is nearer to 1 than the smallest difference of interest.
     Level,
-    /// Undecided; more rounds could decide. Reports call it level, because no difference was shown.
+    /// Undecided; more rounds could decide. No difference was shown, and none was excluded.
     Open,
 }
 
