@@ -11,6 +11,7 @@ mod escapes;
 mod first;
 mod groups;
 mod machine;
+mod memo;
 mod parser;
 mod plain;
 mod program;
@@ -102,7 +103,10 @@ impl Pattern {
             for_bytes: OnceLock::new(),
         };
         let way = match pattern.way(binary)? {
-            Way::Plain(plain) => plain.regex.memory_usage(),
+            Way::Plain(plain) => {
+                let program = plain.instead.get().and_then(Option::as_ref);
+                plain.regex.memory_usage() + program.map_or(0, |program| program.memory())
+            }
             Way::Machine(program) => program.memory(),
         };
         // Both forms are counted, though the second is compiled on first use: the number must not change later.
@@ -130,9 +134,15 @@ impl Pattern {
 
     fn way(&self, bytes: bool) -> Result<&Way, &str> {
         let place = if bytes { &self.for_bytes } else { &self.for_text };
+        let program = || program::compile(&self.parsed, bytes).map(Box::new);
         let made = place.get_or_init(|| match plain::compile(&self.parsed, bytes) {
-            Some(plain) => Ok(Way::Plain(plain)),
-            None => program::compile(&self.parsed, bytes).map(|program| Way::Machine(Box::new(program))),
+            Some(mut plain) => {
+                if plain.spans_only {
+                    plain.instead = OnceLock::from(Some(program()?));
+                }
+                Ok(Way::Plain(plain))
+            }
+            None => program().map(Way::Machine),
         });
         made.as_ref().map_err(String::as_str)
     }
@@ -151,6 +161,9 @@ impl Pattern {
             return Ok(false);
         }
         match self.way(how.bytes || self.parsed.binary) {
+            Ok(Way::Plain(plain)) if plain.spans_only && slots.len() > 2 => {
+                self.search_for_groups(plain, text, start, how, slots, tick)
+            }
             Ok(Way::Plain(plain)) if plain.is_long(text.len() - start) => {
                 self.long_search(plain, text, start, how, slots, tick)
             }
@@ -159,6 +172,29 @@ impl Pattern {
             // The pattern compiled for text or for bytes, and is too large for the other.
             Err(_) => Err(Stop::Stack),
         }
+    }
+
+    /// Finds a match with the automaton, and its groups with the machine, which begins where the match begins.
+    fn search_for_groups(
+        &self,
+        plain: &Plain,
+        text: &[u8],
+        start: usize,
+        how: How,
+        slots: &mut [usize],
+        tick: Tick<'_>,
+    ) -> Result<bool, Stop> {
+        let mut span = [UNSET; 2];
+        if !self.search(text, start, how, &mut span, tick)? {
+            return Ok(false);
+        }
+        let Some(Some(program)) = plain.instead.get() else { return Err(Stop::Stack) };
+        if !machine_search(program, text, span[0], true, slots, tick)? {
+            // A rare repetition that may take nothing is one that the machine ends too early.
+            slots.fill(UNSET);
+            slots[..2].copy_from_slice(&span);
+        }
+        Ok(true)
     }
 
     /// A search for which an automaton may need long, although it cannot be stopped. It is done in pieces where matches

@@ -1,6 +1,7 @@
 //! The backtracking machine, which runs a program as Onigmo does. Its time can be exponential in the text, so it asks
 //! every few thousand steps whether it may go on.
 
+use super::memo::Failures;
 use super::steps::{Address, Program, Step};
 use super::syntax::Kind;
 use super::text;
@@ -30,12 +31,14 @@ pub type Tick<'a> = &'a mut dyn FnMut() -> Result<(), Stop>;
 
 /// An entry of the backtracking stack: a change to undo or a choice to try.
 enum Entry {
-    /// Go on at step `at` from this position.
+    /// Take the other way of the choice `at` from this position.
     Other { at: u32, position: usize },
     /// Give back one character of a greedy run, as long as the position is above `low`.
     Shrink { at: u32, low: usize, position: usize },
     /// Take one more character of a lazy run, of `left` that it may take.
     Grow { at: u32, left: u32, position: usize },
+    /// Remember that this choice has failed: nothing is left to try.
+    Failed { cell: usize },
     /// Restore the slot to `before`.
     Slot { slot: u32, before: usize },
     /// Restore the register to `before`.
@@ -72,6 +75,8 @@ pub struct Machine<'a> {
     /// Registers in frames and on the stack.
     saved: usize,
     taken: u32,
+    /// The choices that have failed, from the first tick on: a shorter search has no need of them.
+    failures: Option<Failures>,
     tick: Tick<'a>,
 }
 
@@ -94,6 +99,7 @@ pub fn search(
         frames: Vec::new(),
         saved: 0,
         taken: 0,
+        failures: None,
         tick,
     };
     let mut at = start;
@@ -123,6 +129,9 @@ impl Machine<'_> {
             return Ok(());
         }
         self.taken = 0;
+        if let (None, Some(choices)) = (&self.failures, &self.program.choices) {
+            self.failures = Some(choices.failures(self.text.len()));
+        }
         (self.tick)()
     }
 
@@ -166,14 +175,18 @@ impl Machine<'_> {
             match self.stack.pop()? {
                 Entry::Other { at, position } => {
                     self.position = position;
-                    return Some(at as usize);
+                    self.note_failure(at as usize);
+                    return self.other_way(at as usize);
                 }
                 Entry::Shrink { at, low, position } => {
                     self.position = self.before(position);
                     if self.position > low {
                         self.stack.push(Entry::Shrink { at, low, position: self.position });
                     }
-                    return Some(at as usize);
+                    if !self.has_failed(at as usize) {
+                        self.note_failure(at as usize);
+                        return Some(at as usize + 1);
+                    }
                 }
                 Entry::Grow { at, left, position } => {
                     let Step::Run { set, .. } = self.program.steps[at as usize] else { continue };
@@ -182,12 +195,46 @@ impl Machine<'_> {
                     if left > 1 {
                         self.stack.push(Entry::Grow { at, left: left - 1, position });
                     }
-                    return Some(at as usize + 1);
+                    if !self.has_failed(at as usize) {
+                        self.note_failure(at as usize);
+                        return Some(at as usize + 1);
+                    }
                 }
+                Entry::Failed { cell } => self.failures.iter_mut().for_each(|failures| failures.add(cell)),
                 undo => self.undo(undo),
             }
         }
         None
+    }
+
+    /// Where a choice goes on when its first way has failed.
+    fn other_way(&mut self, at: Address) -> Option<Address> {
+        match self.program.steps[at] {
+            Step::Split(_, other) | Step::Guard(_, other) => Some(other),
+            Step::Turn { counter, lazy: true, body, .. } => {
+                self.set_register(counter, self.registers[counter] + 1);
+                Some(body)
+            }
+            _ => Some(at + 1),
+        }
+    }
+
+    /// The cell of a choice at this position.
+    fn cell(&self, at: Address) -> Option<usize> {
+        let failures = self.failures.as_ref()?;
+        self.program.choices.as_ref()?.cell(failures, at, self.position, &self.registers)
+    }
+
+    /// Whether it is known that the search fails from this choice on.
+    fn has_failed(&self, at: Address) -> bool {
+        self.failures.as_ref().is_some_and(|failures| self.cell(at).is_some_and(|cell| failures.has(cell)))
+    }
+
+    /// Takes care that this choice is remembered as a failure when its last way, which is taken now, has failed.
+    fn note_failure(&mut self, at: Address) {
+        if let Some(cell) = self.cell(at) {
+            self.stack.push(Entry::Failed { cell });
+        }
     }
 
     fn undo(&mut self, entry: Entry) {
@@ -206,7 +253,7 @@ impl Machine<'_> {
                 self.frames.push(frame);
                 self.registers = registers;
             }
-            Entry::Other { .. } | Entry::Shrink { .. } | Entry::Grow { .. } => {}
+            Entry::Other { .. } | Entry::Shrink { .. } | Entry::Grow { .. } | Entry::Failed { .. } => {}
         }
     }
 
@@ -240,8 +287,9 @@ impl Machine<'_> {
             },
             Step::At(place) if self.is_at(*place) => next,
             Step::At(_) | Step::Fail => Flow::Fail,
-            Step::Split(one, two) => {
-                self.other(*two);
+            Step::Split(..) if self.has_failed(at) => Flow::Fail,
+            Step::Split(one, _) => {
+                self.other(at);
                 Flow::On(*one)
             }
             Step::Jump(to) => Flow::On(*to),
@@ -292,9 +340,9 @@ impl Machine<'_> {
             Step::Mark(register) => self.registers[*register] = self.stack.len(),
             Step::Cut(register) => self.cut(self.registers[*register]),
             Step::Return(register) => self.position = self.registers[*register],
-            Step::Guard(register, end) => {
+            Step::Guard(register, _) => {
                 self.registers[*register] = self.stack.len();
-                self.other(*end);
+                self.other(at);
             }
             Step::Never(register) => {
                 // The guard's own choice, which would succeed, is dropped as well.
@@ -361,14 +409,11 @@ impl Machine<'_> {
         if max.is_some_and(|max| turns >= max as usize) {
             return Flow::On(at + 1);
         }
-        if lazy {
-            // The turn is counted before the choice is pushed, or backtracking would come back to the same decision.
-            self.set_register(counter, turns + 1);
-            self.other(body);
-            return Flow::On(at + 1);
+        if self.has_failed(at) {
+            return Flow::Fail;
         }
-        self.other(at + 1);
-        next(self)
+        self.other(at);
+        if lazy { Flow::On(at + 1) } else { next(self) }
     }
 
     fn run_of(&mut self, at: Address, set: usize, times: (u32, u32), kind: Kind) -> Result<Flow, Stop> {
@@ -390,7 +435,7 @@ impl Machine<'_> {
         }
         match kind {
             Kind::Greedy if count > min => {
-                self.stack.push(Entry::Shrink { at: at as u32 + 1, low, position: self.position });
+                self.stack.push(Entry::Shrink { at: at as u32, low, position: self.position });
             }
             Kind::Lazy if max > min => {
                 self.stack.push(Entry::Grow { at: at as u32, left: max - min, position: self.position });

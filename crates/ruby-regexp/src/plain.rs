@@ -33,9 +33,13 @@ pub struct Plain {
     pub line_first: bool,
     /// Most bytes of a match; None where there is no maximum, or where it is so large that pieces are of no use.
     pub width: Option<usize>,
+    /// Whether the automaton finds begin and end of the match only, and the machine finds the groups in it: their
+    /// captures differ from Ruby's after a repetition that took nothing, and where there is no repetition at all.
+    pub spans_only: bool,
     /// Bytes of text between two looks at the time, in a long search.
     pub piece: usize,
-    /// The program for the machine, for long searches that cannot be done in pieces; None where it is too large.
+    /// The program for the machine, for groups that the automaton does not find, and for long searches that cannot be
+    /// done in pieces; None where it is too large.
     pub instead: OnceLock<Option<Box<Program>>>,
     copies: usize,
 }
@@ -49,7 +53,8 @@ impl Plain {
 
 /// The automaton of a pattern; None where the machine must run it. `bytes` is for text that is not UTF-8.
 pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
-    let lowering = Lowering { bytes, latin: parsed.binary };
+    let spans_only = parsed.node.any(&has_odd_captures);
+    let lowering = Lowering { bytes, latin: parsed.binary, spans_only };
     let line_first = begins_line(&parsed.node);
     let body = if line_first { without_first(&parsed.node) } else { parsed.node.clone() };
     if !line_starts_consume(&body, false) {
@@ -67,7 +72,13 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
     let width = parsed.node.width().1.map(|characters| (characters as usize).saturating_mul(4));
     let width = width.filter(|width| copies.saturating_mul(*width) <= LONG);
     let piece = (PIECE / copies).max(width.unwrap_or(0)).max(PIECE_BYTES);
-    Some(Plain { regex, line_first, width, piece, instead: OnceLock::new(), copies })
+    Some(Plain { regex, line_first, width, spans_only, piece, instead: OnceLock::new(), copies })
+}
+
+/// Whether the node is a repetition with groups in it, whose captures in an automaton are not those of Ruby.
+fn has_odd_captures(node: &Node) -> bool {
+    let Node::Repeat { node, max, .. } = node else { return false };
+    (node.width().0 == 0 || *max == Some(0)) && node.any(&|node| matches!(node, Node::Group(..)))
 }
 
 /// Whether every match of the node begins with `^`.
@@ -118,6 +129,7 @@ fn line_starts_consume(node: &Node, after: bool) -> bool {
 struct Lowering {
     bytes: bool,
     latin: bool,
+    spans_only: bool,
 }
 
 impl Lowering {
@@ -131,6 +143,7 @@ impl Lowering {
             Node::At(place) => Hir::look(self.look(*place)?),
             Node::Concat(nodes) => Hir::concat(self.all(nodes)?),
             Node::Alt(nodes) => Hir::alternation(self.all(nodes)?),
+            Node::Group(_, node) if self.spans_only => self.hir(node)?,
             Node::Group(index, node) => {
                 Hir::capture(Capture { index: *index, name: None, sub: Box::new(self.hir(node)?) })
             }
@@ -144,10 +157,7 @@ impl Lowering {
     }
 
     fn repeat(&self, node: &Node, min: u32, max: Option<u32>, kind: Kind) -> Option<Hir> {
-        let captures = node.any(&|node| matches!(node, Node::Group(..)));
-        // Captures differ from Ruby's after a repetition that took nothing, and where there is no repetition at all.
-        let odd = captures && (node.width().0 == 0 || max == Some(0));
-        if odd || kind == Kind::Possessive {
+        if kind == Kind::Possessive {
             return None;
         }
         let sub = Box::new(self.hir(node)?);

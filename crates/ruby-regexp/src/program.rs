@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use super::charset;
+use super::memo::{Choices, Live, Loop};
 use super::plain::byte_class;
 use super::steps::{Address, Program, Set, Step};
 use super::syntax::{Kind, Lookaround, Node, Parsed, Place};
@@ -26,6 +27,8 @@ struct Compiler<'a> {
     sets: Vec<Set>,
     known_sets: HashMap<Vec<(u32, u32)>, usize>,
     registers: usize,
+    /// Registers of loops, and the steps between which they are used.
+    loops: Vec<Loop>,
     /// Nodes compiled so far.
     nodes: usize,
     /// The last address that `here` has returned: an instruction may lead there.
@@ -44,6 +47,7 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
         sets: Vec::new(),
         known_sets: HashMap::new(),
         registers: 0,
+        loops: Vec::new(),
         nodes: 0,
         target: 0,
         called: parsed.calls.iter().map(|group| (*group, None)).collect(),
@@ -51,9 +55,11 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
     };
     compiler.whole()?;
     let first = super::first::bytes(parsed, bytes);
-    let Compiler { steps, sets, registers, .. } = compiler;
+    let Compiler { steps, sets, registers, loops, .. } = compiler;
+    let choices = Choices::new(&steps, loops);
     let at_start = begins_text(&parsed.node);
-    Ok(Program { steps, sets, registers, backs: parsed.backs.clone(), groups: parsed.groups, bytes, first, at_start })
+    let (backs, groups) = (parsed.backs.clone(), parsed.groups);
+    Ok(Program { steps, sets, registers, backs, groups, bytes, first, at_start, choices })
 }
 
 fn begins_text(node: &Node) -> bool {
@@ -310,6 +316,7 @@ impl Compiler<'_> {
         self.push(Step::Jump(split));
         let end = self.here();
         if let Some((check, place)) = check {
+            self.loops.push(Loop { begin: split + 1, end: check, live: Live::Place(place) });
             self.steps[check] = Step::Idle(place, end);
         }
         self.steps[split] = if lazy { Step::Split(end, split + 1) } else { Step::Split(split + 1, end) };
@@ -338,8 +345,11 @@ impl Compiler<'_> {
         self.node(node)?;
         // A repetition that took nothing is the last one: more would change nothing.
         let idle = self.push(Step::Fail);
-        self.steps[jump] = Step::Jump(self.here());
+        let turn = self.here();
+        self.steps[jump] = Step::Jump(turn);
         self.push(Step::Turn { counter, min, max, lazy, body });
+        self.loops.push(Loop { begin: body, end: turn, live: Live::Counter(counter, max.unwrap_or(min)) });
+        self.loops.push(Loop { begin: body, end: idle, live: Live::Place(place) });
         self.steps[idle] = Step::Idle(place, self.here());
         Ok(())
     }

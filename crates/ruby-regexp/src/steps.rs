@@ -1,5 +1,6 @@
 //! The instructions of the machine, and a program of them.
 
+use super::memo::Choices;
 use super::syntax::{Kind, Place};
 
 /// Index of a step in the program.
@@ -91,13 +92,17 @@ pub struct Program {
     pub first: Option<Box<[bool; 256]>>,
     /// Whether a match must begin at the start of the text.
     pub at_start: bool,
+    /// The choices that a search remembers when they have failed; None where a failure may depend on more than the
+    /// position and the loops around the choice.
+    pub choices: Option<Choices>,
 }
 
 impl Program {
     /// Estimated bytes of memory.
     pub fn memory(&self) -> usize {
         let text = |step: &Step| if let Step::Text(bytes) = step { bytes.len() } else { 0 };
-        self.steps.len() * 64 + self.sets.len() * 512 + self.steps.iter().map(text).sum::<usize>()
+        let choices = self.choices.as_ref().map_or(0, Choices::memory);
+        self.steps.len() * 64 + self.sets.len() * 512 + choices + self.steps.iter().map(text).sum::<usize>()
     }
 }
 

@@ -286,6 +286,38 @@ fn large_patterns_compile_in_time_or_are_refused() {
     assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
+#[test]
+fn repetitions_that_can_be_empty_take_no_exponential_time() {
+    let text = "a".repeat(60) + "!";
+    for source in [
+        "^(a*)*$",
+        r"\A(\s*\w*)*\z",
+        "^(a?b?)+$",
+        "^(a|b*)*$",
+        r"(\s*\w*)*;",
+        r"^([0-9a-zA-Z\-/]*){1,256}$",
+        r"^(a*)*\Z",
+        r"^(?:a|a?)+?\Z",
+        r"^(a?){3,40}\Z",
+        r"\Ga*?a*?a*?a*?a*?a*?$",
+    ] {
+        let pattern = Pattern::new(source.as_bytes(), 0).unwrap();
+        let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
+        let found = pattern.search(text.as_bytes(), 0, How::default(), &mut slots, &mut some_ticks(100));
+        assert_eq!(found, Ok(false), "{source}");
+        let on_machine = pattern.search_on_machine(text.as_bytes(), 0, How::default(), &mut some_ticks(100));
+        assert_eq!(on_machine, Ok(None), "{source}");
+    }
+    assert!(Pattern::new(b"^(a*)*$", 0).unwrap().is_linear());
+    assert!(Pattern::new(b"(a){0}b", 0).unwrap().is_linear());
+    // CRuby's positions. The last match is found behind many failures, which it remembers.
+    assert_eq!(find("(a*)*", b"aab"), Some(vec![0, 2, 2, 2]));
+    assert_eq!(find("(a|b*)*", b"aab"), Some(vec![0, 3, 3, 3]));
+    assert_eq!(find("((a)|b?)+c", b"abc"), Some(vec![0, 3, 2, 2, 0, 1]));
+    assert_eq!(find("(?:(a*)*!|(a*)*)$", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaa"), Some(vec![0, 28, UNSET, UNSET, 28, 28]));
+    assert_eq!(find("(?:((.*)*|){2,5}|){4,}c", b"bcc").map(|slots| slots[0]), Some(0));
+}
+
 /// A generator of random numbers, so that each run has the same patterns.
 struct Random(u64);
 
