@@ -5,7 +5,23 @@ class Range
   alias __cover? cover?
   alias __include? include?
 
-  def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
+  alias __last last
+
+  def count(*item, &block)
+    return super unless item.empty? && !block
+    return Float::INFINITY if self.begin.nil? || self.end.nil?
+    self.begin.is_a?(Integer) && self.end.is_a?(Integer) ? size : super
+  end
+
+  # The last elements of a range of Integers are made without the others.
+  def last(*count)
+    from, to = self.begin, self.end
+    return __last(*count) unless count.size == 1 && from.is_a?(Integer) && to.is_a?(Integer)
+    wanted = FoolsGold.integer(count[0])
+    raise ArgumentError, "negative array size (or size too big)" if wanted < 0
+    behind = exclude_end? ? to : to + 1
+    (behind - [wanted, size].min...behind).to_a
+  end
 
   def max(count = nil, &block)
     from, to = self.begin, self.end

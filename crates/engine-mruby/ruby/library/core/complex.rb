@@ -68,8 +68,14 @@ class Complex < Numeric
   def **(other)
     return Complex.rect(1, 0) if other == 0
     if other.is_a?(Integer)
-      # By multiplication, which is exact for Integers and Rationals; other exponents need polar form and Floats.
-      made = (1...other.abs).inject(self) { |product, _| product * self }
+      # By squaring and multiplication, which is exact for Integers and Rationals; other exponents need polar form and Floats.
+      made, square, left = nil, self, other.abs
+      loop do
+        made = made ? made * square : square if left.odd?
+        left >>= 1
+        break if left == 0
+        square *= square
+      end
       return other > 0 ? made : Complex.rect(1, 0) / made
     end
     other = Complex(other)
