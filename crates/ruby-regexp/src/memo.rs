@@ -1,8 +1,6 @@
 //! Which choices of a search have failed. A search that comes to the same choice again, at the same position and in the
 //! same turn of the loops around it, fails at once. So its time is not exponential in the text.
 
-use super::steps::{Address, Step};
-
 /// Most bits of the table of failures of one search: 16 MiB. A search that needs more goes without.
 const BITS_MAX: usize = 1 << 27;
 /// What stands for a step that is no choice.
@@ -21,9 +19,9 @@ pub enum Live {
 #[derive(Debug)]
 pub struct Loop {
     /// The first step.
-    pub begin: Address,
+    pub begin: usize,
     /// The last step.
-    pub end: Address,
+    pub end: usize,
     /// The register.
     pub live: Live,
 }
@@ -57,19 +55,16 @@ pub struct Failures {
 }
 
 impl Choices {
-    /// The choices of a program with these steps and loops; None where a failure may depend on captures, on what called
-    /// a group, or on the choices that an atomic group or a look-around removes.
-    pub fn new(steps: &[Step], mut loops: Vec<Loop>) -> Option<Choices> {
+    /// The choices of a program with these loops and steps, of which each says whether it is one. None where one says
+    /// nothing: there a failure may depend on more than the position and the loops.
+    pub fn new(steps: impl ExactSizeIterator<Item = Option<bool>>, mut loops: Vec<Loop>) -> Option<Choices> {
         loops.sort_by_key(|one| one.begin);
         let mut loops = loops.into_iter().peekable();
         let mut around: Vec<Loop> = Vec::new();
         let mut made = Choices { at: vec![NONE; steps.len()], choices: Vec::new(), cells: 0 };
-        for (at, step) in steps.iter().enumerate() {
-            match step {
-                Step::Split(..) | Step::Turn { .. } | Step::Run { .. } => {}
-                Step::Text(_) | Step::One(_) | Step::At(_) | Step::Jump(_) | Step::Save(_) => continue,
-                Step::Note(_) | Step::Idle(..) | Step::Zero(_) | Step::Fail | Step::Match => continue,
-                _ => return None,
+        for (at, is_choice) in steps.enumerate() {
+            if !is_choice? {
+                continue;
             }
             while let Some(one) = loops.next_if(|one| one.begin <= at) {
                 around.push(one);
@@ -97,7 +92,7 @@ impl Choices {
     }
 
     /// The cell of the choice at this step, for this position and these registers; None where there is none.
-    pub fn cell(&self, failures: &Failures, at: Address, position: usize, registers: &[usize]) -> Option<usize> {
+    pub fn cell(&self, failures: &Failures, at: usize, position: usize, registers: &[usize]) -> Option<usize> {
         if failures.bits.is_empty() {
             return None;
         }

@@ -56,7 +56,7 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
     compiler.whole()?;
     let first = super::first::bytes(parsed, bytes);
     let Compiler { steps, sets, registers, loops, .. } = compiler;
-    let choices = Choices::new(&steps, loops);
+    let choices = Choices::new(steps.iter().map(Step::is_choice), loops);
     let at_start = begins_text(&parsed.node);
     let (backs, groups) = (parsed.backs.clone(), parsed.groups);
     Ok(Program { steps, sets, registers, backs, groups, bytes, first, at_start, choices })

@@ -64,6 +64,19 @@ pub enum Step {
     Match,
 }
 
+impl Step {
+    /// Whether it is a choice that can be remembered as a failure. None where no choice of a program with it can: what
+    /// fails may depend on captures, on what called a group, or on choices that the step removes.
+    pub fn is_choice(&self) -> Option<bool> {
+        match self {
+            Step::Split(..) | Step::Turn { .. } | Step::Run { .. } => Some(true),
+            Step::Text(_) | Step::One(_) | Step::At(_) | Step::Jump(_) | Step::Save(_) => Some(false),
+            Step::Note(_) | Step::Idle(..) | Step::Zero(_) | Step::Fail | Step::Match => Some(false),
+            _ => None,
+        }
+    }
+}
+
 /// A set of characters or bytes.
 #[derive(Debug)]
 pub struct Set {

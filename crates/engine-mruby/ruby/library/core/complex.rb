@@ -68,7 +68,7 @@ class Complex < Numeric
   def **(other)
     return Complex.rect(1, 0) if other == 0
     if other.is_a?(Integer)
-      # By squaring and multiplication, which is exact for Integers and Rationals; other exponents need polar form and Floats.
+      # By squaring and multiplying, exact for Integers and Rationals; other exponents need polar form and Floats.
       made, square, left = nil, self, other.abs
       loop do
         made = made ? made * square : square if left.odd?
