@@ -217,3 +217,27 @@ run ->(env) {
     request.deadline = Instant::now() + Duration::from_secs(15);
     assert_eq!(app.got(request).body, "200000");
 }
+
+/// Counters of 16 bits in generated code once wrapped, and the process died.
+#[test]
+fn code_that_is_too_large_is_a_syntax_error() {
+    let app = app("
+run ->(env) {
+  code = case env['PATH_INFO']
+         when '/floats' then '[' + (1..66_000).map { |i| \"#{i}.5\" }.join(',') + '].last'
+         when '/strings' then '[' + (1..66_000).map { |i| \"'a#{i}'\" }.join(',') + '].last'
+         when '/variables' then (1..65_600).map { |i| \"a#{i}=1\" }.join(';')
+         else '[' + (1..60_000).map { |i| \"#{i}.5\" }.join(',') + '].last'
+         end
+  told = begin; eval(code).to_s; rescue SyntaxError => e; e.message[/too many [a-z ]+/]; end
+  [200, {}, [told]]
+}");
+    let literals = "too many literals";
+    let cases =
+        [("/floats", literals), ("/strings", literals), ("/variables", "too many local variables"), ("/", "60000.5")];
+    for (path, told) in cases {
+        let mut request = get(path);
+        request.deadline = Instant::now() + Duration::from_secs(20);
+        assert_eq!(app.got(request).body, told, "{path}");
+    }
+}
