@@ -166,3 +166,19 @@ run ->(env) {
     }
     assert_eq!(app.engine.status().restarts, 0);
 }
+
+#[test]
+fn a_number_with_a_fraction_does_not_become_an_integer_on_its_way_to_the_store_or_to_sqlite() {
+    let app = app("
+require 'bigdecimal'
+require 'sqlite3'
+run ->(env) {
+  db = SQLite3::Database.new(':memory:')
+  told = [3/2r, BigDecimal('19.99')].flat_map { |number|
+    [-> { FoolsGold.store['a'] = number }, -> { FoolsGold.store['a'] = [number] },
+     -> { FoolsGold.store.increment('n', number) }, -> { db.execute('select ?', [number]) }]
+  }.map { |call| begin; call.call.inspect; rescue TypeError; 'TypeError'; end }
+  [200, {}, [told.uniq.join(' ')]]
+}");
+    assert_eq!(app.got(get("/")).body, "TypeError");
+}

@@ -100,10 +100,25 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb
   set_count(mrb, out, place, written);
 }
 
+/* Whether the value is a Rational, a BigDecimal or another number that is an object. */
+static bool is_number_object(mrb_state *mrb, mrb_value value)
+{
+  return mrb_obj_is_kind_of(mrb, value, mrb_class_get(mrb, "Numeric"));
+}
+
 mrb_value fg_plain(mrb_state *mrb, mrb_value value)
 {
   static const char *const names[] = {"to_str", "to_int", "to_ary", "to_hash"};
   if (mrb_immediate_p(value) || mrb_type(value) != MRB_TT_OBJECT) return value;
+  if (is_number_object(mrb, value) && mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_f"))) {
+    /* An Integer stands only for a whole number. */
+    mrb_value whole = mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_i"))
+                      && mrb_test(mrb_funcall(mrb, mrb_funcall(mrb, value, "to_f", 0), "finite?", 0))
+                      ? mrb_funcall(mrb, value, "to_i", 0) : mrb_nil_value();
+    if (mrb_integer_p(whole) && mrb_equal(mrb, whole, value)) return whole;
+    mrb_value made = mrb_funcall(mrb, value, "to_f", 0);
+    return mrb_float_p(made) ? made : value;
+  }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     mrb_sym name = mrb_intern_cstr(mrb, names[i]);
     if (!mrb_respond_to(mrb, value, name)) continue;
@@ -120,13 +135,15 @@ mrb_value fg_plain(mrb_state *mrb, mrb_value value)
 static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   if (!json) {
-    mrb_value made = fg_plain(mrb, value);
+    /* As another class it would lose digits, or its scale. */
+    mrb_value made = is_number_object(mrb, value) ? value : fg_plain(mrb, value);
     if (!mrb_obj_eq(mrb, made, value)) {
       fg_tree_encode(mrb, out, made, json, depth + 1);
       return;
     }
     mrb_raisef(mrb, E_TYPE_ERROR,
-               "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes",
+               "%T cannot leave the interpreter: use nil, true, false, Integers, Floats, strings, symbols, arrays "
+               "and hashes",
                value);
   }
   if (mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_json"))) {

@@ -59,11 +59,21 @@ class Array
 
   # Packs the values, at the end of `buffer` where one is given.
   def pack(form, buffer: nil)
+    return map { |one| __plain_number(one) }.pack(form, buffer: buffer) if any? { |one| __odd_number?(one) }
     return __pack(form) if nil.equal?(buffer)
     raise TypeError, "buffer must be String, not #{buffer.class}" unless String === buffer
     made = __pack(form, buffer)
     made.force_encoding(buffer.encoding) unless form.start_with?("U")
     buffer.replace(made)
+  end
+
+  # Whether a number is neither Integer nor Float, such as a Rational.
+  def __odd_number?(one) = Numeric === one && !(Integer === one) && !(Float === one)
+
+  def __plain_number(one)
+    return one unless __odd_number?(one)
+    number = one.to_f
+    number.finite? && one == one.to_i ? one.to_i : number
   end
 
   alias __rindex rindex

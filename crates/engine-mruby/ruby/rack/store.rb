@@ -17,12 +17,12 @@ module FoolsGold
     # Sets a value, which expires after `ttl` seconds (with a fraction, if need be), and returns it. TypeError for a
     # value that cannot be copied (a Proc, an object of your own class), Full when there is no room.
     def set(key, value, ttl: nil)
-      Native.store_set(key, value, ttl)
+      Native.store_set(key, exact(value), ttl)
       value
     end
 
     def []=(key, value)
-      Native.store_set(key, value, nil)
+      Native.store_set(key, exact(value), nil)
     end
 
     # Removes the key and returns its value, or nil.
@@ -32,6 +32,9 @@ module FoolsGold
 
     # Adds to an Integer atomically and returns the sum. A missing key counts as 0; only then does `ttl` apply.
     def increment(key, by = 1, ttl: nil)
+      unless !(Numeric === by) || by == by.floor
+        raise TypeError, "the store adds Integers only, not a #{by.class} with a fraction"
+      end
       Native.store_increment(key, by, ttl)
     end
 
@@ -50,6 +53,14 @@ module FoolsGold
 
     def size
       Native.store_size
+    end
+
+    private
+
+    # The value, unless it is a number that the store could keep only as one of another class.
+    def exact(value)
+      return value if !(Numeric === value) || Integer === value || Float === value
+      raise TypeError, "the store keeps no #{value.class}: make it a String, an Integer or a Float"
     end
   end
 
