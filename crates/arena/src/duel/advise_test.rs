@@ -212,7 +212,8 @@ fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_lev
         let advice = advise(&seen, &now("puma -w 2 -t 2"));
         assert_eq!(advice.contender, "wide -w 4 -t 4", "{advice:?}");
         assert!(advice.sentence.contains("it serves 1.1× what puma -w 2 -t 2 does"), "{advice:?}");
-        let why = "wide -w 4 -t 4 and noisy -w 1 -t 1 were not told apart in rate; wide -w 4 -t 4 was chosen because it alone";
+        let why = "wide -w 4 -t 4 and noisy -w 1 -t 1 were not told apart in rate; wide -w 4 -t 4 was chosen because \
+                   it alone";
         assert!(advice.reasons.iter().any(|reason| reason.starts_with(why)), "{advice:?}");
         assert_eq!(advise(&seen, &Criteria::default()).contender, "noisy -w 1 -t 1");
     }
