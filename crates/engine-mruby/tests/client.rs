@@ -33,6 +33,13 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
             answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
         }
         "/two" => answer(stream, "200 OK", "set-cookie: a=1\r\nset-cookie: b=2\r\n", ""),
+        // `hello` by Zlib.gzip.
+        "/packed" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 25\r\n\r\n")?;
+            stream.write_all(&[
+                31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0,
+            ])
+        }
         "/gone" => answer(stream, "410 Gone", "", "no more"),
         "/broken" => answer(stream, "500 Internal Server Error", "", "oops"),
         "/moved" => answer(stream, "302 Found", "location: /hello\r\n", ""),

@@ -168,6 +168,17 @@ run ->(env) {
 }
 
 #[test]
+fn a_string_of_bytes_comes_back_from_the_store_as_one() {
+    let app = app("
+run ->(env) {
+  store = FoolsGold.store
+  told = ['\u{e9}'.b, \"\\xff\".b, '\u{e9}', ['\u{e9}'.b]].map { |value| store['a'] = value; store['a'] == value }
+  [200, {}, [told.join(' ')]]
+}");
+    assert_eq!(app.got(get("/")).body, "true true true true");
+}
+
+#[test]
 fn a_number_with_a_fraction_does_not_become_an_integer_on_its_way_to_the_store_or_to_sqlite() {
     let app = app("
 require 'bigdecimal'

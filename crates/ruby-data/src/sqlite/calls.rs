@@ -80,10 +80,7 @@ fn form(arg: Arg<'_>) -> Form {
 
 /// The values of an argument; a String of bytes, alone or in an Array or Hash, is [`Tree::Bytes`].
 fn values(arg: Arg<'_>) -> Result<Tree, Raise> {
-    match arg {
-        Arg::Bytes(bytes) => Ok(Tree::Bytes(bytes.to_vec())),
-        other => Tree::decode_marked(&other.tree()).map_err(|error| raise("ArgumentError", error.to_string())),
-    }
+    Tree::decode_marked(&arg.tree()).map_err(|error| raise("ArgumentError", error.to_string()))
 }
 
 /// `sqlite_execute(database, sql, values, as_hashes, with_columns)`: runs the first statement of `sql`. Returns

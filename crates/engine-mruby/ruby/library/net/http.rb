@@ -194,6 +194,8 @@ module Net
   class HTTPGenericRequest
     include HTTPHeader
 
+    # Whether a compressed body is decompressed: the application has asked neither for an encoding nor for a part.
+    attr_reader :decode_content
     attr_reader :method, :path, :uri
     attr_accessor :body, :body_stream
 
@@ -206,9 +208,18 @@ module Net
       raise ArgumentError, "no HTTP request path given" if @path.nil? || @path.empty?
       raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.start_with?("/")
       initialize_http_header(headers)
+      if has_response_body && !key?("accept-encoding") && !key?("range")
+        self["accept-encoding"] = "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"
+        @decode_content = true
+      end
       self["accept"] ||= "*/*"
       self["user-agent"] ||= "Ruby"
       self["host"] ||= @uri.authority.split("@").last if @uri
+    end
+
+    def []=(name, value)
+      @decode_content = false if name.to_s.downcase == "accept-encoding"
+      super
     end
 
     def request_body_permitted? = @has_request_body
@@ -289,6 +300,7 @@ module Net
       @message = message
       @handle = handle
       @uri = request&.uri
+      @decode_content = request&.decode_content
       initialize_http_header(nil)
       headers.each { |name, value| add_field(name, value) }
       @body = "" if handle.nil? || (request && !request.response_body_permitted?)
@@ -340,12 +352,31 @@ module Net
 
     def pieces
       return if @handle.nil?
+      inflate = inflater
       until (piece = FoolsGold::Native.http_read(@handle)).empty?
-        yield piece
+        piece = inflate.inflate(piece) if inflate
+        yield piece unless piece.empty?
       end
+      # A body that ends too early is a Zlib::BufError.
+      inflate&.finish if inflate&.total_in.to_i > 0
     ensure
+      inflate&.close
       FoolsGold::Native.handle_close(@handle) if @handle
       @handle = nil
+    end
+
+    # What decompresses the body; nil where nothing is to be done.
+    def inflater
+      return unless @decode_content
+      case self["content-encoding"]&.downcase
+      when "gzip", "x-gzip", "deflate"
+        require "zlib"
+        delete("content-encoding")
+        Zlib::Inflate.new(32 + Zlib::MAX_WBITS)
+      when "none", "identity"
+        delete("content-encoding")
+        nil
+      end
     end
 
     class HTTPUnknownResponse < HTTPResponse; end
