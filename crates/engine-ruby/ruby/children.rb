@@ -49,8 +49,8 @@ module FoolsGold
     # Whether a process is exiting (PF_EXITING in Linux). Its connections are closed then, so the front may know
     # already.
     def ending?(pid)
-      stat = File.read("/proc/#{pid}/stat")
-      stat[stat.rindex(")")..].split[7].to_i.anybits?(4)
+      stat = File.binread("/proc/#{pid}/stat")
+      stat[stat.rindex(")")..].split(" ")[7].to_i.anybits?(4)
     rescue SystemCallError
       false
     end

@@ -89,16 +89,17 @@ module FoolsGold
       [payload.bytesize + 1, kind, payload].pack("NCa*")
     end
 
-    # Encodes strings, each followed by NUL. The list is cut where it would not fit in a frame.
+    # Encodes strings, each followed by NUL. With a separator for `join`, here and elsewhere: without one it takes `$,`,
+    # which applications change. The list is cut where it would not fit in a frame.
     def list(strings)
-      strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join.b.byteslice(0, 1_000_000)
+      strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join("").b.byteslice(0, 1_000_000)
     end
 
     # Joins strings of any encodings as bytes.
     def join(strings)
-      strings.join
+      strings.join("")
     rescue Encoding::CompatibilityError
-      strings.map(&:b).join
+      strings.map(&:b).join("")
     end
 
     # Decodes the strings of a list.

@@ -61,7 +61,7 @@ module FoolsGold
     def remove(name)
       pairs = @block.split("\0", -1)[0...-1].each_slice(2).reject { |other, _| same?(other, name) }
       @pairs = pairs.size
-      @block = pairs.map { |pair| "#{pair.join("\0")}\0" }.join.b
+      @block = pairs.map { |pair| "#{pair.join("\0")}\0" }.join("").b
     end
 
     # Adds a header. Values of other classes are converted to strings, as in Puma and Unicorn.

@@ -17,7 +17,7 @@ module FoolsGold
     class << self
       # Sets the score of a process that loads the application.
       def loading
-        @front ||= File.read(FILE).to_i
+        @front ||= File.binread(FILE).to_i
         set(LOADING)
       rescue SystemCallError
         nil # No such file, or none that may be written: the kernel chooses as it likes.

@@ -83,7 +83,7 @@ module FoolsGold
     # name of its folder says for which it was built (native/build.rb).
     def load_native
       mine = [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM].join("-")
-      errors = @setup["native"].lines(chomp: true).filter_map do |path|
+      errors = @setup["native"].split("\n").filter_map do |path|
         next unless File.basename(File.dirname(path)).rpartition("-").first == mine
 
         return require path

@@ -171,7 +171,7 @@ module FoolsGold
     def pid
       path = @said.values[:pid]
       aside = "#{path}.oldbin"
-      path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
+      path && File.file?(aside) && File.binread(aside).to_i == @front ? aside : path
     end
 
     # Calls a hook. It may trap signals to end its own server; here the front decides, so its trap for TERM is undone.

@@ -64,7 +64,7 @@ module FoolsGold
         count == pieces.first.bytesize ? pieces.shift : pieces[0] = pieces.first.byteslice(count..-1)
       end
     ensure
-      @out.prepend(pieces.join) unless pieces.empty?
+      @out.prepend(pieces.join("")) unless pieces.empty?
     end
 
     if RUBY_ENGINE == "jruby"

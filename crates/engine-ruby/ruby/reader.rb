@@ -55,7 +55,7 @@ module FoolsGold
       Bundler.setup
       @has_bundler = true
     rescue LoadError, StandardError => error
-      warn "the gems of #{@gemfile} are not there: #{error.message.lines.first}"
+      warn "the gems of #{@gemfile} are not there: #{error.message.split("\n").first}"
     end
 
     def load_usual(name)

@@ -14,7 +14,7 @@ module FoolsGold
       @answer = Answer.new(slot)
       @lock = Mutex.new
       @running = @interrupted = nil
-      @strays = 0
+      @strays = @unused = 0
       @ended = false
     end
 
@@ -33,6 +33,12 @@ module FoolsGold
     # Whether there is nothing more to serve.
     def ended?
       @ended
+    end
+
+    # Counts the threads in a row, up to now, that have ended without a request: `before` is the last one that the slot
+    # had when the thread began.
+    def begin_again(before)
+      @unused = @slot.consumed == before ? @unused + 1 : 0
     end
 
     # Called by Control. Raises in the application's code if it still runs this request, or its work after the answer.
@@ -157,7 +163,7 @@ module FoolsGold
 
     # Ends such a child: its parent gives the answer. The at_exit blocks are the worker's.
     def end_child(error = nil)
-      warn(error.full_message(highlight: false)) unless error.nil? || SystemExit === error
+      $stderr.puts(error.full_message(highlight: false)) unless error.nil? || SystemExit === error
       exit!(SystemExit === error ? error.status : error.nil?)
     end
 

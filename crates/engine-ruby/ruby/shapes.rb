@@ -58,7 +58,8 @@ module FoolsGold
     def split(count)
       return "" if count.zero?
 
-      "#{Array.new(count) { |index| "v#{index}, " }.join.chomp(' ')} = values.unpack(\"#{'Z*' * count}\")"
+      names = Array.new(count) { |index| "v#{index}" }
+      "#{names.join(', ')}, = values.unpack(\"#{'Z*' * count}\")"
     end
 
     def open_shape

@@ -14,7 +14,7 @@ module FoolsGold
       @runners = []
       @threads = []
       @lock = Mutex.new
-      @stopping = false
+      @stopping = @exiting = false
     end
 
     # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks.
@@ -115,6 +115,8 @@ module FoolsGold
       while (thread = @lock.synchronize { @threads.shift })
         thread.join
       end
+    ensure
+      @exiting = true
     end
 
     def start(runner)
@@ -123,23 +125,46 @@ module FoolsGold
       @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }
     end
 
+    # The most threads of one slot in a row that end before they have served a request.
+    UNUSED = 10
+    private_constant :UNUSED
+
     # Ends the worker when a slot ends, because the front counts on all of them. If the application has ended a slot's
     # thread, or keeps it for an upgraded connection, the slot gets another; not in a child that it has forked, which
-    # ends.
+    # ends, and not while Ruby ends all threads because the process exits.
     def guard(runner)
       has_slot = true
+      before = runner.slot.consumed
       NativeSlot.batch if @setup["batch"] == "yes" && @application.native?
       FoolsGold.hooks.run(:before_thread_start)
       runner.run do
         start(runner)
         has_slot = false
       end
-    rescue StandardError => error
-      Log.exception(error, "thread #{runner.slot.number} failed")
-      exit!(1)
+    rescue SystemExit, SignalException
+      raise
+    rescue Exception => error # Also a ScriptError: without its slots, the worker would take requests and answer none.
+      fail_with(error, runner)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)
-      runner.ended? || $! ? stop : start(runner) if has_slot && runner.slot.own_process?
+      go_on(runner, before, ended: runner.ended? || $! || @exiting) if has_slot && runner.slot.own_process?
+    end
+
+    # Logs why a slot cannot go on, and ends the worker.
+    def fail_with(error, runner)
+      Log.exception(error, "thread #{runner.slot.number} failed")
+    ensure
+      exit!(1)
+    end
+
+    # Starts the next thread of a slot, or ends all slots.
+    def go_on(runner, before, ended:)
+      return stop if ended
+      return start(runner) if runner.begin_again(before) <= UNUSED
+
+      Log.error("#{UNUSED} threads in a row of slot #{runner.slot.number} have ended before they had served a " \
+                "request; the application, or a hook such as before_thread_start, ends them")
+      exit!(1)
     end
   end
 end

@@ -163,8 +163,10 @@ class Front
     end
 
     def answer(slot = 0)
-      frame = Timeout.timeout(DEADLINE) { F.read(slots[slot]) } while frame.nil? || frame[0] == F::FREE
-      Answer.read(frame)
+      loop do
+        frame = Timeout.timeout(DEADLINE) { F.read(slots[slot]) } or raise "slot #{slot} has ended"
+        return Answer.read(frame) if frame[0] != F::FREE
+      end
     end
   end
 
