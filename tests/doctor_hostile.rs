@@ -61,8 +61,10 @@ fn a_pipe_is_no_application_for_the_doctor_nor_for_the_server() {
 
 #[test]
 fn a_program_that_takes_too_long_to_read_is_left() {
-    let folder = folder(&"x = 1\n".repeat(1_000_000));
-    let (output, took) = doctor(folder.path(), &["doctor", "--boot-time", "1"], Duration::from_secs(30));
+    // Decimals of numbers of 262,000 bits, in one native step: six seconds.
+    let folder = folder("Array.new(24) { |i| 2**262_000 + i }.join(',')\n");
+    let words = ["doctor", "--boot-time", "1"];
+    let (output, took) = doctor(folder.path(), &words, Duration::from_secs(30));
     let said = text(&output.stdout);
     assert!(said.contains("not even its files were read within 1s (--boot-time)"), "{said}");
     assert!(output.status.code() == Some(1) && took < Duration::from_secs(25), "{took:?}");
