@@ -260,18 +260,13 @@ impl ResponseWriter {
             return self.fail(Fault::BadAnswer(why));
         }
         let rest = self.buffer.split().freeze();
-        match &self.sink {
-            Some(_) => {
-                let sent = if rest.is_empty() { Ok(()) } else { self.put(rest) };
-                let sink = self.sink.take();
-                if let (Ok(()), Some(sink)) = (sent, sink) {
-                    sink.finish();
-                }
-            }
-            None => {
-                let body = self.whole_body(rest);
-                self.respond(Ok(body));
-            }
+        if self.sink.is_none() {
+            let body = self.whole_body(rest);
+            return self.respond(Ok(body));
+        }
+        let sent = if rest.is_empty() { Ok(()) } else { self.put(rest) };
+        if let (Ok(()), Some(sink)) = (sent, self.sink.take()) {
+            sink.finish();
         }
     }
 

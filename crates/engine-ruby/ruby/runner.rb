@@ -35,8 +35,8 @@ module FoolsGold
       @ended
     end
 
-    # Counts the threads in a row, up to now, that have ended without a request: `before` is the last one that the slot
-    # had when the thread began.
+    # Counts the threads in a row that have ended without a request, and returns the count. `before` is the number of
+    # the last request that the slot had consumed when the thread began.
     def begin_again(before)
       @unused = @slot.consumed == before ? @unused + 1 : 0
     end

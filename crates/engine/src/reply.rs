@@ -140,7 +140,7 @@ impl Responder {
     /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
-        // Nobody sees the second answer either, and the request is counted once.
+        // If the client has disconnected, it gets neither answer: the first one counts the request.
         let meter = self.meter.clone().filter(|_| !self.is_abandoned());
         self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);

@@ -29,7 +29,7 @@ impl Tally {
         meter.recorder.note(Err(fault), queued, ran, || past);
     }
 
-    /// Counts the response by its status, as its head is about to be sent.
+    /// Counts the response by its status, as its head is about to be sent. Returns the count of a fault in its body.
     pub fn begin_body(mut self) -> BodyTally {
         let meter = self.0.take().map(|(meter, status)| {
             meter.answered(status);
@@ -52,7 +52,7 @@ impl Drop for Tally {
     }
 }
 
-/// Where a fault is counted that breaks off the body of a response, which itself has been counted by its status. The
+/// The count of a fault that breaks the body of a response off. The response itself has been counted by its status. The
 /// default counts nothing.
 #[derive(Debug, Default)]
 pub struct BodyTally(Option<Arc<Meter>>);

@@ -111,13 +111,14 @@ mrb_value fg_plain(mrb_state *mrb, mrb_value value)
   static const char *const names[] = {"to_str", "to_int", "to_ary", "to_hash"};
   if (mrb_immediate_p(value) || mrb_type(value) != MRB_TT_OBJECT) return value;
   if (is_number_object(mrb, value) && mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_f"))) {
-    /* An Integer stands only for a whole number. */
-    mrb_value whole = mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_i"))
-                      && mrb_test(mrb_funcall(mrb, mrb_funcall(mrb, value, "to_f", 0), "finite?", 0))
-                      ? mrb_funcall(mrb, value, "to_i", 0) : mrb_nil_value();
-    if (mrb_integer_p(whole) && mrb_equal(mrb, whole, value)) return whole;
     mrb_value made = mrb_funcall(mrb, value, "to_f", 0);
-    return mrb_float_p(made) ? made : value;
+    if (!mrb_float_p(made)) return value;
+    /* An Integer stands only for a whole number. */
+    if (mrb_test(mrb_funcall(mrb, made, "finite?", 0)) && mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_i"))) {
+      mrb_value whole = mrb_funcall(mrb, value, "to_i", 0);
+      if (mrb_integer_p(whole) && mrb_equal(mrb, whole, value)) return whole;
+    }
+    return made;
   }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     mrb_sym name = mrb_intern_cstr(mrb, names[i]);

@@ -190,7 +190,7 @@ impl Pattern {
         }
         let Some(Some(program)) = plain.instead.get() else { return Err(Stop::Stack) };
         if !machine_search(program, text, span[0], true, slots, tick)? {
-            // A rare repetition that may take nothing is one that the machine ends too early.
+            // In rare nests of repetitions that can match nothing, the machine finds no match: all groups are unset.
             slots.fill(UNSET);
             slots[..2].copy_from_slice(&span);
         }

@@ -207,7 +207,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Where a choice goes on when its first way has failed.
+    /// The step to try when the first alternative of a choice has failed.
     fn other_way(&mut self, at: Address) -> Option<Address> {
         match self.program.steps[at] {
             Step::Split(_, other) | Step::Guard(_, other) => Some(other),
@@ -230,7 +230,7 @@ impl Machine<'_> {
         self.failures.as_ref().is_some_and(|failures| self.cell(at).is_some_and(|cell| failures.has(cell)))
     }
 
-    /// Takes care that this choice is remembered as a failure when its last way, which is taken now, has failed.
+    /// Has this choice remembered as a failure if its last alternative, which is tried now, fails too.
     fn note_failure(&mut self, at: Address) {
         if let Some(cell) = self.cell(at) {
             self.stack.push(Entry::Failed { cell });

@@ -6,12 +6,12 @@ const BITS_MAX: usize = 1 << 27;
 /// What stands for a step that is no choice.
 const NONE: u32 = u32::MAX;
 
-/// A register on which it depends how a loop goes on.
+/// A register that decides whether a loop continues.
 #[derive(Debug)]
 pub enum Live {
     /// Where the turn began: a turn that took nothing is the last one.
     Place(usize),
-    /// The number of turns. All numbers from the second value on are alike.
+    /// The number of turns, and the number from which on all behave alike.
     Counter(usize, u32),
 }
 
@@ -85,7 +85,8 @@ impl Choices {
         self.at.len() * size_of::<u32>() + self.choices.len() * size_of::<Choice>() + registers * size_of::<usize>()
     }
 
-    /// A table without failures for a text of so many bytes. It has no bits where it would be too large.
+    /// An empty table for a text of `length` bytes. If it would be larger than [`BITS_MAX`], it has no bits, and
+    /// remembers nothing.
     pub fn failures(&self, length: usize) -> Failures {
         let bits = (length + 1).checked_mul(self.cells).filter(|bits| *bits <= BITS_MAX).unwrap_or(0);
         Failures { positions: length + 1, bits: vec![0; bits.div_ceil(64)] }

@@ -4,12 +4,12 @@
 use regex::Regex;
 
 use crate::record::summary::{Advice, Spread, Summary};
-use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, are_open, better, known_within};
+use crate::stats::{self, CONFIDENCE_PERCENT, Standing, are_apart, are_open, better, known_within, standing};
 use loadgen::metric::{Direction, P99, RATE};
 
 use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Criteria};
-use super::compare::{Rival, of_its_p99, ratio_of, rivals, server, times, value};
+use super::compare::{P99_OPEN, Rival, of_its_p99, ratio_of, rivals, server, times, value};
 
 /// Multiple of the lowest p99 above which a p99 is out of bounds, if the user gives no bound.
 const P99_TIMES_BEST: f64 = 3.0;
@@ -252,15 +252,13 @@ fn sentence(best: &Rival, other: Option<&Rival>, criteria: &Criteria) -> String 
     let start = format!("for this app on this machine, {verb} {name} with {options}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
-    let rate = if are_apart(best.rate, other.rate) {
-        format!("it serves {} what {whom} does", times(best.rate, other.rate))
-    } else if are_open(best.rate, other.rate) {
-        format!("its rate and that of {whom} were not told apart")
-    } else {
-        format!("it serves as much as {whom}")
+    let rate = match standing(best.rate, other.rate) {
+        Standing::Apart => format!("it serves {} what {whom} does", times(best.rate, other.rate)),
+        Standing::Level => format!("it serves as much as {whom}"),
+        Standing::Open => format!("its rate does not differ significantly from that of {whom}"),
     };
     let p99 = match (best.p99, other.p99) {
-        (Some(a), Some(b)) if are_open(a, b) => ", at a p99 that was not told apart".to_owned(),
+        (Some(a), Some(b)) if are_open(a, b) => format!(", {P99_OPEN}"),
         (Some(a), Some(b)) => format!(" at {}", of_its_p99(a, b)),
         _ => String::new(),
     };
@@ -309,12 +307,10 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
 
 /// Ratio of a contender's rate to that of the recommended one, from the rounds that both have.
 fn beside(one: &Rival, best: &Rival) -> String {
-    let level = if are_apart(one.rate, best.rate) {
-        ""
-    } else if are_open(one.rate, best.rate) {
-        ", not told apart"
-    } else {
-        ", level"
+    let level = match standing(one.rate, best.rate) {
+        Standing::Apart => "",
+        Standing::Level => ", level",
+        Standing::Open => ", no significant difference",
     };
     let ratio = ratio_of(one.rate, best.rate);
     ratio.map_or_else(String::new, |ratio| format!("; {ratio} the rate of {}{level}", best.who.name))
@@ -341,7 +337,7 @@ fn because(choice: &Choice) -> Option<String> {
         }
         Because::Shown => "it alone is shown to be better than what serves the app now",
     };
-    Some(format!("{name} and {names} were not told apart in rate; {name} was chosen because {why}"))
+    Some(format!("{name} does not differ significantly in rate from {names}; it was chosen because {why}"))
 }
 
 fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<String> {
@@ -367,11 +363,9 @@ fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<S
         }
     });
     let level_servers = choice.level.iter().filter(|one| one.server() != best.server() && !choice.is_at_rate);
-    words.extend(
-        level_servers.map(|one| {
-            format!("{} was not told apart from it in rate: the order may turn in another run", one.who.name)
-        }),
-    );
+    words.extend(level_servers.map(|one| {
+        format!("{} does not differ significantly from it in rate: the order may turn in another run", one.who.name)
+    }));
     if is_at_the_edge(summary, best) {
         words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
     }

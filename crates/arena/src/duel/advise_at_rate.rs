@@ -5,7 +5,7 @@ use crate::stats::are_apart;
 use loadgen::metric::rate_in_words;
 
 use super::choice::{Because, Choice, Criteria};
-use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
+use super::compare::{P99_OPEN, Rival, SAME_P99, of_its_p99, server, times};
 
 /// Caveat for every recommendation that rests on loads at the user's rate.
 pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the \
@@ -50,18 +50,18 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria, tra
     let memory = memory.map(|(a, b)| format!("{} the memory", times(a, b)));
     match (choice.because, p99, memory) {
         (Because::Memory, None, Some(memory)) => {
-            format!("{start}; it needs {memory} of {whom}, at a p99 that was not told apart")
+            format!("{start}; it needs {memory} of {whom}, {P99_OPEN}")
         }
         (_, Some(p99), Some(memory)) => {
             format!("{start}; against {whom} it has {p99} and needs {memory}")
         }
         (_, Some(p99), None) => format!("{start}; against {whom} it has {p99}"),
-        (_, None, Some(memory)) => format!("{start}; it needs {memory} of {whom}, and the p99 was not told apart"),
+        (_, None, Some(memory)) => format!("{start}; it needs {memory} of {whom}, {P99_OPEN}"),
         (_, None, None) => format!("{start}; {}", beside(best, other)),
     }
 }
 
-/// What is known of a contender that neither p99 nor memory tells from the recommended one.
+/// What is known of a contender whose p99 and memory do not differ significantly from the recommended one's.
 fn beside(best: &Rival, other: &Rival) -> String {
     let whom = &other.who.name;
     let carries = match other.carried.map_or(Held::Unsure, |carried| carried.holds(1)) {
@@ -72,7 +72,7 @@ fn beside(best: &Rival, other: &Rival) -> String {
     let compared: Vec<&str> = compared.into_iter().filter_map(|(name, both)| both.map(|_| name)).collect();
     match compared.is_empty() {
         true => carries,
-        false => format!("{carries}, and the two were not told apart in {}", compared.join(" and ")),
+        false => format!("{carries}, and the two do not differ significantly in {}", compared.join(" and ")),
     }
 }
 

@@ -128,6 +128,8 @@ pub fn times(one: &Spread, other: &Spread) -> String {
     if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
 }
 
+/// Words for two p99s of which it is undecided whether they differ.
+pub const P99_OPEN: &str = "and the p99 of the two does not differ significantly";
 /// Words for two p99s that differ by too little to be noticed.
 pub const SAME_P99: &str = "the same p99";
 

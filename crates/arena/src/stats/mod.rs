@@ -9,7 +9,7 @@ pub use beside::Beside;
 pub use loadgen::SeededRng;
 pub use loadgen::stats::{median, percentile};
 pub use paired::{
-    CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, meaningful_ratio, ratio, rule,
+    CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, meaningful_ratio, ratio, rule, standing,
 };
 pub use rank::{Place, Ranking, better, next_worse, place, rank, ranking, ranking_by};
 

@@ -114,14 +114,19 @@ pub fn known_within(spread: &Spread) -> Option<(f64, f64)> {
     Some(((middle - half).exp(), (middle + half).exp()))
 }
 
+/// Result of comparing two figures; open if they have no ratio.
+pub fn standing(a: &Spread, b: &Spread) -> Standing {
+    ratio(a, b).map_or(Standing::Open, |ratio| ratio.standing())
+}
+
 /// Whether two figures differ significantly.
 pub fn are_apart(a: &Spread, b: &Spread) -> bool {
-    ratio(a, b).is_some_and(|ratio| ratio.standing() == Standing::Apart)
+    standing(a, b) == Standing::Apart
 }
 
 /// Whether it is undecided if two figures differ, so that another round could decide it.
 pub fn are_open(a: &Spread, b: &Spread) -> bool {
-    ratio(a, b).is_none_or(|ratio| ratio.standing() == Standing::Open)
+    standing(a, b) == Standing::Open
 }
 
 /// Median, and half the width of its interval.

@@ -44,6 +44,12 @@ class Hash
   alias collect map
 end
 
+module FoolsGold
+  # Whether the value is a number of another class than Integer and Float, such as a Rational: it cannot leave the
+  # interpreter as it is.
+  def self.number_object?(value) = Numeric === value && !(Integer === value) && !(Float === value)
+end
+
 class String
   alias __unpack unpack
 
@@ -59,21 +65,19 @@ class Array
 
   # Packs the values, at the end of `buffer` where one is given.
   def pack(form, buffer: nil)
-    return map { |one| __plain_number(one) }.pack(form, buffer: buffer) if any? { |one| __odd_number?(one) }
     return __pack(form) if nil.equal?(buffer)
     raise TypeError, "buffer must be String, not #{buffer.class}" unless String === buffer
     made = __pack(form, buffer)
     made.force_encoding(buffer.encoding) unless form.start_with?("U")
     buffer.replace(made)
-  end
-
-  # Whether a number is neither Integer nor Float, such as a Rational.
-  def __odd_number?(one) = Numeric === one && !(Integer === one) && !(Float === one)
-
-  def __plain_number(one)
-    return one unless __odd_number?(one)
-    number = one.to_f
-    number.finite? && one == one.to_i ? one.to_i : number
+  rescue TypeError
+    raise unless any? { |one| FoolsGold.number_object?(one) }
+    plain = map do |one|
+      next one unless FoolsGold.number_object?(one)
+      number = one.to_f
+      number.finite? && one == one.to_i ? one.to_i : number
+    end
+    plain.pack(form, buffer: buffer)
   end
 
   alias __rindex rindex

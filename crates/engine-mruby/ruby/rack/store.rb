@@ -32,7 +32,7 @@ module FoolsGold
 
     # Adds to an Integer atomically and returns the sum. A missing key counts as 0; only then does `ttl` apply.
     def increment(key, by = 1, ttl: nil)
-      unless !(Numeric === by) || by == by.floor
+      if Numeric === by && by != by.floor
         raise TypeError, "the store adds Integers only, not a #{by.class} with a fraction"
       end
       Native.store_increment(key, by, ttl)
@@ -59,7 +59,7 @@ module FoolsGold
 
     # The value, unless it is a number that the store could keep only as one of another class.
     def exact(value)
-      return value if !(Numeric === value) || Integer === value || Float === value
+      return value unless FoolsGold.number_object?(value)
       raise TypeError, "the store keeps no #{value.class}: make it a String, an Integer or a Float"
     end
   end

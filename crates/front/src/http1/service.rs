@@ -48,10 +48,10 @@ pub(crate) async fn answer(
             Ok(input) => input,
             Err(problem) => {
                 context.refused(head);
-                return match problem {
-                    IntakeError::Gone => Err(ClientGone),
-                    problem => Ok(reply::intake(context, &problem)),
-                };
+                if matches!(problem, IntakeError::Gone) {
+                    return Err(ClientGone);
+                }
+                return Ok(reply::intake(context, &problem));
             }
         }
     };

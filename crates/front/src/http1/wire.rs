@@ -335,8 +335,8 @@ impl Wire {
         Poll::Pending
     }
 
-    /// A last try for a client that seems to read nothing: it may have read a little, of which the event loop does not
-    /// tell. Pending if the kernel takes no byte.
+    /// Tries to write once more before a client that seems to read nothing is let go: it may have read too little for
+    /// the event loop to report room in the socket. Pending if the kernel takes no byte.
     fn write_now(&mut self, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let Some(first) = bytes.iter().find(|slice| !slice.is_empty()) else { return Poll::Pending };
         let went = if sendfile::is_placeholder(first) {

@@ -132,11 +132,15 @@ impl RequestContext {
         let engine = &self.link.common.engine;
         let app = engine.app_of(&request);
         let reply = engine.call(request);
+        self.set_app(app);
+        (reply, complete, deadline)
+    }
+
+    fn set_app(&mut self, app: Option<Arc<str>>) {
         if let Some(record) = &mut self.record {
             record.app.clone_from(&app);
         }
         self.app = app;
-        (reply, complete, deadline)
     }
 
     /// Time that the request waited for a worker.
@@ -168,7 +172,7 @@ impl RequestContext {
         });
     }
 
-    /// Counts the application's response. Returns where a fault of its body is counted.
+    /// Counts the application's response by its status. Returns the count of a fault that breaks its body off.
     pub(crate) fn begin_body(&mut self) -> BodyTally {
         std::mem::take(&mut self.tally).begin_body()
     }
@@ -176,10 +180,8 @@ impl RequestContext {
     /// Notes the application of a request whose body was not accepted, for the log.
     #[cold]
     pub(crate) fn refused(&mut self, head: Parts) {
-        self.app = self.link.common.engine.app_of(&self.request(head, Input::Empty));
-        if let Some(record) = &mut self.record {
-            record.app.clone_from(&self.app);
-        }
+        let app = self.link.common.engine.app_of(&self.request(head, Input::Empty));
+        self.set_app(app);
     }
 
     /// The connection, which the application has taken over, so that it leaves HTTP.

@@ -32,7 +32,7 @@ pub(crate) struct Out {
     failed: Option<io::Error>,
     /// The request, for the log; `None` if the body cannot fail. Shared with the parts of a file that are being sent.
     identity: Option<Arc<RequestIdentity>>,
-    /// Where a fault of the body is counted.
+    /// The count of a fault that breaks the body off.
     tally: BodyTally,
 }
 
@@ -56,7 +56,7 @@ impl Out {
         Out { kind, announced, link, record, failed: None, identity: None, tally: BodyTally::default() }
     }
 
-    /// Sets the request, for the log, and where a fault of the body is counted.
+    /// Sets the request, for the log, and the count of a fault that breaks the body off.
     pub(crate) fn of(mut self, identity: Option<RequestIdentity>, tally: BodyTally) -> Out {
         self.identity = identity.map(Arc::new);
         self.tally = tally;

@@ -358,7 +358,7 @@ module Net
         yield piece unless piece.empty?
       end
       # A body that ends too early is a Zlib::BufError.
-      inflate&.finish if inflate&.total_in.to_i > 0
+      inflate.finish if inflate && inflate.total_in > 0
     ensure
       inflate&.close
       FoolsGold::Native.handle_close(@handle) if @handle
