@@ -38,10 +38,21 @@ fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
     fs::write(server.folder.join("thin.yml"), "").unwrap();
     assert!(config(&bin, &["config"]).contains("engine: ruby, because there is a config/puma.rb"));
     fs::remove_file(server.folder.join("thin.yml")).unwrap();
+    // The sign holds beside a file of this program, too, and for each application that it names.
+    for text in ["threads = 2\n", "path = \"config.ru\"\n", "[[app]]\nname = \"a\"\n"] {
+        fs::write(server.folder.join("foolsgold.toml"), text).unwrap();
+        let said = config(&bin, &["config"]);
+        assert!(said.contains("engine: ruby, because there is a config/puma.rb"), "{text}: {said}");
+        fs::rename(server.folder.join("foolsgold.toml"), server.folder.join("own.toml")).unwrap();
+        let said = config(&bin, &["config", "-C", "own.toml"]);
+        assert!(said.contains("engine: ruby, because there is a config/puma.rb"), "{text}: {said}");
+    }
+    assert!(config(&bin, &["config", "-C", "-"]).contains("engine: ruby, because there is a config/puma.rb"));
     for words in [&["config", "-C", "config/puma.rb"][..], &["config"]] {
         let said = config(&bin, words);
         assert!(said.contains("engine: ruby, because config/puma.rb is a configuration of Puma"), "{said}");
     }
+    fs::remove_file(server.folder.join("config/puma.rb")).unwrap();
     fs::write(server.folder.join("config/application.rb"), "").unwrap();
     let said = config(&bin, &["config", "--no-config"]);
     assert!(said.contains("engine: ruby, because there is a config/application.rb"), "{said}");

@@ -636,8 +636,9 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     check(&[app, puma, staging], &["-e", "staging"], &["config/puma/staging.rb:1"], "puma.rb:1");
     check(&[app, puma, staging], &[], &["config/puma.rb:1: threads: all threads"], "staging.rb:1");
     // Another choice was made explicitly.
-    check(&[app, puma], &["--no-config"], &["threads"], "puma.rb");
-    check(&[app, puma, ("foolsgold.toml", "threads = 4")], &[], &["foolsgold.toml:1"], "puma.rb");
+    check(&[app, puma], &["--no-config"], &["threads"], "is not read");
+    check(&[app, puma, ("foolsgold.toml", "threads = 4")], &[], &["foolsgold.toml:1"], "is not read");
+    check(&[app, puma, ("own.toml", "threads = 4")], &["-C", "own.toml"], &["own.toml:1"], "is not read");
     let not_read = "note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it";
     check(&[app, puma], &["--engine", "mruby"], &[not_read], "puma.rb:1");
     // The application is elsewhere, and Puma would not look there.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use lexopt::Arg;
 
-use crate::config::options::{Kind, Name, Row, TABLE};
+use crate::config::options::{Kind, Name, RUBY_THREADS, Row, TABLE};
 use crate::config::suggest::nearest;
 
 /// The source of a value.
@@ -57,6 +57,8 @@ pub struct AppArguments {
     pub host: Option<String>,
     pub prefix: String,
     pub place: SourcePosition,
+    /// Another server's configuration that is beside it and is not read, as messages show it.
+    pub unread: Option<String>,
 }
 
 /// An error in the arguments: what is wrong, and what would be right.
@@ -123,7 +125,7 @@ pub struct Arguments {
     /// alone.
     pub file_host: Option<String>,
     pub file_port: Option<u16>,
-    /// Another server's configuration that exists and is not read, as messages show it.
+    /// Another server's configuration that is beside the only application and is not read, as messages show it.
     pub unread: Option<String>,
     pub given: Vec<RawValue>,
     pub problems: Vec<Problem>,
@@ -183,6 +185,11 @@ impl RawValue {
             "" => Some(matches!(self.origin, Origin::Flag(_))),
             _ => None,
         }
+    }
+
+    /// Whether it comes from a variable of Puma or Rails for the number of threads.
+    pub fn is_for_ruby_threads(&self) -> bool {
+        matches!(&self.origin, Origin::Variable(name) if RUBY_THREADS.contains(&name.as_str()))
     }
 
     /// Whether another server's file sets it.
@@ -264,8 +271,17 @@ impl Arguments {
 
     /// The values of an option that count for an application: those of the source with the highest precedence.
     pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&RawValue> {
+        self.most_important(app, name, |_| true)
+    }
+
+    /// The same, without variables that are meant for Ruby's threads.
+    pub fn values_for_interpreters(&self, app: Option<usize>, name: Name) -> Vec<&RawValue> {
+        self.most_important(app, name, |given| !given.is_for_ruby_threads())
+    }
+
+    fn most_important(&self, app: Option<usize>, name: Name, counts: fn(&RawValue) -> bool) -> Vec<&RawValue> {
         let heard = |given: &&RawValue| given.name == name && (given.app.is_none() || given.app == app);
-        let all: Vec<&RawValue> = self.given.iter().filter(heard).collect();
+        let all: Vec<&RawValue> = self.given.iter().filter(heard).filter(|given| counts(given)).collect();
         let most = all.iter().map(|given| given.rank()).min();
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }

@@ -43,7 +43,7 @@ pub fn add(asked: &mut Arguments, home: &Path) {
     }
     let folder = folder(asked.rackup.as_deref(), home);
     let path = match &named {
-        Some(given) if given.value == "-" => return,
+        Some(given) if given.value == "-" => return note_unread(asked, home),
         Some(given) => PathBuf::from(&given.value),
         None => folder.join(USUAL),
     };
@@ -58,13 +58,14 @@ pub fn add(asked: &mut Arguments, home: &Path) {
         Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => add_unnamed(asked, &folder, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
+    note_unread(asked, home);
 }
 
 /// Whether the settings file is another server's, and Ruby code.
 pub fn is_code(asked: &Arguments) -> bool {
     let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
     let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
-    let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home).ok());
+    let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home));
     let Some(path) = path else { return false };
     let path = home.join(path);
     text_of(&path).is_ok_and(|text| {
@@ -104,40 +105,64 @@ fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     }
 }
 
-/// Reads a file of Puma or Passenger if it is the only one here; otherwise notes the files that are not read.
+/// Reads a file of Puma or Passenger if it is the only one here.
 fn add_unnamed(asked: &mut Arguments, folder: &Path, home: &Path) {
-    let unread = match unnamed(asked, folder, home) {
-        Ok(path) => {
-            return match text_of(&home.join(&path)) {
-                Ok(text) => read(asked, &path, home, &text),
-                Err(error) => asked.refuse(unreadable(None, &path, &error)),
-            };
-        }
-        Err(unread) => unread,
-    };
-    let names: Vec<String> = unread.iter().map(|path| path.display().to_string()).collect();
-    if let Some(first) = names.first() {
-        let is = if names.len() == 1 { "is there and is not read" } else { "are there, and none is read" };
-        asked.notices.push(format!(
-            "{} {is}: `-C {first}` reads it, `foolsgold explain {first}` shows what comes of it",
-            names.join(" and ")
-        ));
-        asked.unread = Some(first.clone());
+    let Some(path) = unnamed(asked, folder, home) else { return };
+    match text_of(&home.join(&path)) {
+        Ok(text) => read(asked, &path, home, &text),
+        Err(error) => asked.refuse(unreadable(None, &path, &error)),
     }
 }
 
-/// Another server's file that is read without `-C`; or the ones that are not read. One is read if the application is in
-/// the working directory, where Puma looks for its file, without `--engine mruby`, and if there is no foolsgold.toml
-/// and no second such file: Rails writes a config/puma.rb whatever server is used.
-fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
-    let real = |path: &Path| path.canonicalize().ok();
-    let is_here = real(&home.join(folder)).is_some_and(|folder| real(&home.join(".")) == Some(folder));
+/// Notes other servers' files beside the applications that are not read: each speaks for Ruby. There is a notice about
+/// them, unless the user has chosen what is read: by a foolsgold.toml or by `--config`.
+fn note_unread(asked: &mut Arguments, home: &Path) {
+    if asked.compat.is_some() {
+        return;
+    }
+    if asked.apps.is_empty() {
+        let unread = unread(asked, asked.rackup.as_deref(), None, home);
+        if let Some(first) = unread.first()
+            && asked.file.is_none()
+            && asked.values(Name::Config).is_empty()
+        {
+            let is = if unread.len() == 1 { "is there and is not read" } else { "are there, and none is read" };
+            asked.notices.push(format!(
+                "{} {is}: `-C {first}` reads it, `foolsgold explain {first}` shows what comes of it",
+                unread.join(" and ")
+            ));
+        }
+        asked.unread = unread.into_iter().next();
+    }
+    for at in 0..asked.apps.len() {
+        asked.apps[at].unread = unread(asked, Some(&asked.apps[at].path), Some(at), home).into_iter().next();
+    }
+}
+
+/// These files beside an application, as messages show them. One whose hooks run is read.
+fn unread(asked: &Arguments, rackup: Option<&Path>, app: Option<usize>, home: &Path) -> Vec<String> {
+    let hooks: Vec<PathBuf> = asked.values_for(app, Name::Hooks).iter().map(|given| home.join(&given.value)).collect();
+    let mut unread = present(asked, &folder(rackup, home), home);
+    unread.retain(|path| !hooks.iter().any(|hooks| is_same(hooks, &home.join(path))));
+    unread.iter().map(|path| path.strip_prefix(home).unwrap_or(path).display().to_string()).collect()
+}
+
+/// Another server's file that is read without `-C`, if there is one: if the application is in the working directory,
+/// where Puma looks for its file, without `--engine mruby`, and if there is no foolsgold.toml and no second such file:
+/// Rails writes a config/puma.rb whatever server is used.
+fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
+    let is_here = is_same(&home.join(folder), &home.join("."));
     let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
     let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
     let mut found = present(asked, folder, home);
     let is_read = |path: &PathBuf| !OF_OTHERS.iter().any(|name| path.ends_with(name));
     let is_only_one = found.len() == 1 && found.iter().all(is_read);
-    if is_here && !is_embedded && !has_own && is_only_one { Ok(found.remove(0)) } else { Err(found) }
+    (is_here && !is_embedded && !has_own && is_only_one).then(|| found.remove(0))
+}
+
+/// Whether two paths lead to the same file or folder, which must be there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Other servers' files in this folder; of Puma's the one that it would read.

@@ -1,8 +1,7 @@
 //! Options that one engine does not have: most cause a warning, some an error.
 
-use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
+use crate::config::arguments::{Arguments, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
-use crate::config::options::RUBY_THREADS;
 use crate::config::options::{Name, Section, TABLE};
 
 /// Options that do not fit an engine.
@@ -51,7 +50,8 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
     if let Some((file, server)) = &asked.compat {
         leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
     }
-    if let Some(file) = &asked.unread {
+    let unread = app.map_or(&asked.unread, |app| &asked.apps[app].unread);
+    if let Some(file) = unread {
         leanings.push((EngineKind::Ruby, format!("there is a {file}")));
     }
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
@@ -77,9 +77,7 @@ fn fits(given: &RawValue, engine: EngineKind) -> bool {
             ["no", "false", "off", "0"].contains(&&*value)
         }
         (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
-        (_, EngineKind::Mruby) => {
-            !matches!(&given.origin, Origin::Variable(name) if RUBY_THREADS.contains(&name.as_str()))
-        }
+        (_, EngineKind::Mruby) => !given.is_for_ruby_threads(),
         (_, EngineKind::Ruby) => true,
     }
 }

@@ -25,10 +25,17 @@ pub struct SettingsReader<'a> {
 impl SettingsReader<'_> {
     /// The value that counts: of the command line, the environment, the file, or the default; the last of several.
     pub fn pick(&self, name: Name) -> RawValue {
-        if let Some(given) = self.asked.values_for(self.app, name).last() {
-            return (*given).clone();
-        }
-        RawValue { name, value: self.default(name), origin: Origin::Default, app: None }
+        self.last_or_default(name, &self.asked.values_for(self.app, name))
+    }
+
+    /// The same, without variables that are meant for Ruby's threads.
+    pub fn pick_for_interpreters(&self, name: Name) -> RawValue {
+        self.last_or_default(name, &self.asked.values_for_interpreters(self.app, name))
+    }
+
+    fn last_or_default(&self, name: Name, given: &[&RawValue]) -> RawValue {
+        let default = || RawValue { name, value: self.default(name), origin: Origin::Default, app: None };
+        given.last().map_or_else(default, |last| (*last).clone())
     }
 
     /// All values that count, as one text. It may be secret ([`Name::is_secret`]).

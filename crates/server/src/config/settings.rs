@@ -14,7 +14,6 @@ use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
 use crate::config::log_filter::LogFilter;
 use crate::config::operating::Operating;
-use crate::config::options;
 use crate::config::options::{Name, TABLE};
 use crate::config::reader::SettingsReader;
 use crate::process::links::Links;
@@ -136,7 +135,9 @@ fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
 /// The configured values that count, as they were written.
 fn chosen(asked: &Arguments) -> Vec<String> {
     let apps = (0..asked.apps.len()).map(Some);
-    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
+    // A variable for Ruby's threads does not hide what counts for interpreters.
+    let both = move |app, name| [asked.values_for(app, name), asked.values_for_interpreters(app, name)].concat();
+    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| both(app, row.name));
     // Of an application, only its own.
     let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
     // A list in a file is one place with several values.
@@ -230,8 +231,9 @@ impl SettingsReader<'_> {
         let number = self.thread_count(&given);
         match &given.origin {
             Origin::Default => (number, RUBY_THREADS),
-            Origin::Variable(name) if options::RUBY_THREADS.contains(&name.as_str()) => {
-                (self.default(Name::Threads).parse().unwrap_or(number), number)
+            _ if given.is_for_ruby_threads() => {
+                let of_interpreters = self.pick_for_interpreters(Name::Threads);
+                (self.thread_count(&of_interpreters), number)
             }
             _ => (number, number),
         }

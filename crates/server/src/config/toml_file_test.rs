@@ -57,6 +57,19 @@ fn flags_count_before_variables_and_these_before_the_file() {
 }
 
 #[test]
+fn variables_for_the_threads_of_ruby_do_not_hide_the_number_of_interpreters() {
+    for name in crate::config::options::RUBY_THREADS {
+        let text = "threads = 3\n[[app]]\nname = \"a\"\nthreads = 7\n[[app]]\nname = \"b\"\nprefix = \"/b\"\n";
+        let settings = resolved(text, &[], &[(name, "5")]).unwrap();
+        let counts = settings.apps.iter().map(|app| (app.mruby.interpreters, app.ruby.threads));
+        assert_eq!(counts.collect::<Vec<_>>(), [(7, 5), (3, 5)], "{name}");
+        assert!(settings.chosen.contains(&"srv/foolsgold.toml:1: threads = 3".to_owned()), "{:?}", settings.chosen);
+        let wrong = resolved("threads = 0", &[], &[(name, "5")]).unwrap_err();
+        assert_eq!(wrong, ["srv/foolsgold.toml:1: threads = 0: must be from 1 to 1024"]);
+    }
+}
+
+#[test]
 fn everything_that_is_wrong_is_told_at_once_with_its_line() {
     let text = "thread = 3\n\nthreads = 0\nqueue = [1, 2]\nfresh = { a = 1 }\nconfig = \"x\"\nrequest-time = 0.5\n\
                 memory-limit = true\ntag = \"\"\nname = \"x\"\nmax-requests = -1\nreload = true\nzebra = 1\n\

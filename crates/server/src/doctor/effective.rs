@@ -128,8 +128,13 @@ fn lines(
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
     let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
     rows.map(|row| {
-        let origin = reader.pick(row.name).origin;
+        let given = match engine {
+            EngineKind::Mruby => reader.pick_for_interpreters(row.name),
+            EngineKind::Ruby => reader.pick(row.name),
+        };
+        let origin = given.origin;
         let value = match (row.name, &origin, engine) {
+            (Name::Threads, _, EngineKind::Mruby) => given.value,
             (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
             (Name::RequestTime, Origin::Default, EngineKind::Ruby) if reader.is_development() => "none".to_owned(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),

@@ -89,6 +89,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
         wrapped(&mut out, "# ", &format!("Take care: {}.", leftover::in_words(&translation.left)));
     }
     out.push('\n');
+    let _ = writeln!(out, "{:COLUMN$} # {kind} runs it on Ruby", "engine = \"ruby\"");
     if let Some(rackup) = &translation.rackup {
         let _ = writeln!(out, "path = {}", quoted(&rackup.display().to_string()));
     }
