@@ -250,7 +250,7 @@ fn words_that_mean_nothing_are_refused() {
         (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
     };
     let (text, code) = refused(&[]);
-    assert!(text.contains("there is no config.ru in this folder") && code == Some(1), "{text}");
+    assert!(text.contains("there is no config.ru in this folder") && code == Some(2), "{text}");
     let (text, code) = refused(&["--jsn"]);
     assert!(text.contains("--jsn") && code == Some(2), "{text}");
     let (text, code) = refused(&["native"]);

@@ -367,6 +367,12 @@ fn methods_that_the_rails_application_adds_are_there_for_pumas_file() {
     let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_says(&said, &["config/puma.rb:2: ", "no_such_method"]);
+    // Of an application that picks its railties, nothing but `rails` is loaded.
+    fs::write(folder.join("config/application.rb"), "require 'rails'\nrequire 'action_controller/railtie'\n").unwrap();
+    fs::write(folder.join("config/puma.rb"), "worker_timeout 2.minutes\nworkers [3, 2].second\n").unwrap();
+    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["worker-timeout = \"2m\"", "workers = 2"]);
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -380,6 +386,12 @@ fn thins_file_is_explained_and_obeyed() {
     let binds = ["  \"tcp://127.0.0.1:5000\", ", "  \"tcp://127.0.0.1:5001\", ", "# line 3: port: 5000"];
     assert_says(&said, &binds);
     assert_says(&said, &["workers = 2", "threads = 1", "thin.yml:7: stats: /stats", "thin.yml:6: pid"]);
+    // What has no value, or the one that it has anyway, is no reason to refuse the file.
+    for (more, is_served) in [("only:\nprefix:\nssl:\n", true), ("prefix: /\n", true), ("prefix: /shop\n", false)] {
+        fs::write(folder.join("thin.yml"), format!("port: 5000\n{more}")).unwrap();
+        let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
+        assert_eq!(output.status.success(), is_served, "{more}: {said}");
+    }
     fs::remove_dir_all(folder).unwrap();
     let single = yml.replace("servers: <%= 1 + 1 %>\n", "");
     let server = serve(

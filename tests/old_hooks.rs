@@ -213,6 +213,35 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
 
+#[test]
+fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
+    let file = "listen '127.0.0.1:0'\nstart = Unicorn::HttpServer::START_CTX\n\
+                raise start.inspect unless start[0] == 'unicorn' && start[:argv] == ['-c', __FILE__] && \
+                start[:cwd] == Dir.pwd\n\
+                raise 'daemon' if Unicorn::Configurator::RACKUP[:daemonize]\n\
+                Configurator::RACKUP[:options][:listeners].each { |one| listen one }\n\
+                working_directory start[:cwd]\n";
+    let server = serve("unicorn.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+}
+
+/// They are written for a process in which all of Unicorn is loaded.
+#[test]
+fn an_application_can_require_a_part_of_unicorn() {
+    let part = "module Unicorn::OobGC\n  def self.new(app, interval = 5) = app\nend\n";
+    let app = "require 'unicorn/oob_gc'\nuse Unicorn::OobGC, 10\nrun ->(_) { [200, {}, [Unicorn::NAME]] }\n";
+    let unicorn = ("unicorn.rb", "listen '127.0.0.1:0'\n");
+    let files = [("config.ru", app), unicorn, ("lib/unicorn/oob_gc.rb", part)];
+    let gem = ("lib/unicorn.rb", "module Unicorn; NAME = 'all of it'; end\n");
+    for options in [&["-C", "unicorn.rb"][..], &["-C", "-", "-b", "tcp://127.0.0.1:0"]] {
+        let folder = ruby::folder(&[&files[..], &[gem]].concat());
+        let server = Server::spawn(folder, &[("RUBYOPT", "-Ilib")], options);
+        assert_eq!(server.text("/"), "all of it", "{}", server.log());
+        let told = "Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage";
+        assert!(server.logs(told), "{}", server.log());
+    }
+}
+
 /// As files do that let a master look after other processes, or a worker after its memory.
 #[test]
 fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_them() {

@@ -72,6 +72,27 @@ fn a_gemfile_beside_config_ru_means_ruby_with_bundler() {
     assert!(server.log().contains(line), "{}", server.log());
 }
 
+/// As with Bundler, which looks in the working directory and above.
+#[test]
+fn so_does_one_above_it_in_the_working_directory() {
+    let app = "require \"bundler\"\nrun ->(_) { [200, {}, [ENV[\"BUNDLE_GEMFILE\"].to_s + \" \" + Dir.pwd]] }";
+    let files =
+        [("web/app/config.ru", app), ("Gemfile", "gem \"rack\"\n"), ("config/puma.rb", "rackup 'web/app/config.ru'\n")];
+    let listen = ["-b", "tcp://127.0.0.1:0"];
+    for more in [&["web/app"][..], &["web/app/config.ru", "-C", "-"], &[]] {
+        let server = Server::spawn(ruby::folder(&files), &[], &[&listen[..], more].concat());
+        let folder = server.folder.canonicalize().unwrap();
+        assert_eq!(server.text("/"), format!("{0}/Gemfile {0}", folder.display()), "{more:?}: {}", server.log());
+        let line = "engine: ruby, because Gemfile is above config.ru, in ";
+        assert!(server.log().contains(line), "{}", server.log());
+    }
+    // The application is not below the working directory.
+    let folder = ruby::folder(&[files[0], files[1], ("elsewhere/x", "")]);
+    let options = [&listen[..], &["-c", "elsewhere", "--engine", "ruby", "../web/app"]].concat();
+    let server = Server::spawn(folder, &[], &options);
+    assert!(server.text("/").starts_with(' '), "{}", server.log());
+}
+
 #[test]
 fn a_gem_that_is_not_installed_is_named() {
     let files = [("config.ru", PLAIN), ("Gemfile", "gem \"rack\"\ngem \"fools-gold-no-such-gem\"\n")];

@@ -147,7 +147,7 @@ fn commands_that_only_look_say_that_they_cannot_look() {
         (&["config"][..], "foolsgold: cannot show the settings:\n", 2),
         (&["config", "--json", "-t", "0"], "foolsgold: cannot show the settings:\n", 2),
         (&["config", "--check"], "foolsgold: cannot use these settings:\n", 2),
-        (&["doctor"], "foolsgold: cannot examine this application: ", 1),
+        (&["doctor"], "foolsgold: cannot examine this application:\n", 2),
         (&["doctor", "-t", "0"], "foolsgold: cannot examine this application:\n", 2),
         (&["native", "-t", "0"], "foolsgold: cannot build the native worker:\n", 2),
     ] {

@@ -42,6 +42,7 @@ module FoolsGold
       @descriptors = Descriptors.new
       @threads = Thread.list
       OF_GEM.each { |name| ENV.delete(name) }
+      Object.singleton_class.prepend(RestOfUnicorn)
       show_log_of_rails
       return if @setup["hooks"].empty?
 
@@ -111,6 +112,22 @@ module FoolsGold
       "Unicorn::OobGC" => "--oob-gc collects garbage between requests; leave out a GC.disable beside it, which lets " \
                           "memory only grow"
     }.freeze
+
+    # Files of Unicorn that applications require one by one, such as unicorn/oob_gc, expect the rest of it: in its own
+    # process everything is loaded.
+    module RestOfUnicorn
+      OWN_FILE = %r{/unicorn/\w+\.rb\z}.freeze
+
+      def const_missing(name)
+        # Others have overridden this method, too, so that their frames come first.
+        return super unless name == :Unicorn && caller_locations(1, 4).any? { |frame| OWN_FILE.match?(frame.path) }
+
+        require "unicorn"
+        const_get(name)
+      rescue LoadError
+        super
+      end
+    end
 
     # Logs the alternative for each such gem that is loaded.
     def tell_keepers

@@ -16,6 +16,7 @@ class FoolsGold::OldFile
     @_said = FoolsGold::Directives.new(path, workers)
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
     extend(words)
+    words.start(path) unless kind == "puma"
     singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
     # A directive may have the name of a Kernel method.
     names.reject { |name| words.method_defined?(name) }.each do |name|

@@ -26,8 +26,20 @@ module FoolsGold
     # file is read, so that the file may call methods of Active Support, such as `present?`.
     def self.require_rails
       rails = File.expand_path("config/application.rb")
-      File.file?(rails) && require(rails)
+      return false unless File.file?(rails) && require(rails)
+
+      # An application that picks its railties has not all of Active Support at once: what is missing comes with the
+      # first of them that needs it, and in Puma's process before the file is read.
+      require_active_support
+      true
     end
+
+    def self.require_active_support
+      require "active_support/all"
+    rescue LoadError
+      nil # It is no application of Rails, although it has such a file.
+    end
+    private_class_method :require_active_support
 
     # Loads the gem of Puma if it is in the application's bundle, before the application: where that finds Puma loaded,
     # it may size its pools by Puma.cli_config, which is always there in Puma's process.
@@ -74,6 +86,14 @@ module FoolsGold
   module UnicornWords
     def self.const_missing_in_file(name)
       Object.const_get(name)
+    end
+
+    # Sets what the file at `path` finds as the start of its server: as if by `unicorn -c PATH` in this folder, whose
+    # path goes by a symlink such as `current` if that of PWD does.
+    def self.start(path)
+      name = ENV.fetch("PWD", "")
+      folder = File.identical?(name, ".") ? name : Dir.pwd
+      Unicorn::HttpServer::START_CTX.replace(argv: ["-c", path], 0 => $PROGRAM_NAME.dup, cwd: folder)
     end
 
     # Returns methods of Unicorn's server that code has replaced, each with file and line: in the class here, or by the
@@ -180,6 +200,7 @@ module FoolsGold
       end
 
       class HttpServer
+        # How the server was started; a file may change it for an upgrade. `start` sets it.
         START_CTX = {}
         # Methods that code replaces, and calls by their former names. Nothing calls them here.
         METHODS = %i[start join stop master_sleep awaken_master reap_all_workers reexec worker_spawn
@@ -195,6 +216,8 @@ module FoolsGold
       HttpParser = HttpRequest # Its name from Unicorn 4 on, and in Pitchfork.
 
       class Configurator
+        # What the command line said; a file asks whether it is to be a daemon.
+        RACKUP = { daemonize: false, host: "0.0.0.0", port: 8080, set_listener: false, options: { listeners: [] } }
         DEFAULTS = Hash.new do |defaults, key|
           defaults[key] = key == :logger ? Logger.new($stderr) : { timeout: 60, worker_processes: 1 }[key]
         end

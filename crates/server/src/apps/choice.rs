@@ -41,6 +41,9 @@ fn needed(traits: &AppTraits<'_>) -> (EngineKind, String) {
     if let Some(gemfile) = traits.gemfile {
         let why = match gemfile.file_name() {
             Some(name) if gemfile.parent() == traits.rackup.parent() => format!("{} is beside {file}", name.display()),
+            Some(name) if gemfile.parent().is_some_and(|folder| traits.rackup.starts_with(folder)) => {
+                format!("{} is above {file}, in {}", name.display(), gemfile.with_file_name("").display())
+            }
             _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
         };
         return (EngineKind::Ruby, format!("because {why}"));
@@ -84,7 +87,7 @@ mod tests {
             fs::write(folder.path().join(name), text).unwrap();
         }
         let rackup = folder.path().join("config.ru");
-        let gemfile = crate::config::rackup::gemfile(&rackup, None);
+        let gemfile = crate::config::rackup::gemfile(&rackup, None, None);
         let ruby = Path::new(ruby);
         choose(None, &AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
     }

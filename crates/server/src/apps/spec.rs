@@ -54,10 +54,12 @@ impl fmt::Display for Missing {
 /// Passenger, which sets its `envvars` last.
 pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
-    let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
+    let own = if is_only_one { None } else { rackup::gemfile(&rackup, None, None) };
+    // As Bundler does, which begins in the working directory.
+    let top = std::env::current_dir().ok().filter(|_| is_only_one);
     let set = settings.ruby.variables.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let set = set.map(|(_, path)| OsStr::new(path));
-    let gemfile = own.or_else(|| rackup::gemfile(&rackup, set.or(bundle_gemfile)));
+    let gemfile = own.or_else(|| rackup::gemfile(&rackup, set.or(bundle_gemfile), top.as_deref()));
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };

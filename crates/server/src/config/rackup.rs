@@ -77,12 +77,16 @@ pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The absolute path of the Gemfile that Bundler would use: that of `BUNDLE_GEMFILE`, or the one beside config.ru.
-pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf> {
+/// The absolute path of the Gemfile that Bundler would use: that of `BUNDLE_GEMFILE`, or the one beside config.ru, or
+/// the nearest one above it, up to and including the folder `top`; none above it if it is not below `top`.
+pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>, top: Option<&Path>) -> Option<PathBuf> {
     if let Some(named) = bundle_gemfile.filter(|named| !named.is_empty()) {
         return path::absolute(named).ok().map(|named| folder::followed_file(&named));
     }
-    ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
+    let beside = rackup.parent()?;
+    let above = beside.ancestors().skip(1).take_while(|folder| top.is_some_and(|top| folder.starts_with(top)));
+    let in_folder = |folder: &Path| ["Gemfile", "gems.rb"].map(|name| folder.join(name)).into_iter();
+    [beside].into_iter().chain(above).flat_map(in_folder).find(|path| path.is_file())
 }
 
 /// The hooks file: the named one, or config/foolsgold.rb beside config.ru if it exists.
@@ -136,7 +140,7 @@ mod tests {
     fn the_gemfile_is_the_one_of_bundler() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let found = |named| gemfile(&at("config.ru"), named);
+        let found = |named| gemfile(&at("config.ru"), named, None);
         assert_eq!((found(None), found(Some(OsStr::new("")))), (None, None));
         fs::write(at("gems.rb"), "").unwrap();
         assert_eq!(found(None), Some(at("gems.rb")));

@@ -155,7 +155,8 @@ impl Reader<'_> {
     fn app(&mut self, table: &DeTable<'_>, at: usize, several: bool, place: SourcePosition) {
         let mut seen = Vec::new();
         let path = self.folder.clone();
-        let mut app = AppArguments { name: String::new(), path, host: None, prefix: String::new(), place, unread: None };
+        let mut app =
+            AppArguments { name: String::new(), path, host: None, prefix: String::new(), place, unread: None };
         for entry in entries(table) {
             if self.has_enough() {
                 return self.and_more();

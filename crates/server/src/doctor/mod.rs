@@ -88,7 +88,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
             }
         }
         Err(Missing::Options(problems)) => exit::refuse_to(WHAT, &problems),
-        Err(Missing::File(why)) => exit::fail_to(WHAT, &why),
+        Err(Missing::File(why)) => exit::refuse_to(WHAT, &[why]),
     })
 }
 

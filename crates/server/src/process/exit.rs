@@ -58,20 +58,11 @@ pub fn refuse_to(what: &str, problems: &[impl Display]) -> ExitCode {
 
 /// Reports that the server could not start.
 pub fn fail(why: &str) -> ExitCode {
-    fail_to("start", why)
-}
-
-/// Reports that a command could not do what `what` says.
-pub fn fail_to(what: &str, why: &str) -> ExitCode {
-    let _ = io::stderr().write_all(cannot(what, why).as_bytes());
+    let _ = io::stderr().write_all(cannot_start(why).as_bytes());
     ExitCode::from(CANNOT_START)
 }
 
 /// The message of [`fail`].
 pub fn cannot_start(why: &str) -> String {
-    cannot("start", why)
-}
-
-fn cannot(what: &str, why: &str) -> String {
-    format!("foolsgold: cannot {what}: {why}\n")
+    format!("foolsgold: cannot start: {why}\n")
 }

@@ -215,7 +215,8 @@ fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
     let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
     let rackup = if named.is_dir() { named.join("config.ru") } else { named };
     let rackup = rackup::in_real_folder(&rackup).unwrap_or(rackup);
-    rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
+    let top = folder.canonicalize().ok();
+    rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref(), top.as_deref())
 }
 
 /// The directives of the server with this word; empty for others.

@@ -45,7 +45,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_persistent_conns", Rule::Missing("every connection may be kept, as long as --keep-alive says")),
     ("threaded", Rule::Custom(later)),
     ("threadpool_size", Rule::Custom(later)),
-    ("prefix", Rule::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
+    ("prefix", Rule::Custom(prefix)),
     ("stats", Rule::Missing("foolsgold status, and the page of --admin, tell more")),
     ("adapter", Rule::Custom(adapter)),
     ("require", Rule::Custom(require)),
@@ -72,6 +72,13 @@ pub const RULES: &[DirectiveRule] = &[
 
 /// These are translated together in [`finish`], once all are known.
 fn later(_: &mut Translation, _: &Directive) {}
+
+fn prefix(to: &mut Translation, call: &Directive) {
+    let is_root = text(call.args.first()).is_some_and(|path| path.trim_matches('/').is_empty());
+    if !is_root {
+        to.remark(call, RemarkKind::Refused, "write an [[app]] with prefix = \"...\" in a foolsgold.toml");
+    }
+}
 
 fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
