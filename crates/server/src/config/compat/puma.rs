@@ -77,7 +77,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_keep_alive", Rule::Missing("a connection may serve any number of requests")),
     ("max_fast_inline", Rule::Needless("connections take turns at each request")),
     ("queue_requests", Rule::Needless("requests are always read to their end before Ruby sees them")),
-    ("wait_for_less_busy_worker", Rule::Needless("there is one line, from which idle workers take")),
+    ("wait_for_less_busy_worker", Rule::Needless("there is one queue, from which idle workers take")),
     ("io_selector_backend", Rule::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Rule::Custom(body_limit)),
     ("supported_http_methods", Rule::Custom(methods)),
