@@ -27,8 +27,8 @@ pub struct Contender {
     pub ruby: String,
     /// Right answers, widened by this server's own differences.
     pub learned: Vec<KnownAnswer>,
-    /// Memory of one worker in KiB.
-    pub worker_kib: u64,
+    /// Memory of one worker in KiB; `None` where it could not be read.
+    pub worker_kib: Option<u64>,
     /// Settings that are tried.
     pub settings: Vec<Setting>,
     /// Sentences about it for the report.
@@ -135,7 +135,7 @@ impl Contender {
     fn new(recipe: &Recipe, version: String, ruby: String) -> Contender {
         let learned = Vec::new();
         let settings = Vec::new();
-        Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: 0, settings, notes: Vec::new() }
+        Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: None, settings, notes: Vec::new() }
     }
 
     /// Name of its recipe.

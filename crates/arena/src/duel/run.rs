@@ -13,7 +13,7 @@ use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
 use crate::stats::SeededRng;
-use loadgen::metric::{CPU, P50, P99, rate_in_words};
+use loadgen::metric::{P99, rate_in_words};
 use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
@@ -77,6 +77,8 @@ impl From<String> for ReferenceError {
 enum ProbeError {
     /// An answer was wrong; other right answers may have to be captured.
     WrongAnswer(String),
+    /// The server exited or gave too few right answers, so it shows nothing; another one may.
+    NoAnswers(String),
     /// The load could not be run, or is void.
     Load(String),
 }
@@ -294,6 +296,7 @@ impl<'a> Duel<'a> {
                 let tail = running.server.log_tail();
                 return Err(ReferenceError::Contender(format!("it answers otherwise than before: {wrong}\n{tail}")));
             }
+            Err(ProbeError::NoAnswers(why)) => return Err(ReferenceError::Contender(why)),
             Err(ProbeError::Load(why)) => return Err(ReferenceError::Duel(why)),
         };
         self.caveats.extend(caveats::of_workload(&capture));
@@ -334,23 +337,25 @@ impl<'a> Duel<'a> {
         let own = std::process::id();
         let delayed = |up: &Up| up.server.usage().delay_us + delay_us(own);
         let before = delayed(running);
-        let outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
+        let mut outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
         let delay = delayed(running).saturating_sub(before) as f64;
-        if let Some(why) = warmth.void.or(outcome.void) {
+        if let Some(why) = warmth.void.or(outcome.void.take()) {
             return Err(ProbeError::Load(why));
         }
-        if let Some(wrong) = warmth.wrong.or(outcome.wrong) {
+        if let Some(wrong) = warmth.wrong.or(outcome.wrong.take()) {
             return Err(ProbeError::WrongAnswer(wrong));
         }
-        let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
-        let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
-        let delay_us = delay / number("requests").max(1.0);
+        if running.server.has_ended() {
+            return Err(ProbeError::NoAnswers(running.server.why_it_ended()));
+        }
+        let probe = Probe::of(&outcome, delay, memory_of(running))
+            .map_err(|why| ProbeError::NoAnswers(format!("{why}\n{}", running.server.log_tail())))?;
         if let Some(rate) = &self.options.rate {
-            self.limits.raise_for(number(P99), self.options.p99_max_ms);
+            self.limits.raise_for(outcome.numbers.get(P99).copied().unwrap_or(0.0), self.options.p99_max_ms);
             let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
             self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
         }
-        Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
+        Ok(probe)
     }
 
     /// Learns how this server's answers differ from the reference's; a wrong answer is an error.
@@ -365,7 +370,7 @@ impl<'a> Duel<'a> {
             running.server.hurry();
             format!("{why}\n{}", running.server.log_tail())
         })?;
-        one.worker_kib = running.server.usage().pss_kib;
+        one.worker_kib = memory_of(&running);
         if !differences.is_empty() {
             let words = format!(
                 "{} answers otherwise, which does not count against it: {}",
@@ -426,6 +431,11 @@ impl<'a> Duel<'a> {
         self.plan = longer;
         self.clock.replan(all_s - contenders as f64 * CAPTURE_S - PROBE_S);
     }
+}
+
+/// Memory of a server's processes in KiB; `None` where it could not be read, such as that of another user's processes.
+fn memory_of(running: &Up) -> Option<u64> {
+    Some(running.server.usage().pss_kib).filter(|kib| *kib > 0)
 }
 
 fn hangs(one: &Contender, why: &str) -> String {

@@ -1,6 +1,10 @@
 //! Chooses the numbers of workers and threads that are worth trying, from the machine, from how the application spends
 //! the time of a request, and from what a server can do. Pure.
 
+use crate::record::Outcome;
+use crate::record::summary::{FAILED_SHARE_MAX, failed_share};
+use loadgen::metric::{CPU, FAILED, REQUESTS};
+
 /// Most threads in one process; more of them only wait for each other.
 const THREADS_MOST: u32 = 64;
 /// Share of the free memory that workers may fill; the rest is for the system, the database and the load generator.
@@ -31,8 +35,8 @@ pub struct Probe {
     /// Microseconds per request in which the server or the client was ready to run and another process had the
     /// processor: the machine is busy, and the application does not wait.
     pub delay_us: f64,
-    /// Memory of all processes of the server in KiB (PSS).
-    pub worker_kib: u64,
+    /// Memory of all processes of the server in KiB (PSS); `None` where it could not be read.
+    pub worker_kib: Option<u64>,
 }
 
 /// Bounds of what a server can be set to.
@@ -91,6 +95,25 @@ impl Setting {
 }
 
 impl Probe {
+    /// The measurement that a load of one client gives. `delay_us` is the sum over all requests. An error says why the
+    /// load shows nothing: no request, or more than one and more than 1 in 100, was without a right answer, or its
+    /// processor time is not known.
+    pub fn of(outcome: &Outcome, delay_us: f64, worker_kib: Option<u64>) -> Result<Probe, String> {
+        let number = |name: &str| outcome.numbers.get(name).copied();
+        let right = number(REQUESTS).unwrap_or(0.0);
+        let failed = number(FAILED).unwrap_or(0.0);
+        // A single failure may be chance.
+        if right <= 0.0 || (failed > 1.0 && failed_share(failed, right) > FAILED_SHARE_MAX) {
+            let kinds: Vec<String> = outcome.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
+            let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+            let all = right + failed;
+            return Err(format!("under the probe {failed:.0} of {all:.0} requests got no right answer{kinds}"));
+        }
+        let latency_ms = number("mean_ms").ok_or("the probe did not time its requests")?;
+        let cpu_us = number(CPU).ok_or("the probe did not measure the processor time of its requests")?;
+        Ok(Probe { cpu_us, latency_us: latency_ms * 1000.0, delay_us: delay_us / right, worker_kib })
+    }
+
     /// Classifies the application by the share of a request's time that it computes.
     pub fn nature(&self) -> Nature {
         match self.share() {
@@ -130,21 +153,22 @@ impl Probe {
 
 /// Chooses at most `most` settings for a server with this ability. `now` is always among them, if the server can do it.
 pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Option<Setting>, most: usize) -> Grid {
-    let mut notes = Vec::new();
     let affordable = affordable(machine, probe);
+    let mut notes = Vec::new();
+    if affordable.is_none() {
+        notes.push("the memory of a worker could not be read, so memory does not limit what is tried".to_owned());
+    }
     let mut settings: Vec<Setting> = Vec::new();
     let has_threads = ability.threads_most.is_none_or(|most| most > 1);
     let tried =
         if has_threads { promising(machine.cores.max(1), probe) } else { processes(machine.cores.max(1), probe) };
     for wanted in now.into_iter().chain(tried) {
         let fitting = fit(wanted, ability);
-        let workers = fitting.workers.min(affordable);
-        if workers < fitting.workers && notes.is_empty() {
+        let workers = affordable.map_or(fitting.workers, |(most, _)| fitting.workers.min(most));
+        if let Some((most, worker_kib)) = affordable.filter(|_| workers < fitting.workers && notes.is_empty()) {
             let free = machine.free_kib / 1024;
-            let one = probe.worker_kib / 1024;
-            notes.push(format!(
-                "{free} MiB are free and a worker holds {one} MiB: at most {affordable} workers are tried"
-            ));
+            let one = worker_kib / 1024;
+            notes.push(format!("{free} MiB are free and a worker holds {one} MiB: at most {most} workers are tried"));
         }
         let setting = Setting { workers, ..fitting };
         if !settings.contains(&setting) && settings.len() < most.max(1) {
@@ -192,13 +216,12 @@ fn fit(wanted: Setting, ability: Ability) -> Setting {
     wanted
 }
 
-fn affordable(machine: Machine, probe: &Probe) -> u32 {
-    if probe.worker_kib == 0 {
-        return u32::MAX;
-    }
-    let workers = machine.free_kib as f64 * MEMORY_SHARE / probe.worker_kib as f64;
+/// Most workers that fit into the free memory, with the KiB of one; `None` where that is not known.
+fn affordable(machine: Machine, probe: &Probe) -> Option<(u32, u64)> {
+    let worker_kib = probe.worker_kib.filter(|kib| *kib > 0)?;
+    let workers = machine.free_kib as f64 * MEMORY_SHARE / worker_kib as f64;
     // At least one worker is always tried: the application has already run with one.
-    (workers as u32).max(1)
+    Some(((workers as u32).max(1), worker_kib))
 }
 
 #[cfg(test)]
@@ -209,7 +232,7 @@ mod tests {
     const ALL: Ability = Ability { workers_most: None, threads_most: None, threads_run_together: false };
 
     fn probe(cpu_us: f64, latency_us: f64) -> Probe {
-        Probe { cpu_us, latency_us, delay_us: 0.0, worker_kib: 50 * 1024 }
+        Probe { cpu_us, latency_us, delay_us: 0.0, worker_kib: Some(50 * 1024) }
     }
 
     fn tried(probe: &Probe, ability: Ability) -> Vec<(u32, u32)> {
@@ -263,14 +286,16 @@ mod tests {
     #[test]
     fn memory_bounds_workers_and_says_so() {
         let small = Machine { cores: 4, free_kib: 512 * 1024 };
-        let big = Probe { worker_kib: 200 * 1024, ..probe(9000.0, 10_000.0) };
+        let big = Probe { worker_kib: Some(200 * 1024), ..probe(9000.0, 10_000.0) };
         let grid = worth_trying(small, &big, ALL, None, 9);
         assert!(grid.settings.iter().all(|setting| setting.workers <= 2), "{grid:?}");
         assert!(grid.notes[0].contains("at most 2 workers"), "{grid:?}");
         let none = Machine { cores: 1, free_kib: 0 };
         assert_eq!(worth_trying(none, &big, ALL, None, 9).settings[0].workers, 1);
-        let unknown = Probe { worker_kib: 0, ..big };
-        assert_eq!(worth_trying(small, &unknown, ALL, None, 9).notes.len(), 0);
+        for unknown in [None, Some(0)] {
+            let grid = worth_trying(small, &Probe { worker_kib: unknown, ..big }, ALL, None, 9);
+            assert!(grid.notes.len() == 1 && grid.notes[0].contains("could not be read"), "{grid:?}");
+        }
     }
 
     #[test]
@@ -279,6 +304,29 @@ mod tests {
         let grid = worth_trying(MACHINE, &probe(9000.0, 10_000.0), ALL, Some(now), 2);
         assert_eq!(grid.settings, [now, Setting { workers: 4, threads: 1 }]);
         assert_eq!(now.in_words(), "-w 3 -t 7");
+    }
+
+    #[test]
+    fn a_probe_without_right_answers_is_none() {
+        let outcome = |numbers: &[(&str, f64)], errors: &[(&str, u64)]| Outcome {
+            numbers: numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect(),
+            errors: errors.iter().map(|(kind, many)| ((*kind).to_owned(), *many)).collect(),
+            ..Outcome::default()
+        };
+        let of = |right: f64, failed: f64| {
+            let numbers = [(REQUESTS, right), (FAILED, failed), (CPU, 500.0), ("mean_ms", 10.0)];
+            Probe::of(&outcome(&numbers, &[("status 500", failed as u64)]), 2_000.0, Some(9))
+        };
+        let whole = Probe { cpu_us: 500.0, latency_us: 10_000.0, delay_us: 20.0, worker_kib: Some(9) };
+        assert_eq!(of(100.0, 0.0), Ok(whole));
+        assert!(of(100.0, 1.0).is_ok() && of(3.0, 1.0).is_ok() && of(1000.0, 9.0).is_ok());
+        let told = "under the probe 40 of 40 requests got no right answer (status 500: 40)";
+        assert_eq!(of(0.0, 40.0), Err(told.to_owned()));
+        assert!(of(0.0, 1.0).is_err() && of(50.0, 2.0).is_err());
+        let nothing = Probe::of(&outcome(&[], &[]), 0.0, None);
+        assert_eq!(nothing, Err("under the probe 0 of 0 requests got no right answer".to_owned()));
+        let untimed = outcome(&[(REQUESTS, 9.0), (FAILED, 0.0), ("mean_ms", 1.0)], &[]);
+        assert!(Probe::of(&untimed, 0.0, None).is_err_and(|why| why.contains("processor time")));
     }
 
     #[test]

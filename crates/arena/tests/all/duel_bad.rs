@@ -316,6 +316,23 @@ fn who_mixes_answers_up_under_the_probe_is_no_reference() {
 }
 
 #[test]
+fn who_gives_no_right_answer_under_the_probe_is_no_reference_and_shows_no_nature_of_the_app() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    for (mode, why) in [
+        // Its failures are no answers that differ: nothing was wrong but that nothing was right.
+        ("sour", "sour takes no part: under the probe "),
+        ("mortal", "mortal takes no part: the server ended in the middle of it"),
+    ] {
+        let (summary, words) = duel_with(&[mode], &|options| options.now = Some(Now::parse(mode).unwrap())).unwrap();
+        assert!(words.contains(why), "{words}");
+        assert!(words.contains("the right answers are those of honest"), "{words}");
+        assert_eq!(words.matches("a request takes ").count(), 1, "only the probe of honest counts: {words}");
+        let names: Vec<&str> = summary.cases[0].results.iter().map(|one| one.contender.as_str()).collect();
+        assert_eq!(names, ["honest -w 1 -t 1"], "{words}");
+    }
+}
+
+#[test]
 fn who_ignores_its_settings_is_disqualified() {
     // By itself: with more threads it would change what the others are asked.
     honest_wins(&[("ignorer", &["is disqualified: ignorer was told to have ", "ignores the setting"])]);
