@@ -47,7 +47,8 @@ pub struct DuelCommand {
     /// Only these contenders, separated by commas.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     contenders: Vec<String>,
-    /// The server that runs the application today: puma, or "puma -w 2 -t 5".
+    /// The server that runs the application today: puma, or "puma -w 2 -t 5" (of a server that has only one of the two,
+    /// that one).
     #[arg(long, value_name = "SERVER", value_parser = Now::parse)]
     now: Option<Now>,
     /// The highest 99th percentile at 80 % load that is good enough, in milliseconds.

@@ -188,6 +188,15 @@ impl Words {
     }
 }
 
+impl Recipe {
+    /// Whether its one worker is started with `-w 0`: the server then serves without worker processes.
+    pub fn has_zero_for_one(&self) -> bool {
+        let one = Words { workers: 1, threads: 1, requested_workers: 1, requested_threads: 1, ..Words::default() };
+        let is_zero = |words: &[String]| words[0] == "-w" && one.fill(&words[1]).is_ok_and(|word| word == "0");
+        self.processes.iter().any(|part| part.command.windows(2).any(is_zero))
+    }
+}
+
 /// Whether a word of a command stands for the words that a user adds.
 pub(crate) fn is_extra(template: &str) -> bool {
     template.replace(' ', "") == "{{extra}}"

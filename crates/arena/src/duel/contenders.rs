@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::record::summary::Who;
 
 use super::answer::KnownAnswer;
-use super::options::DuelOptions;
+use super::options::{DuelOptions, Now, Today};
 use super::settings::{Ability, Setting};
 use super::successive_halving::finalists_most;
 
@@ -42,15 +42,17 @@ pub struct Contenders {
     pub here: Vec<Contender>,
     /// Contenders that cannot take part, each with what is missing.
     pub missing: Vec<Who>,
+    /// The server of today, which is among those that take part.
+    pub now: Option<Today>,
 }
 
 impl Contenders {
     /// Most contenders that the rounds can have.
-    pub fn finalists(&self, options: &DuelOptions) -> usize {
+    pub fn finalists(&self) -> usize {
         let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
         servers.sort_unstable();
         servers.dedup();
-        finalists_most(self.here.len(), servers.len()) + usize::from(options.now.is_some())
+        finalists_most(self.here.len(), servers.len()) + usize::from(self.now.is_some())
     }
 
     /// Finds the contenders of the catalogue that the options name.
@@ -79,18 +81,51 @@ impl Contenders {
                 "none of {names} is here ({environment}): `arena ring` builds a place with most of them"
             ));
         }
-        let now = options.now.as_ref().map(|now| now.server.as_str());
-        if let Some(now) = now.filter(|now| !contenders.here.iter().any(|one| one.recipe.name == **now)) {
-            let missing = contenders.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
-            return Err(format!(
-                "--now {now}: it is not here ({}): {}",
-                environment.in_words(),
-                missing.unwrap_or_default()
-            ));
-        }
+        contenders.now = options.now.as_ref().map(|now| contenders.today(now, environment)).transpose()?;
+        let now = contenders.now.as_ref().map(|now| now.server.as_str());
         contenders.here.sort_by_key(|one| order(one, now));
         Ok(contenders)
     }
+
+    /// The server of today as it takes part. An error if it is not here, or cannot have these settings.
+    fn today(&self, now: &Now, environment: &Environment) -> Result<Today, String> {
+        let server = now.server.clone();
+        let Some(one) = self.here.iter().find(|one| one.recipe.name == server) else {
+            let missing = self.missing.iter().find(|who| who.name == server).map(|who| who.missing.join("; "));
+            return Err(format!(
+                "--now {server}: it is not here ({}): {}",
+                environment.in_words(),
+                missing.unwrap_or_default()
+            ));
+        };
+        let setting = setting_of(now, &one.recipe).map_err(|why| format!("--now \"{}\": {why}", now.name()))?;
+        Ok(Today { server, setting })
+    }
+}
+
+/// The setting that the user gives for the server of today; `None` without any. An error says why the server cannot
+/// have it, and what would be right.
+fn setting_of(now: &Now, recipe: &Recipe) -> Result<Option<Setting>, String> {
+    let has_no = |what: &str| recipe.cannot.get(what).map(String::as_str);
+    if now.workers.is_none() && now.threads.is_none() {
+        return Ok(None);
+    }
+    let name = &recipe.name;
+    let workers = match (now.workers, has_no("workers")) {
+        (None | Some(0 | 1), Some(_)) => 1,
+        (Some(many), Some(why)) => return Err(format!("{name} cannot have {many} workers ({why}): leave -w out")),
+        (Some(0), None) if recipe.has_zero_for_one() => 1,
+        (Some(0), None) => return Err(format!("{name} has at least one worker: write -w 1")),
+        (Some(workers), None) => workers,
+        (None, None) => return Err("say how many workers it has, too: add -w N".to_owned()),
+    };
+    let threads = match (now.threads, has_no("threads")) {
+        (None | Some(1), Some(_)) => 1,
+        (Some(many), Some(why)) => return Err(format!("{name} cannot have {many} threads ({why}): leave -t out")),
+        (Some(threads), None) => threads,
+        (None, None) => return Err("say how many threads a worker has, too: add -t N".to_owned()),
+    };
+    Ok(Some(Setting { workers, threads }))
 }
 
 fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a Recipe>, String> {

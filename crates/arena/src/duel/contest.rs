@@ -10,6 +10,7 @@ use super::advise::advise;
 use super::capture::shortened;
 use super::choice::Criteria;
 use super::contenders::Contender;
+use super::options::Today;
 use super::run::Duel;
 use super::settings::Setting;
 use super::successive_halving::{Candidate, HeatResult, best, finalists};
@@ -23,16 +24,13 @@ type DuelEntry = (usize, Setting);
 impl Duel<'_> {
     /// Tries all settings briefly and the better ones longer. Returns the finalists of the rounds.
     pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<DuelEntry>, String> {
-        let now = |duel: &Self, one: &Contender| {
-            duel.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
-        };
         let all = here.iter().enumerate().flat_map(|(at, one)| one.settings.iter().map(move |setting| (at, *setting)));
         let mut entries: Vec<DuelEntry> = all.collect();
         let mut shown = self.heat(stage, here, &mut entries, 1)?;
         if self.plan.second_heat_s > 0.0 {
             let mut better = Vec::new();
             for (at, one) in here.iter().enumerate() {
-                let settings = best(&shown[at], 2, now(self, one));
+                let settings = best(&shown[at], 2, self.setting_now(one));
                 // A contender with one setting needs no second heat.
                 better.extend(settings.into_iter().map(|setting| (at, setting)).filter(|_| shown[at].len() > 1));
             }
@@ -44,7 +42,7 @@ impl Duel<'_> {
         }
         let mut finalists = Vec::new();
         for (at, one) in here.iter().enumerate() {
-            finalists.extend(best(&shown[at], 1, now(self, one)).into_iter().map(|setting| (at, setting)));
+            finalists.extend(best(&shown[at], 1, self.setting_now(one)).into_iter().map(|setting| (at, setting)));
         }
         let rate = |(at, setting): &DuelEntry| {
             shown[*at].iter().find(|one| one.setting == *setting).map_or(0.0, |one| one.rate)
@@ -90,7 +88,7 @@ impl Duel<'_> {
         let fastest = entries.first().map_or(0.0, rate);
         let candidate = |entry: &DuelEntry| {
             let one = &here[entry.0];
-            let is_own = self.options.now.as_ref().is_some_and(|now| now.server == one.name());
+            let is_own = self.now.as_ref().is_some_and(|now| now.server == one.name());
             Candidate { server: one.server(), rate: rate(entry), is_own }
         };
         let candidates: Vec<Candidate<'_>> = entries.iter().map(candidate).collect();
@@ -294,7 +292,7 @@ impl Duel<'_> {
             notes: self.notes,
             shortcomings: Vec::new(),
         };
-        let now = self.options.now.as_ref().map(super::options::Now::name);
+        let now = self.now.as_ref().map(Today::name);
         let criteria = Criteria { now, p99_max_ms: self.options.p99_max_ms, caveats };
         summary.advice = Some(advise(&summary, &criteria));
         traffic::tell(&mut summary);

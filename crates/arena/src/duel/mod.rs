@@ -42,6 +42,6 @@ mod smaller;
 mod traffic_turn;
 mod turn;
 
-pub use options::{DuelOptions, Listener, Now, TimeLeft};
+pub use options::{DuelOptions, Listener, Now, TimeLeft, Today};
 pub use run::{ReadyDuel, run};
 pub use workload::DuelWorkload;

@@ -22,9 +22,9 @@ use super::capture::{self, AnswerTimeout, Capture, CaptureError};
 use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
-use super::options::{DuelOptions, Listener, TimeLeft};
+use super::options::{DuelOptions, Listener, TimeLeft, Today};
 use super::plan::{AtRate, CAPTURE_S, Clock, DuelPlan, PROBE_S};
-use super::settings::{Machine, ONE, Probe, worth_trying};
+use super::settings::{Machine, ONE, Probe, Setting, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::LoadStage;
 
@@ -55,6 +55,8 @@ pub(super) struct Duel<'a> {
     pub(super) turns: (usize, usize),
     /// Name of the contender that has a second turn in each round.
     pub(super) twin_of: Option<String>,
+    /// The server that runs the application today.
+    pub(super) now: Option<Today>,
     /// Bounds above which a load at the user's rate counts as too much.
     pub(super) limits: Limits,
 }
@@ -115,7 +117,7 @@ impl ReadyDuel {
         let traffic = options.rate.as_ref().map(|rate| AtRate { per_s: rate.per_s, smaller });
         let wished = DuelPlan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => DuelPlan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
+            Some(minutes) => DuelPlan::within(wished, count, contenders.finalists(), minutes * 60.0)?,
             None => wished,
         };
         Ok(ReadyDuel { environment, contenders, plan })
@@ -137,7 +139,7 @@ impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a ReadyDuel, listener: &'a mut dyn Listener) -> Duel<'a> {
         let ReadyDuel { environment, contenders, plan } = ready;
         let count = contenders.here.len();
-        let finalists = contenders.finalists(options);
+        let finalists = contenders.finalists();
         for words in &options.workload {
             listener.says(words);
         }
@@ -162,6 +164,7 @@ impl<'a> Duel<'a> {
             caveats: machine::company().into_iter().collect(),
             turns,
             twin_of: None,
+            now: contenders.now.clone(),
             limits: Limits::new(options.p99_max_ms, cores()),
         }
     }
@@ -399,12 +402,15 @@ impl<'a> Duel<'a> {
         let machine = Machine { cores: cores(), free_kib: free_kib() };
         for one in here.iter_mut() {
             let own = Probe { worker_kib: one.worker_kib, ..*probe };
-            let now = self.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting);
+            let now = self.setting_now(one);
             let grid = worth_trying(machine, &own, one.ability(), now, self.plan.settings);
             one.settings = grid.settings;
             let tried: Vec<String> = one.settings.iter().map(|setting| setting.in_words()).collect();
             self.says(format!("{} is tried with {}", one.name(), tried.join(", ")));
             grid.notes.into_iter().for_each(|note| self.says(format!("{}: {note}", one.name())));
+            if let Some(now) = now.filter(|now| !one.settings.contains(now)) {
+                self.gives_up_setting_of_now(one, now);
+            }
         }
         self.lengthen_for(probe.latency_us / 1e6, here.len());
         let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
@@ -412,6 +418,25 @@ impl<'a> Duel<'a> {
         // Twice the time that it takes when all clients arrive together and one processor serves them.
         let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
         self.stage(clients, limit)
+    }
+
+    /// The setting of today's server, if it is this contender and its setting is known.
+    pub(super) fn setting_now(&self, one: &Contender) -> Option<Setting> {
+        self.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
+    }
+
+    /// Goes on without the setting of today's server, for which there is too little memory: its best one that is tried
+    /// stands for it.
+    fn gives_up_setting_of_now(&mut self, one: &Contender, setting: Setting) {
+        let words = format!(
+            "{} was not measured, because there is too little memory for its workers: the best settings of {} that \
+             were tried stand for it",
+            one.name_with(setting),
+            one.name()
+        );
+        self.now = Some(Today { server: one.name().to_owned(), setting: None });
+        self.caveats.push(words.clone());
+        self.says(words);
     }
 
     /// Makes the loads at full speed longer where an answer takes seconds, as far as the budget of time has room.

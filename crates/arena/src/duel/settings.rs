@@ -151,7 +151,8 @@ impl Probe {
     }
 }
 
-/// Chooses at most `most` settings for a server with this ability. `now` is always among them, if the server can do it.
+/// Chooses at most `most` settings for a server with this ability. `now`, which the server must be able to have, is
+/// among them unless memory is too short for its workers.
 pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Option<Setting>, most: usize) -> Grid {
     let affordable = affordable(machine, probe);
     let mut notes = Vec::new();

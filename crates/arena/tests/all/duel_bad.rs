@@ -38,6 +38,7 @@ require "socket"
 
 mode, port = ARGV
 sleep if mode == "never"
+HELD = "x" * (256 << 20) if mode == "heavy"
 abort "RAILS_MAX_THREADS is not set" if mode == "pooled" && !ENV["RAILS_MAX_THREADS"]
 open = most = 0
 loads = 0
@@ -126,11 +127,12 @@ impl Listener for Heard {
 fn recipe(folder: &Path, mode: &str) {
     let script = folder.join("server.rb");
     let script = script.display();
-    // This recipe claims workers, but the server has one.
-    let shape = if mode == "ignorer" { "" } else { "[shape]\nworkers = '1'\nthreads = '1'" };
-    let cannot = if mode == "ignorer" { "" } else { "workers = 'no'\nthreads = 'no'" };
+    // These recipes claim workers, but the server has one.
+    let claims = ["ignorer", "heavy"].contains(&mode);
+    let shape = if claims { "" } else { "[shape]\nworkers = '1'\nthreads = '1'" };
+    let cannot = if claims { "" } else { "workers = 'no'\nthreads = 'no'" };
     // Those that it never has are not waited for.
-    let within_s = if mode == "ignorer" { 1 } else { 15 };
+    let within_s = if claims { 1 } else { 15 };
     let ready_s = if mode == "never" { 1 } else { 10 };
     let text = format!(
         r#"
@@ -336,6 +338,20 @@ fn who_gives_no_right_answer_under_the_probe_is_no_reference_and_shows_no_nature
 fn who_ignores_its_settings_is_disqualified() {
     // By itself: with more threads it would change what the others are asked.
     honest_wins(&[("ignorer", &["is disqualified: ignorer was told to have ", "ignores the setting"])]);
+}
+
+#[test]
+fn settings_of_today_for_which_memory_is_short_are_said_not_to_be_measured() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&["heavy"], &|options| {
+        options.now = Some(Now::parse("heavy -w 1024 -t 1").unwrap());
+    })
+    .unwrap();
+    let says = "heavy -w 1024 -t 1 was not measured, because there is too little memory for its workers: the best \
+                settings of heavy that were tried stand for it";
+    assert!(words.contains(says), "{words}");
+    let advice = summary.advice.unwrap();
+    assert!(advice.uncertainty.iter().any(|caveat| caveat == says), "{advice:?}");
 }
 
 #[test]

@@ -79,6 +79,49 @@ fn what_is_refused_leaves_no_folder_behind() {
 }
 
 #[test]
+fn settings_of_today_that_the_server_cannot_have_are_refused_with_what_would_be_right() {
+    let home = Home::with(&["good"]);
+    let rackup = home.path("apps/tiny/config.ru").display().to_string();
+    let text = fs::read_to_string(home.path("arena/contenders/good.toml")).unwrap();
+    let recipe = |name: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        fs::write(home.path(&format!("arena/contenders/{name}.toml")), text.replacen(from, to, 1)).unwrap();
+    };
+    recipe("whole", "threads = \"it has none\"\n", "");
+    recipe("alone", "threads =", "workers = \"it cannot fork\"\nthreads =");
+    recipe("zero", "\"{{ workers }}\"", "\"{{ workers }}\", \"-w\", \"{{ workers if workers > 1 else 0 }}\"");
+    let told = |now: &str| {
+        // Too short for any duel: what is right gets as far as that.
+        let output = home.run(&["duel", &rackup, "--contenders", "good", "--budget", "0.001", "--now", now]);
+        assert!(!output.status.success() && !home.path("arena/runs").exists(), "{now}");
+        said(&output)
+    };
+    for (now, says) in [
+        ("good -w 2 -t 5", "--now \"good -w 2 -t 5\": good cannot have 5 threads (it has none): leave -t out"),
+        ("good -w 0", "good has at least one worker: write -w 1"),
+        ("alone -w 2 -t 1", "alone cannot have 2 workers (it cannot fork): leave -w out"),
+        ("whole -w 2", "say how many threads a worker has, too: add -t N"),
+        ("whole -t 5", "say how many workers it has, too: add -w N"),
+        ("whole -w 2 -t 0", "-t 0: give a whole number from 1 to 1024"),
+    ] {
+        let told = told(now);
+        assert!(told.contains(says), "{now}: {told}");
+    }
+    for now in [
+        "good -w 2",
+        "good -w 2 -t 1",
+        "good -w 3 -t 1:1",
+        "alone -w 0",
+        "alone -t 1",
+        "whole -w 2 -t 5:5",
+        "zero -w 0",
+    ] {
+        let told = told(now);
+        assert!(told.contains("a budget of 0.0 minutes is too short"), "{now}: {told}");
+    }
+}
+
+#[test]
 fn a_load_tool_that_is_missing_is_told_before_anything_is_started() {
     let home = Home::with(&["good"]);
     let none = home.path("nothing");
