@@ -1,5 +1,6 @@
 //! `arena report`: writes the page of a run again, an index of several runs, or the tables of a README.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -55,19 +56,25 @@ impl ReportCommand {
         let told = |error: std::io::Error| format!("{}: {error}", file.display());
         let before = std::fs::read_to_string(file).map_err(told)?;
         let mut text = before.clone();
-        for ReportedRun { path, summary } in all {
+        let mut places = BTreeMap::new();
+        for run in all {
+            let ReportedRun { path, summary } = run;
             if !summary.shortcomings.is_empty() {
                 say(out, &format!("{}: shown with a mark: {}", path.display(), summary.shortcomings.join("; ")))?;
             }
-            // A page may show other metrics of the same run as well: `round-3/p99_ms`.
-            let folder = path.file_name().unwrap_or_default().to_string_lossy();
-            let mut names = report::splice::names_of(&text, &summary.study, &folder);
-            if names.is_empty() {
-                names.push(summary.study.clone());
-            }
             let link = link(file, path);
-            for name in names {
-                text = report::splice::splice(&text, &name, ShownRun { summary, link: &link })?;
+            for name in run.places(&text) {
+                if let Some(other) = places.insert(name.clone(), path).filter(|other| !is_same(other, path)) {
+                    return Err(format!(
+                        "{}: the place {name:?} is for one run, and both {} and {} would stand there: give one of \
+                         them, or name places by the folders of runs",
+                        file.display(),
+                        other.display(),
+                        path.display()
+                    ));
+                }
+                text = report::splice::splice(&text, &name, ShownRun { summary, link: &link })
+                    .map_err(|why| format!("{}: {why}", file.display()))?;
             }
         }
         if text == before {
@@ -88,6 +95,22 @@ impl ReportCommand {
 struct ReportedRun {
     path: PathBuf,
     summary: Summary,
+}
+
+impl ReportedRun {
+    /// Names of the places of a page that show this run: a page may show several metrics of it, as `round-3/p99_ms`.
+    fn places(&self, page: &str) -> Vec<String> {
+        // A path such as `.` does not name the folder.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let folder = path.file_name().unwrap_or_default().to_string_lossy();
+        let names = report::splice::names_of(page, &self.summary.study, &folder);
+        if names.is_empty() { vec![self.summary.study.clone()] } else { names }
+    }
+}
+
+/// Whether two paths lead to the same file or folder.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Link from a page to a file: relative to the page's folder, or the path as given if there is none.

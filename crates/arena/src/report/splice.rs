@@ -25,7 +25,7 @@ use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Sum
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
-use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, Metric};
+use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
@@ -46,7 +46,7 @@ pub struct ShownRun<'a> {
 /// The page with the table of this run at its marks. An error describes missing or wrong marks.
 pub fn splice(markdown: &str, name: &str, shown: ShownRun) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
-    let table = table(shown, &TableQuery::of(name))?;
+    let table = table(shown, &TableQuery::of(name)).map_err(|why| format!("the place {name:?}: {why}"))?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
@@ -93,14 +93,55 @@ impl<'a> TableQuery<'a> {
         rows
     }
 
-    /// An error if a contender of the query is in none of these cases.
-    fn check(&self, cases: &[&Case]) -> Result<(), String> {
-        let known = names_in(cases);
-        match self.rows.iter().find(|name| !known.contains(name)) {
-            Some(name) => Err(format!("{name:?} is in none of these cases; there are {}", known.join(", "))),
+    /// An error if one of the beginnings of cases is empty, or begins no name of a case of the run.
+    fn check_cases(&self, summary: &Summary) -> Result<(), String> {
+        let known: Vec<&str> = summary.cases.iter().map(|case| case.name.as_str()).collect();
+        let is_unknown = |begin: &&&str| begin.is_empty() || !known.iter().any(|name| begins(name, begin));
+        match self.begin.iter().find(is_unknown) {
+            Some(begin) => {
+                Err(format!("{begin:?} begins no case of the run of {}; {}", summary.study, listing(&known)))
+            }
             None => Ok(()),
         }
     }
+
+    /// An error if none of these cases, which have a figure for the metric, is one of a beginning of the query; `all`
+    /// are those of the run that have it.
+    fn check_figures(&self, cases: &[&Case], all: &[&Case], metric: &Metric) -> Result<(), String> {
+        let has = |begin: &str| cases.iter().any(|case| begins(&case.name, begin));
+        let missing =
+            self.begin.iter().find(|begin| !has(begin)).map(|begin| format!("no case that begins with {begin:?}"));
+        let missing = missing.or_else(|| cases.is_empty().then(|| "no case".to_owned()));
+        let Some(what) = missing else { return Ok(()) };
+        let known: Vec<&str> = all.iter().map(|case| case.name.as_str()).collect();
+        Err(format!("{what} has a figure for {}; {}", metric.name, listing(&known)))
+    }
+
+    /// An error if a contender of the query is in none of these cases.
+    fn check_rows(&self, cases: &[&Case]) -> Result<(), String> {
+        let known = names_in(cases);
+        match self.rows.iter().find(|name| !known.contains(name)) {
+            Some(name) => Err(format!("{name:?} is in none of these cases; {}", listing(&known))),
+            None => Ok(()),
+        }
+    }
+
+    /// The beginning of the names of the entries of which a list of worse figures is. An error if there is not exactly
+    /// one, or if it begins no name.
+    fn entries(&self, summary: &Summary) -> Result<&'a str, String> {
+        let known = names_in(&summary.cases.iter().collect::<Vec<_>>());
+        let wrong = |what: &str| format!("{what}: write NAME/{WORSE}/BEGINNING; {}", listing(&known));
+        match (&self.begin[..], &self.rows[..]) {
+            ([begin], []) if known.iter().any(|name| !begin.is_empty() && name.starts_with(begin)) => Ok(*begin),
+            ([begin], []) => Err(wrong(&format!("{begin:?} begins no name of an entry"))),
+            _ => Err(wrong(&format!("{WORSE} lists the figures of entries with one beginning"))),
+        }
+    }
+}
+
+/// Words that list the known names.
+fn listing(known: &[&str]) -> String {
+    if known.is_empty() { "there is none".to_owned() } else { format!("there are {}", known.join(", ")) }
 }
 
 /// The entries of a list with commas.
@@ -164,10 +205,13 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let ShownRun { summary, link } = shown;
     let styles = Styles::of(summary);
     if query.metric == Some(WORSE) {
-        return Ok(worse_list(shown, &styles, query.begin.first().unwrap_or(&"")));
+        return Ok(worse_list(shown, &styles, query.entries(summary)?));
     }
     let chosen = match query.metric {
-        Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
+        Some(name) => Some(Metric::of(name).ok_or_else(|| {
+            let known: Vec<&str> = METRICS.iter().map(|one| one.name).filter(|one| has_figure(summary, one)).collect();
+            format!("{name:?} is no metric; of those in this run {}", listing(&known))
+        })?),
         None => None,
     };
     let first = summary.cases.first().ok_or_else(|| format!("the run of {} has no cases", summary.study))?;
@@ -175,11 +219,12 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let has = |case: &&Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
     // A metric that is not named explicitly is only shown for the cases that it ranks.
     let ranks = |case: &&Case| chosen.is_some() || ranking::metric_of(case).is_some_and(|one| one.name == metric.name);
-    let named = summary.cases.iter().filter(|case| query.has_case(&case.name));
-    let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
-    query.check(&cases)?;
+    query.check_cases(summary)?;
+    let all: Vec<&Case> = summary.cases.iter().filter(has).filter(ranks).collect();
+    let cases: Vec<&Case> = all.iter().copied().filter(|case| query.has_case(&case.name)).collect();
+    query.check_figures(&cases, &all, metric)?;
+    query.check_rows(&cases)?;
     let lines = match (&cases[..], chosen) {
-        ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
         ([case], None) => one_case(case, &styles, query),
         _ => many_cases(&cases, metric, &styles, query),
     };
@@ -238,6 +283,11 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     };
     let place = escaped(&place).replace("\\[Run\\]", "[Run]");
     Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
+}
+
+/// Whether a contender of the run has a figure for this metric.
+fn has_figure(summary: &Summary, metric: &str) -> bool {
+    summary.cases.iter().flat_map(|case| &case.results).any(|result| result.numbers.contains_key(metric))
 }
 
 /// Folded list of every figure in which entries whose names start with `begin` are significantly worse than another.
@@ -661,6 +711,44 @@ mod tests {
         let best = name.replace('c', "a");
         let page = format!("<!-- arena:begin {best} -->\n<!-- arena:end {best} -->");
         assert!(splice(&page, &best, shown(&run, "x")).expect("a page").contains("0 figures</summary>\n\nNone."));
+    }
+
+    #[test]
+    fn unknown_names_of_a_place_are_refused_with_those_that_there_are() {
+        let mut run = summary();
+        let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
+        run.cases = vec![case("hello"), case("start"), case("traffic-1"), case("traffic-16")];
+        run.cases[1].results.iter_mut().for_each(|one| one.numbers.clear());
+        let of = |name: &str| {
+            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+            splice(&page, name, shown(&run, "x"))
+        };
+        let cases = "begins no case of the run of s; there are hello, start, traffic-1, traffic-16";
+        let entries = "begins no name of an entry: write NAME/worse/BEGINNING; there are a|b, c";
+        let one = "worse lists the figures of entries with one beginning: write NAME/worse/BEGINNING; there are a|b, c";
+        let figures = "has a figure for requests_per_s; there are hello, traffic-1, traffic-16";
+        for (name, says) in [
+            ("s/worse/TYPO", format!("\"TYPO\" {entries}")),
+            ("s/worse/", one.to_owned()),
+            ("s/worse", one.to_owned()),
+            ("s/worse/a,c", one.to_owned()),
+            ("s/worse/a/c", one.to_owned()),
+            ("s/requests_per_s/hello,TYPO", format!("\"TYPO\" {cases}")),
+            ("s/requests_per_s/traffic-", String::new()),
+            ("s/requests_per_s/traffic-2,hello", format!("\"traffic-2\" {cases}")),
+            ("s/requests_per_s/hello,", format!("\"\" {cases}")),
+            ("s/requests_per_s/hello,start", format!("no case that begins with \"start\" {figures}")),
+            // The case is what is wrong, and not the row.
+            ("s/requests_per_s/start/a", format!("no case that begins with \"start\" {figures}")),
+            ("s/p99_ms//a", "no case has a figure for p99_ms; there is none".to_owned()),
+            ("s/requests_per_s/hello/c,TYPO", "\"TYPO\" is in none of these cases; there are a|b, c".to_owned()),
+            ("s/nonsense", "\"nonsense\" is no metric; of those in this run there are requests_per_s".to_owned()),
+        ] {
+            match of(name) {
+                Err(told) => assert_eq!(told, format!("the place {name:?}: {says}"), "{name}"),
+                Ok(page) => assert!(says.is_empty(), "{name}: {page}"),
+            }
+        }
     }
 
     #[test]

@@ -195,6 +195,42 @@ fn runs_are_compared_reported_and_spliced() {
 }
 
 #[test]
+fn a_place_of_a_page_is_for_one_run() {
+    let home = Home::with(&["good"]);
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let first = home.folder();
+    let second = home.path("arena/runs/9-second");
+    assert!(Command::new("cp").arg("-r").args([&first, &second]).status().unwrap().success());
+    let page = home.path("page.md");
+    let place = |name: &str| format!("<!-- arena:begin {name} -->\nstale\n<!-- arena:end {name} -->\n");
+    let [one, two, file] = [&first, &second, &page].map(|path| path.to_str().unwrap());
+    // By the study both would stand there, and the last one did.
+    fs::write(&page, place("tiny")).unwrap();
+    let output = home.run(&["report", one, two, "--splice", file]);
+    let told = said(&output);
+    let why = format!("the place \"tiny\" is for one run, and both {one} and {two} would stand there");
+    assert!(!output.status.success() && told.contains(&why), "{told}");
+    assert_eq!(fs::read_to_string(&page).unwrap(), place("tiny"), "it is not changed");
+    // The same one twice is no question.
+    assert!(home.run(&["report", one, one, "--splice", file]).status.success());
+    // Places of their own, even if the run is named by a path without its name.
+    let name = first.file_name().unwrap().to_str().unwrap();
+    fs::write(&page, place(name) + &place("9-second/p50_ms")).unwrap();
+    let output = home.arena(&["report", ".", two, "--splice", file]).current_dir(&first).output().unwrap();
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(output.status.success() && !text.contains("stale"), "{} {text}", said(&output));
+    assert!(
+        text.contains(&format!("[Run](arena/runs/{name})")) && text.contains("[Run](arena/runs/9-second)"),
+        "{text}"
+    );
+    // What is wrong with a place is told with the page's name.
+    fs::write(&page, place("9-second/worse/TYPO")).unwrap();
+    let told = said(&home.run(&["report", two, "--splice", file]));
+    assert!(told.contains(&format!("{file}: the place \"9-second/worse/TYPO\": \"TYPO\" begins no name")), "{told}");
+}
+
+#[test]
 fn what_comes_with_the_program_is_read_without_complaint() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_arena")).arg("--home").arg(&home).arg("list").output().unwrap();
