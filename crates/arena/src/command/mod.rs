@@ -26,6 +26,7 @@ const REAL_TIME: &str = "ARENA_REAL_TIME";
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
 #[command(name = "arena", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
 pub struct Arena {
     #[command(subcommand)]
     command: Command,
@@ -52,6 +53,16 @@ enum Command {
     Report(report::ReportCommand),
     /// Builds a root folder with today's Ruby servers, entered by chroot (Debian, as root).
     Ring(ring::RingCommand),
+    /// Prints this text, or that of a command.
+    #[command(disable_help_flag = true)]
+    Help {
+        /// The command.
+        #[arg(value_name = "COMMAND")]
+        words: Vec<String>,
+        /// Asked twice for help.
+        #[arg(short, long, hide = true)]
+        help: bool,
+    },
     /// Ends what another arena has started, when that is gone.
     #[command(name = interrupt::GUARD, hide = true)]
     Guard {
@@ -70,6 +81,9 @@ impl Arena {
                 let value = value.display();
                 return Err(format!("{REAL_TIME}={value}: only `no` is a value: then no load has real-time priority"));
             }
+        }
+        if let Command::Help { words, .. } = &self.command {
+            return help(words);
         }
         if let Command::Guard { owner } = self.command {
             loadgen::process::stand(owner, std::io::stdin().lock());
@@ -91,7 +105,16 @@ impl Arena {
             Command::Import(import) => import.obey(&home, out),
             Command::Compare(compare) => compare.obey(&home, out),
             Command::Report(report) => report.obey(&home, out),
-            Command::Ring(_) | Command::Guard { .. } => Ok(()),
+            Command::Ring(_) | Command::Help { .. } | Command::Guard { .. } => Ok(()),
         }
+    }
+}
+
+/// Prints what these words print with `--help`, and ends the program; or refuses them as a command, likewise.
+fn help(words: &[String]) -> Result<(), String> {
+    let asked = words.iter().map(String::as_str).filter(|word| *word != "help");
+    match Arena::try_parse_from(["arena"].into_iter().chain(asked).chain(["--help"])) {
+        Ok(_) => Ok(()),
+        Err(help) => help.exit(),
     }
 }

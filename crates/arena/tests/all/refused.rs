@@ -357,6 +357,28 @@ fn what_is_given_wrongly_is_named() {
 }
 
 #[test]
+fn help_is_given_however_it_is_asked_for() {
+    let home = Home::with(&[]);
+    let of = |words: &[&str]| {
+        let output = home.run(words);
+        assert!(output.status.success() && output.stderr.is_empty(), "{words:?}: {}", said(&output));
+        said(&output)
+    };
+    let whole = of(&["--help"]);
+    assert!(whole.contains("duel ") && whole.contains("help ") && whole.contains("--home <FOLDER>"), "{whole}");
+    for words in [&["help"][..], &["-h"], &["help", "--help"], &["help", "-h"], &["help", "help"]] {
+        assert_eq!(of(words), whole, "{words:?}");
+    }
+    let duel = of(&["duel", "--help"]);
+    assert!(duel.contains("--budget <MINUTES>") && duel != whole, "{duel}");
+    for words in [&["help", "duel"][..], &["help", "duel", "--help"], &["help", "--help", "duel"]] {
+        assert_eq!(of(words), duel, "{words:?}");
+    }
+    let output = home.run(&["help", "duell"]);
+    assert!(!output.status.success() && said(&output).contains("unrecognized subcommand 'duell'"), "{}", said(&output));
+}
+
+#[test]
 fn another_word_than_no_does_not_decide_on_real_time_priority() {
     let home = Home::with(&["good"]);
     let list = |value: &str| home.arena(&["list"]).env("ARENA_REAL_TIME", value).output().unwrap();
