@@ -29,6 +29,12 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// which may take a minute on a busy machine.
 const SAID_LIMIT: Duration = Duration::from_secs(180);
 
+/// Time limit of a program that the user names as foolsgold to print its version, which takes it milliseconds.
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
+
+/// Most characters of what a program prints that an error about it quotes.
+const SAID_MOST: usize = 100;
+
 /// Environment variables of the caller that programs on this machine get, so that they find their home, language, gems
 /// and Ruby. Servers get no others: none that a server, its Ruby or its allocator would read as a setting, and no
 /// library to preload.
@@ -127,9 +133,31 @@ impl Environment {
         let said = Mutex::default();
         let inner = Inner { ring, gemfile, foolsgold, yjit, own, variables, said };
         let environment = Environment { inner: Arc::new(inner) };
+        if let Some(named) = &options.foolsgold {
+            environment.check_foolsgold(named)?;
+        }
         environment.check_bundle()?;
         environment.check_yjit()?;
         Ok(environment)
+    }
+
+    /// An error if the program that the user names as foolsgold does not run here, or is another one.
+    fn check_foolsgold(&self, named: &Path) -> Result<(), String> {
+        let told = |why: String| format!("--foolsgold {}: {why}", named.display());
+        let program = self.program(OURS).map_err(told)?;
+        let output = output_within(self.command(&program, Path::new("/")).arg("--version"), VERSION_LIMIT);
+        let output = output.map_err(|error| told(format!("--version: {error}")))?;
+        let line = |bytes: &[u8]| -> String {
+            String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().chars().take(SAID_MOST).collect()
+        };
+        if !output.status.success() {
+            return Err(told(format!("it is no foolsgold: --version fails: {}", line(&output.stderr))));
+        }
+        let said = line(&output.stdout);
+        match said.split(' ').next() {
+            Some(OURS) => Ok(()),
+            _ => Err(told(format!("it is no foolsgold: --version prints {said:?}"))),
+        }
     }
 
     /// An error if YJIT is asked for and this Ruby is built without it: such a Ruby ignores the variable silently.
@@ -513,11 +541,40 @@ mod tests {
         assert_eq!(told(true), format!("/tmp/arena-1-0: {full} (a ring takes root)"));
     }
 
+    /// Writes a shell script that can be run at once. This process must not write it: a program is not started while it
+    /// is open for writing, and another test may start a process meanwhile, which takes the open file along.
+    fn script(path: &Path, text: &str) {
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0\" && chmod +x \"$0\"";
+        assert!(Command::new("sh").args(["-c", write]).arg(path).arg(text).status().unwrap().success());
+    }
+
+    #[test]
+    fn a_program_that_is_no_foolsgold_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server");
+        let open = || {
+            let foolsgold = Some(path.clone());
+            Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).map(drop)
+        };
+        fs::write(&path, "no program").unwrap();
+        let told = open().unwrap_err();
+        assert!(told.contains("server: it is no foolsgold: --version fails: ") && told.contains("denied"), "{told}");
+        script(&path, "echo \"ls (GNU coreutils) 9.1$*\"");
+        let told = open().unwrap_err();
+        assert!(told.ends_with("it is no foolsgold: --version prints \"ls (GNU coreutils) 9.1--version\""), "{told}");
+        script(&path, "echo foolsgolder");
+        assert!(open().is_err());
+        script(&path, "echo 'foolsgold 0.0.1 (nothing)'; exit 3");
+        assert!(open().is_err());
+        script(&path, "[ \"$1\" = --version ] && echo 'foolsgold 0.0.1 (nothing)'");
+        assert_eq!(open(), Ok(()));
+    }
+
     #[test]
     fn another_build_of_foolsgold_is_looked_up_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["server", "foolsgold-glibc"] {
-            fs::write(folder.path().join(name), name).unwrap();
+            script(&folder.path().join(name), "echo foolsgold 0.0.1");
         }
         let foolsgold = Some(folder.path().join("server"));
         let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).unwrap();
@@ -536,9 +593,10 @@ mod tests {
         let foolsgold = Some(first.clone());
         let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() });
         assert!(here.is_err(), "there is no such program yet");
-        fs::write(&first, vec![7_u8; 1003]).unwrap();
+        script(&first, "echo foolsgold 0.0.1");
         let foolsgold = Some(first.clone());
         let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).unwrap();
+        fs::write(&first, vec![7_u8; 1003]).unwrap();
         let builds = |names: &[&str]| here.builds(&names.iter().copied().collect());
         let before = builds(&["foolsgold", "ruby"]);
         assert_eq!((before.len(), builds(&["ruby"])), ("foolsgold 0123456789abcdef".len(), String::new()));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -208,9 +208,14 @@ fn a_run_goes_on_only_with_the_build_and_on_the_machine_with_which_it_began() {
     let needs = "programs = [\"ruby\"]";
     assert!(text.contains(needs), "{text}");
     fs::write(&recipe, text.replace(needs, "programs = [\"ruby\", \"foolsgold\"]")).unwrap();
-    // It is looked for, and never run.
+    // It is only asked for its version, which is always the same. This process does not write it: a program that is
+    // open for writing, if only in a child of another test, cannot be started.
     let program = home.path("foolsgold");
-    fs::write(&program, "a build").unwrap();
+    let build = |what: &str| {
+        let write = "printf '#!/bin/sh\\necho foolsgold 0.0.1 # %s\\n' \"$1\" >\"$0\" && chmod +x \"$0\"";
+        assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(what).status().unwrap().success());
+    };
+    build("a build");
     let named = program.display().to_string();
     let run = |words: &[&str]| home.run(&[words, &["--foolsgold", &named]].concat());
     let output = run(&["run", "tiny", "--quick"]);
@@ -222,11 +227,11 @@ fn a_run_goes_on_only_with_the_build_and_on_the_machine_with_which_it_began() {
     let interrupt = || fs::remove_file(folder.join("summary.json")).unwrap();
     interrupt();
     // The same path, and the same version.
-    fs::write(&program, "b build").unwrap();
+    build("b build");
     let words = resumed();
     assert!(words.contains("what is left cannot be measured"), "{words}");
     assert!(words.contains("foolsgold was another build (--foolsgold)"), "{words}");
-    fs::write(&program, "a build").unwrap();
+    build("a build");
     let plan = fs::read_to_string(folder.join("run.json")).unwrap();
     let put = |name: &str, value: &str| {
         let mut plan: Value = serde_json::from_str(&plan).unwrap();
@@ -327,9 +332,10 @@ fn what_is_given_wrongly_is_named() {
     let gemfile = home.path("Gemfile");
     fs::write(&gemfile, "raise 'this bundle is broken'\n").unwrap();
     let gemfile = gemfile.to_str().unwrap();
-    let rows: [(&[&str], &[&str]); 17] = [
+    let rows: [(&[&str], &[&str]); 18] = [
         (&["report", "run", "--splice", "a.md", "--index", "b.html"], &["cannot be used with"]),
         (&["list", "--foolsgold", "/no/such"], &["--foolsgold /no/such: there is no such program"]),
+        (&["list", "--foolsgold", "/bin/ls"], &["--foolsgold /bin/ls: it is no foolsgold: --version "]),
         (&["list", "--gemfile", gemfile], &["Bundler says", "this bundle is broken"]),
         (&["run", "tiny", "--rounds", "-1"], &["'-1' for '--rounds <N>': it is a whole number from 1 to 100"]),
         (&["run", "tiny", "--seconds", "-1"], &["it is a number above 0"]),
