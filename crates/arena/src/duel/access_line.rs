@@ -1,5 +1,6 @@
 //! Parses a line of an access log: the common and combined formats of nginx and Apache, the two of foolsgold, that of
-//! Heroku's router, and JSON objects with the usual names. Any other line is no request; none makes the parser panic.
+//! Heroku's router and of Lograge, and JSON objects with the usual names, also behind a time and other words, or with
+//! such a line as a message. Any other line is no request; none makes the parser panic.
 
 use std::sync::LazyLock;
 
@@ -33,6 +34,14 @@ static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
 const METHODS: [&str; 3] = ["method", "request_method", "RequestMethod"];
 const TARGETS: [&str; 6] = ["target", "request_uri", "uri", "path", "url", "RequestPath"];
 const STATUSES: [&str; 3] = ["status", "statusCode", "DownstreamStatus"];
+/// Names of targets that nginx and others write without the query, and names of the query.
+const WITHOUT_QUERY: [&str; 3] = ["uri", "path", "url"];
+const QUERIES: [&str; 3] = ["args", "query_string", "query"];
+/// Names under which an object has a whole line of another program: those of loggers, of Docker and of systemd's
+/// journal.
+const MESSAGES: [&str; 4] = ["message", "msg", "log", "MESSAGE"];
+/// Names under which pairs have their time.
+const TIMES: [&str; 3] = ["time", "timestamp", "ts"];
 
 /// A name and its value, in quotes or without. A test compiles this constant pattern.
 static PAIR: LazyLock<Option<Regex>> =
@@ -41,10 +50,40 @@ static PAIR: LazyLock<Option<Regex>> =
 /// Parses a line; `None` if it records no request.
 pub fn read(line: &str) -> Option<LoggedRequest> {
     let line = line.trim();
-    if line.starts_with('{') {
-        return json(line);
+    match object(line) {
+        Some((before, object)) => {
+            let found = of_object(&object).or_else(|| message(&object))?;
+            Some(LoggedRequest { at_s: found.at_s.or_else(|| access_time::first(before)), ..found })
+        }
+        None if line.starts_with('{') => None,
+        None => text(line),
     }
+}
+
+/// Parses a line that is no JSON.
+fn text(line: &str) -> Option<LoggedRequest> {
     own_text(line).or_else(|| common(line)).or_else(|| pairs(line))
+}
+
+/// The JSON object of a line, and the text before it: a time, a severity, the name of a logger.
+fn object(line: &str) -> Option<(&str, Object)> {
+    let (before, text) = line.split_at(line.find('{')?);
+    // A path or a browser's name in another format may have a brace, too.
+    let is_apart = before.is_empty() || before.ends_with(char::is_whitespace);
+    Some((before, serde_json::from_str(text).ok().filter(|_| is_apart)?))
+}
+
+/// Parses the line that an object has as its message, which may have a time of its own.
+fn message(object: &Object) -> Option<LoggedRequest> {
+    let line = MESSAGES.iter().find_map(|name| object.get(*name)?.as_str())?.trim();
+    let found = match self::object(line) {
+        Some((before, inner)) => {
+            let found = of_object(&inner)?;
+            LoggedRequest { at_s: found.at_s.or_else(|| access_time::first(before)), ..found }
+        }
+        None => text(line)?,
+    };
+    Some(LoggedRequest { at_s: found.at_s.or_else(|| access_time::json(object)), ..found })
 }
 
 fn common(line: &str) -> Option<LoggedRequest> {
@@ -67,13 +106,19 @@ fn request_line(text: &str, status: Option<u16>) -> Option<LoggedRequest> {
     is_plain.then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
-/// Parses a time followed by pairs of names and values, as Heroku's router writes them:
+/// Parses pairs of names and values behind a time, or with one, as Heroku's router and Lograge write them:
 /// `2026-11-21T04:40:24.496+00:00 heroku[router]: at=info method=GET path="/a" host=shop.example status=200 bytes=13`.
 fn pairs(line: &str) -> Option<LoggedRequest> {
     let pattern = PAIR.as_ref()?;
     let (mut method, mut target, mut status) = (None, None, None);
+    let mut own_time = None;
     for found in pattern.captures_iter(line) {
-        let value = found.get(2).or_else(|| found.get(3)).map_or("", |value| value.as_str());
+        let value = found.get(2).or_else(|| found.get(3));
+        if let Some(value) = value.filter(|_| TIMES.contains(&&found[1]) && own_time.is_none()) {
+            // Without quotes it may go on behind a space.
+            own_time = access_time::begin(if found.get(2).is_some() { value.as_str() } else { &line[value.start()..] });
+        }
+        let value = value.map_or("", |value| value.as_str());
         match &found[1] {
             "method" => method.get_or_insert(value),
             "path" => target.get_or_insert(value),
@@ -82,8 +127,7 @@ fn pairs(line: &str) -> Option<LoggedRequest> {
         };
     }
     let (method, target, status) = (method?, target?, status?.parse().ok());
-    // A log drain of Heroku's writes a priority and a version before the time.
-    let at_s = line.split_whitespace().take(3).find_map(access_time::rfc3339);
+    let at_s = access_time::first(line).or(own_time);
     let is_plain = !method.is_empty() && !target.is_empty();
     is_plain.then(|| LoggedRequest { method: method.to_owned(), target: unescaped(target), status, at_s })
 }
@@ -106,25 +150,39 @@ fn own_text(line: &str) -> Option<LoggedRequest> {
     (is_time && is_method).then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
-/// Parses a JSON line, of foolsgold or of nginx, Caddy, Traefik, pino-http and other servers: the names of the fields
-/// differ, the facts do not.
-fn json(line: &str) -> Option<LoggedRequest> {
-    let object: Object = serde_json::from_str(line).ok()?;
-    let at_s = access_time::json(&object);
-    // Caddy and pino-http nest the request in an object, pino-http the response as well.
+/// Parses the object of a JSON line, of foolsgold or of nginx, Caddy, Traefik, pino-http and other servers: the names
+/// of the fields differ, the facts do not.
+fn of_object(object: &Object) -> Option<LoggedRequest> {
+    let at_s = access_time::json(object);
+    // Caddy and pino-http nest the request in an object, pino-http the response as well, and loggers all of it.
     let part = |name: &str| object.get(name).and_then(serde_json::Value::as_object);
-    let asked: Vec<&Object> = [Some(&object), part("request"), part("req")].into_iter().flatten().collect();
-    let answered = part("res");
-    let status = STATUSES.iter().find_map(|name| object.get(*name).or_else(|| answered?.get(*name)));
+    // Where a logger has no status, the request only begins; its end has a line of its own.
+    let payload = part("payload").filter(|part| STATUSES.iter().any(|name| part.contains_key(*name)));
+    let asked: Vec<&Object> = [Some(object), part("request"), part("req"), payload].into_iter().flatten().collect();
+    let answered = [Some(object), part("res"), payload];
+    let status = STATUSES.iter().find_map(|name| answered.iter().flatten().find_map(|part| part.get(*name)));
     let status = status.and_then(|status| match status {
         serde_json::Value::String(text) => text.parse().ok(),
         other => other.as_u64().and_then(|number| u16::try_from(number).ok()),
     });
-    let text = |names: &[&str]| names.iter().find_map(|name| asked.iter().find_map(|part| part.get(*name)?.as_str()));
-    if let (Some(method), Some(target)) = (text(&METHODS), text(&TARGETS)) {
-        return Some(LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s });
-    }
-    Some(LoggedRequest { at_s, ..request_line(text(&["request"])?, status)? })
+    let text = |name: &str| asked.iter().find_map(|part| part.get(name)?.as_str());
+    let request = text("request");
+    let Some(method) = METHODS.iter().find_map(|name| text(name)) else {
+        return Some(LoggedRequest { at_s, ..request_line(request?, status)? });
+    };
+    let target = TARGETS.iter().find_map(|name| Some((*name, text(name)?)));
+    // Apache's `%U` often has the name of the whole request line.
+    let path = || request.filter(|path| path.starts_with('/')).map(|path| (WITHOUT_QUERY[0], path));
+    let Some((name, target)) = target.or_else(path) else {
+        return Some(LoggedRequest { at_s, ..request_line(request?, status)? });
+    };
+    let query = QUERIES.iter().find_map(|name| text(name)).map(|query| query.trim_start_matches('?'));
+    let query = query.filter(|query| !matches!(*query, "" | "-") && WITHOUT_QUERY.contains(&name));
+    let target = match query.filter(|_| !target.contains('?')) {
+        Some(query) => format!("{target}?{query}"),
+        None => target.to_owned(),
+    };
+    Some(LoggedRequest { method: method.to_owned(), target, status, at_s })
 }
 
 /// Undoes the escapes of quotes, backslashes and bytes that nginx and Apache write.
@@ -179,6 +237,16 @@ mod tests {
             r#"{"level":30,"time":1000000000123,"req":{"method":"GET","url":"/a"},"res":{"statusCode":200}}"#,
             r#"2001-09-09T01:46:40.677020+00:00 heroku[router]: at=info method=GET path="/a" status=200"#,
             r#"<158>1 2001-09-09T01:46:40.677020+00:00 host heroku router - at=info method=GET path="/a" status=200"#,
+            r#"{"ts":"2001/09/09 01:46:40.123","request":{"method":"GET","uri":"/a"},"status":200}"#,
+            r#"2001/09/09 01:46:40.123	INFO	http.log.access	handled	{"request":{"method":"GET","uri":"/a"}}"#,
+            "I, [2001-09-09T01:46:40.496123 #42]  INFO -- : method=GET path=/a format=html status=200 duration=1.2",
+            r#"I, [2001-09-09T01:46:40.496123 #42]  INFO -- : [id] {"method":"GET","path":"/a","status":200}"#,
+            "method=GET path=/a status=200 time=2001-09-09 03:46:40 +0200 host=x",
+            r#"method=GET path=/a status=200 time="2001-09-09T01:46:40Z""#,
+            r#"{"method":"GET","path":"/a","status":200,"@timestamp":"2001-09-09T01:46:40Z","message":"[200]"}"#,
+            r#"{"log":"method=GET path=/a status=200\n","stream":"stdout","time":"2001-09-09T01:46:40.1Z"}"#,
+            r#"{"MESSAGE":"{\"method\":\"GET\",\"path\":\"/a\"}","__REALTIME_TIMESTAMP":"1000000000123456"}"#,
+            r#"{"timestamp":"2001-09-09T01:46:40Z","payload":{"method":"GET","path":"/a","status":200}}"#,
         ];
         for line in lines {
             assert_eq!(super::read(line).and_then(|line| line.at_s), Some(1_000_000_000), "{line}");
@@ -245,6 +313,38 @@ mod tests {
     }
 
     #[test]
+    fn a_query_beside_the_path_belongs_to_the_target() {
+        let of = |rest: &str| read(&format!(r#"{{"request_method":"GET","status":"200",{rest}}}"#));
+        assert_eq!(of(r#""uri":"/a","args":"b=1&c=2""#), line("GET", "/a?b=1&c=2", 200));
+        assert_eq!(of(r#""uri":"/a","query_string":"b=1""#), line("GET", "/a?b=1", 200));
+        assert_eq!(of(r#""request":"/a","query":"?b=1""#), line("GET", "/a?b=1", 200));
+        for without in ["", "-", "?"] {
+            assert_eq!(of(&format!(r#""uri":"/a","args":"{without}""#)), line("GET", "/a", 200));
+        }
+        // The whole target is there already.
+        assert_eq!(of(r#""request_uri":"/a?b=1","uri":"/index.php","args":"x=/a&b=1""#), line("GET", "/a?b=1", 200));
+        assert_eq!(of(r#""url":"/a?b=1","query":"b=1""#), line("GET", "/a?b=1", 200));
+        assert_eq!(of(r#""url":"/a","query":{"b":1}"#), line("GET", "/a", 200));
+        let whole = r#"{"method":"GET","request":"GET /a?b=1 HTTP/1.1","args":"b=1","status":200}"#;
+        assert_eq!(read(whole), line("GET", "/a?b=1", 200));
+    }
+
+    #[test]
+    fn lines_of_lograge_are_read_whatever_is_around_them() {
+        let pairs = "method=GET path=/a?b=1 format=html controller=A action=b status=200 duration=1.20 view=0.50";
+        assert_eq!(read(pairs), line("GET", "/a?b=1", 200));
+        assert_eq!(read(&format!("[request-id] {pairs}")), line("GET", "/a?b=1", 200));
+        let message = serde_json::json!({ "level": "INFO", "message": pairs });
+        assert_eq!(read(&message.to_string()), line("GET", "/a?b=1", 200));
+        let common = r#"1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 23"#;
+        let docker = serde_json::json!({ "log": format!("{common}\n"), "time": "2026-11-21T04:40:24Z" });
+        let found = super::read(&docker.to_string()).unwrap();
+        assert_eq!((found.target.as_str(), found.at_s), ("/a", Some(971_211_336)), "the time of the request itself");
+        let logger = r#"{"message":"Completed #show","payload":{"method":"GET","path":"/a","status":200}}"#;
+        assert_eq!(read(logger), line("GET", "/a", 200));
+    }
+
+    #[test]
     fn hostile_lines_are_no_requests() {
         let hostile = [
             "",
@@ -265,6 +365,11 @@ mod tests {
             r#"method=GET path="/a status=200"#,
             r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "GET /a\"#,
             r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "\" 200 1"#,
+            r#"{"message":"hello","status":200}"#,
+            r#"{"message":"{\"message\":\"method=GET path=/a status=200\"}"}"#,
+            r#"{"method":"GET","status":200}"#,
+            "hello {}",
+            r#"{"message":"Started","payload":{"method":"GET","path":"/a"}}"#,
         ];
         for text in hostile {
             assert_eq!(read(text), None, "{text}");
@@ -272,6 +377,8 @@ mod tests {
         for text in ["\\", "\\x", "\\x1", "\\xZZ", "\\x\u{fc}\u{fc}", "a\\"] {
             let _ = unescaped(text);
         }
+        let braces = r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "GET /a{b} HTTP/1.1" 200 1 "-" "x {\"y\":1}""#;
+        assert_eq!(read(braces), line("GET", "/a{b}", 200));
         let deep = format!("{{\"a\":{}", "[".repeat(10_000));
         assert_eq!(read(&deep), None);
     }

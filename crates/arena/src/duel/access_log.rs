@@ -126,8 +126,8 @@ impl LogTally {
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
                 "the access log has no request that can be asked again: {why}. Known are the common and the \
-                 combined format, those of foolsgold and of Heroku's router, and JSON of nginx, Caddy, Traefik and \
-                 pino-http"
+                 combined format, those of foolsgold, of Heroku's router and of Lograge, and JSON of nginx, Caddy, \
+                 Traefik and pino-http"
             ));
         }
         let paths = self.seen.len();
