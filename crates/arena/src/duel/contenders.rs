@@ -6,12 +6,18 @@ use crate::record::summary::Who;
 
 use super::answer::KnownAnswer;
 use super::options::{DuelOptions, Now, Today};
+use super::plan::Remaining;
 use super::settings::{Ability, Setting};
 use super::successive_halving::finalists_most;
 
 /// Recipe whose server gives the right answers, unless the user's present server takes part: the server that most
 /// people run.
 const REFERENCE: &str = "puma";
+
+/// Seconds from the start of a server to its first answer, before they are measured: on JRuby the virtual machine
+/// starts as well.
+const START_S: f64 = 1.0;
+const START_ON_JRUBY_S: f64 = 10.0;
 
 /// Key of a recipe's `cannot` that keeps it out of duels.
 const NO_DUEL: &str = "duel";
@@ -27,6 +33,8 @@ pub struct Contender {
     pub ruby: String,
     /// Right answers, widened by this server's own differences.
     pub learned: Vec<KnownAnswer>,
+    /// Seconds from its start to its first answer: the longest that was measured, or a guess.
+    pub start_s: f64,
     /// Memory of one worker in KiB; `None` where it could not be read.
     pub worker_kib: Option<u64>,
     /// Settings that are tried.
@@ -47,12 +55,9 @@ pub struct Contenders {
 }
 
 impl Contenders {
-    /// Most contenders that the rounds can have.
-    pub fn finalists(&self) -> usize {
-        let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
-        servers.sort_unstable();
-        servers.dedup();
-        finalists_most(self.here.len(), servers.len()) + usize::from(self.now.is_some())
+    /// All of the duel that these take part in.
+    pub fn remaining(&self) -> Remaining {
+        remaining(&[], &self.here, self.now.is_some())
     }
 
     /// Finds the contenders of the catalogue that the options name.
@@ -128,6 +133,27 @@ fn setting_of(now: &Now, recipe: &Recipe) -> Result<Option<Setting>, String> {
     Ok(Some(Setting { workers, threads }))
 }
 
+/// What remains of a duel when something has been learned from some of these contenders and from others not. `has_now`
+/// says that one of them is the server of today, which is in the rounds with its own setting as well.
+pub fn remaining(learned: &[Contender], unlearned: &[Contender], has_now: bool) -> Remaining {
+    let all = || learned.iter().chain(unlearned);
+    let mut servers: Vec<&str> = all().map(Contender::server).collect();
+    servers.sort_unstable();
+    servers.dedup();
+    let contenders = learned.len() + unlearned.len();
+    let mean = |seconds: f64, count: usize| seconds / count.max(1) as f64;
+    let measured_s = mean(learned.iter().map(|one| one.start_s).sum(), learned.len());
+    // Most of a start is that of the application, which is the same for all.
+    let all_s = learned.iter().map(|one| one.start_s).chain(unlearned.iter().map(|one| one.start_s.max(measured_s)));
+    Remaining {
+        contenders,
+        unlearned: unlearned.len(),
+        finalists: finalists_most(contenders, servers.len()) + usize::from(has_now),
+        is_probed: !learned.is_empty(),
+        start_s: mean(all_s.sum(), contenders),
+    }
+}
+
 fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a Recipe>, String> {
     let names = || catalogue.all().iter().map(|recipe| recipe.name.as_str()).collect::<Vec<_>>().join(", ");
     let known = |name: &String| {
@@ -170,7 +196,9 @@ impl Contender {
     fn new(recipe: &Recipe, version: String, ruby: String) -> Contender {
         let learned = Vec::new();
         let settings = Vec::new();
-        Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: None, settings, notes: Vec::new() }
+        let start_s = if recipe.runtime == Runtime::Jruby { START_ON_JRUBY_S } else { START_S };
+        let notes = Vec::new();
+        Contender { recipe: recipe.clone(), version, ruby, learned, start_s, worker_kib: None, settings, notes }
     }
 
     /// Name of its recipe.

@@ -9,7 +9,7 @@ use loadgen::metric::{RATE, rate_in_words};
 use super::advise::advise;
 use super::capture::shortened;
 use super::choice::Criteria;
-use super::contenders::Contender;
+use super::contenders::{Contender, remaining};
 use super::options::Today;
 use super::run::Duel;
 use super::settings::Setting;
@@ -21,12 +21,20 @@ use super::{cases, caveats, strain, summing, traffic};
 /// A contender, by its index in the list, with a setting.
 type DuelEntry = (usize, Setting);
 
+/// Results of a heat.
+struct Heat {
+    /// Results by contender.
+    shown: Vec<Vec<HeatResult>>,
+    /// Entries for which the budget of time was too short.
+    left_out: Vec<DuelEntry>,
+}
+
 impl Duel<'_> {
     /// Tries all settings briefly and the better ones longer. Returns the finalists of the rounds.
     pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<DuelEntry>, String> {
         let all = here.iter().enumerate().flat_map(|(at, one)| one.settings.iter().map(move |setting| (at, *setting)));
         let mut entries: Vec<DuelEntry> = all.collect();
-        let mut shown = self.heat(stage, here, &mut entries, 1)?;
+        let mut shown = self.heat(stage, here, &mut entries, 1)?.shown;
         if self.plan.second_heat_s > 0.0 {
             let mut better = Vec::new();
             for (at, one) in here.iter().enumerate() {
@@ -34,8 +42,11 @@ impl Duel<'_> {
                 // A contender with one setting needs no second heat.
                 better.extend(settings.into_iter().map(|setting| (at, setting)).filter(|_| shown[at].len() > 1));
             }
-            for (at, longer) in self.heat(stage, here, &mut better, 2)?.into_iter().enumerate() {
-                if !longer.is_empty() {
+            let heat = self.heat(stage, here, &mut better, 2)?;
+            for (at, longer) in heat.shown.into_iter().enumerate() {
+                // Where time was short for one of its settings, the first heat compares them.
+                let is_whole = !heat.left_out.iter().any(|(one, _)| *one == at);
+                if is_whole && !longer.is_empty() {
                     shown[at] = longer;
                 }
             }
@@ -50,31 +61,66 @@ impl Duel<'_> {
         self.thin_out(here, finalists, &rate)
     }
 
-    /// Runs one heat of these entries in random order. Returns the results by contender.
+    /// Runs one heat of these entries in random order. Where the budget of time would not suffice for a round
+    /// afterwards, it leaves out entries: all in the second heat, and in the first one those that are neither the first
+    /// of a contender nor the user's own.
     fn heat(
         &mut self,
         stage: &LoadStage<'_>,
         here: &mut [Contender],
         entries: &mut [DuelEntry],
         number: u32,
-    ) -> Result<Vec<Vec<HeatResult>>, String> {
+    ) -> Result<Heat, String> {
         let load_s = if number == 1 { self.plan.first_heat_s } else { self.plan.second_heat_s };
-        let planned_s = self.plan.heat_s(load_s);
-        let mut shown: Vec<Vec<HeatResult>> = vec![Vec::new(); here.len()];
+        let turn_s = self.plan.heat_s(load_s);
+        let mut heat = Heat { shown: vec![Vec::new(); here.len()], left_out: Vec::new() };
+        // Contenders of which a setting has to be tried still.
+        let mut untried: Vec<usize> = if number == 1 { (0..here.len()).collect() } else { Vec::new() };
         self.rng.shuffle(entries);
         for (at, setting) in entries.iter().copied() {
+            let planned_s = turn_s + here[at].start_s;
+            let has_to = untried.contains(&at) || (number == 1 && self.setting_now(&here[at]) == Some(setting));
+            untried.retain(|one| *one != at);
+            let untried_s: f64 = untried.iter().map(|one| turn_s + here[*one].start_s).sum();
+            if !has_to && !self.has_time_for(planned_s + untried_s + self.usual_round_s(here)) {
+                heat.left_out.push((at, setting));
+                continue;
+            }
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
             let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, number, load_s);
             let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
-                shown[at].push(HeatResult { setting, rate, p99_ms });
+                heat.shown[at].push(HeatResult { setting, rate, p99_ms });
             }
+            here[at].start_s = here[at].start_s.max(account.start_s());
             self.record(&here[at], setting, account)?;
             self.ends(since, planned_s);
         }
-        Ok(shown)
+        if !heat.left_out.is_empty() {
+            let names: Vec<String> = heat.left_out.iter().map(|(at, setting)| here[*at].name_with(*setting)).collect();
+            let what = if number == 1 { "tried at all" } else { "tried longer" };
+            let words = format!("the budget of time was too short, so these were not {what}: {}", names.join(", "));
+            self.caveats.push(words.clone());
+            self.says(words);
+        }
+        Ok(heat)
+    }
+
+    /// Planned seconds of a round, before it is known which of these contenders are in it.
+    fn usual_round_s(&self, here: &[Contender]) -> f64 {
+        let remaining = remaining(here, &[], self.now.is_some());
+        let twins = usize::from(self.plan.has_twin());
+        let turns_s = (remaining.finalists + twins) as f64 * (self.plan.turn_s() + self.plan.traffic_s());
+        turns_s + remaining.start_s * self.plan.turns_in_round(remaining.finalists) as f64
+    }
+
+    /// Planned seconds of a round of these entries.
+    fn round_s(&self, here: &[Contender], entries: impl Iterator<Item = DuelEntry>) -> f64 {
+        let starts = f64::from(1 + u8::from(self.plan.traffic.is_some()));
+        let turn_s = self.plan.turn_s() + self.plan.traffic_s();
+        entries.map(|(at, _)| turn_s + starts * here[at].start_s).sum()
     }
 
     /// Chooses the finalists: the best of each server, the user's own, and the fastest of the rest.
@@ -114,7 +160,8 @@ impl Duel<'_> {
         let rounds = self.plan.rounds;
         let turns = self.plan.turns_in_round(stay.len());
         self.turns.1 = self.turns.0 + turns * rounds as usize;
-        self.clock.replan(f64::from(rounds) * self.plan.round_s(stay.len()));
+        let twin = stay.first().copied().filter(|_| self.plan.has_twin());
+        self.clock.replan(f64::from(rounds) * self.round_s(here, stay.iter().copied().chain(twin)));
         Ok(stay)
     }
 
@@ -131,12 +178,21 @@ impl Duel<'_> {
         let original = finalists.get(self.rng.below(finalists.len())).filter(|_| self.plan.has_twin());
         self.twin_of = original.map(|(at, setting)| here[*at].name_with(*setting));
         left.extend(original.map(|entry| (*entry, true)));
+        // Seconds that the last round took, if all of it can be expected of the next one.
+        let mut last_s = 0.0;
         for round in 1..=self.plan.rounds {
             self.rng.shuffle(&mut left);
             let mut out = Vec::new();
             // A round that would not end in time is not begun, so that all have the same number of turns.
-            let needs_s = left.len() as f64 * (self.plan.turn_s() + self.plan.traffic_s());
-            if round > 1 && !self.has_time_for(needs_s) {
+            let planned_s = self.round_s(here, left.iter().map(|(entry, _)| *entry));
+            let begin = Instant::now();
+            if round == 1 && !self.has_time_for(planned_s) {
+                let words = "the budget of time was too short for a whole round; one was run all the same, since \
+                             without it nothing could be said";
+                self.caveats.push(words.to_owned());
+                self.says(words.to_owned());
+            }
+            if round > 1 && !self.has_time_for(planned_s.max(last_s)) {
                 let words =
                     format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
                 self.caveats.push(words.clone());
@@ -150,12 +206,13 @@ impl Duel<'_> {
                 let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
                 let account = self.fair_turn(stage, here, at, &turn);
                 let mut is_out = self.record_turn(&here[at], setting, is_twin, account)?;
-                self.ends(since, plan.turn_s());
+                self.ends(since, plan.turn_s() + here[at].start_s);
                 if !is_out {
                     is_out = self.traffic(stage, here, (at, setting), is_twin, round)?;
                 }
                 out.extend((is_out && !is_twin).then_some((at, setting)));
             }
+            last_s = if out.is_empty() { begin.elapsed().as_secs_f64() } else { 0.0 };
             left.retain(|(entry, _)| !out.contains(entry));
         }
         Ok(())
@@ -186,7 +243,7 @@ impl Duel<'_> {
         let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
         let account = self.fair_turn(stage, here, at, &turn);
         let is_out = self.record_turn(&here[at], setting, is_twin, account)?;
-        self.ends(since, plan.traffic_s());
+        self.ends(since, plan.traffic_s() + here[at].start_s);
         Ok(is_out)
     }
 

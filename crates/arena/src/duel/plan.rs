@@ -2,13 +2,13 @@
 
 use super::strain::{BEYOND, BEYOND_LEAST};
 
-/// Seconds of a turn that are not load: start, checks and exit. A first guess, which the clock corrects while the duel
-/// runs.
-const AROUND_S: f64 = 2.5;
-/// Seconds to learn from one contender, with its start.
-pub const CAPTURE_S: f64 = 5.0;
-/// Seconds for the probe of the reference, with its start.
-pub const PROBE_S: f64 = 7.0;
+/// Seconds of a turn that are neither load nor the start of the server: checks and exit. A first guess, which the clock
+/// corrects while the duel runs.
+const AROUND_S: f64 = 1.5;
+/// Seconds to learn from one contender, without its start.
+pub const CAPTURE_S: f64 = 4.0;
+/// Seconds for the probe of the reference, without its start.
+pub const PROBE_S: f64 = 6.0;
 
 /// Finalists beside the best of each server. With all contenders the rounds would take hours; the heats show how slow
 /// the others are.
@@ -64,6 +64,21 @@ pub struct AtRate {
     pub smaller: usize,
 }
 
+/// What of a duel is still to come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Remaining {
+    /// Contenders that are tried with several settings.
+    pub contenders: usize,
+    /// Those of them from which nothing has been learned yet.
+    pub unlearned: usize,
+    /// Contenders in the rounds, at most.
+    pub finalists: usize,
+    /// Whether the reference has been probed.
+    pub is_probed: bool,
+    /// Mean seconds from the start of a server to its first answer.
+    pub start_s: f64,
+}
+
 /// Words for a rate below [`RATE_LEAST`], which cannot be measured.
 pub fn too_low() -> String {
     format!("below {RATE_LEAST}/s even a load of {LONGEST_S} s has fewer than {REQUESTS_LEAST} requests")
@@ -100,19 +115,13 @@ impl DuelPlan {
         traffic: None,
     };
 
-    /// The longest plan that fits into the budget of seconds with these contenders, and is not longer than `wished`. An
-    /// error names the budget that would be enough.
-    pub fn within(wished: DuelPlan, contenders: usize, finalists: usize, budget_s: f64) -> Result<DuelPlan, String> {
-        let needs = |plan: &DuelPlan| plan.seconds(contenders, finalists);
-        let ladder = wished.ladder();
+    /// The longest plan that is not longer than this one and with which all that remains fits into these seconds. An
+    /// error is the number of seconds that would be enough.
+    pub fn within(self, remaining: &Remaining, left_s: f64) -> Result<DuelPlan, f64> {
+        let needs = |plan: &DuelPlan| plan.seconds(remaining);
+        let ladder = self.ladder();
         let shortest = ladder.iter().map(needs).fold(f64::INFINITY, f64::min);
-        ladder.into_iter().find(|plan| needs(plan) <= budget_s).ok_or_else(|| {
-            format!(
-                "a budget of {:.1} minutes is too short for {contenders} contenders: give {:.0}, or name fewer",
-                budget_s / 60.0,
-                (shortest / 60.0).ceil()
-            )
-        })
+        ladder.into_iter().find(|plan| needs(plan) <= left_s).ok_or(shortest)
     }
 
     /// Ever shorter plans: first less of each load, then fewer rounds, then fewer settings.
@@ -145,18 +154,18 @@ impl DuelPlan {
         plans
     }
 
-    /// Seconds of the whole duel.
-    pub fn seconds(&self, contenders: usize, finalists: usize) -> f64 {
-        let contenders = contenders as f64;
-        let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
-        let rounds = f64::from(self.rounds) * self.round_s(finalists);
-        contenders * CAPTURE_S + PROBE_S + heats + rounds
-    }
-
-    /// Seconds of one round with this many finalists, and the twin if there is one.
-    pub fn round_s(&self, finalists: usize) -> f64 {
-        let twins = usize::from(self.has_twin());
-        (finalists + twins) as f64 * (self.turn_s() + self.traffic_s())
+    /// Seconds of all that remains of the duel.
+    pub fn seconds(&self, remaining: &Remaining) -> f64 {
+        let Remaining { contenders, unlearned, finalists, is_probed, start_s } = *remaining;
+        let unprobed = usize::from(!is_probed);
+        let second_heats = if self.second_heat_s > 0.0 { 2 * contenders } else { 0 };
+        let first_heats = contenders * self.settings;
+        let rounds = self.rounds as usize;
+        let starts = unlearned + unprobed + first_heats + second_heats + rounds * self.turns_in_round(finalists);
+        let turns_s = (self.turn_s() + self.traffic_s()) * (rounds * (finalists + usize::from(self.has_twin()))) as f64;
+        let heats_s =
+            self.heat_s(self.first_heat_s) * first_heats as f64 + self.heat_s(self.second_heat_s) * second_heats as f64;
+        CAPTURE_S * unlearned as f64 + PROBE_S * unprobed as f64 + heats_s + turns_s + start_s * starts as f64
     }
 
     /// Turns in one round: the twin has turns of its own, and with a rate each has a second turn at that rate.
@@ -164,8 +173,8 @@ impl DuelPlan {
         (finalists + usize::from(self.has_twin())) * (1 + usize::from(self.traffic.is_some()))
     }
 
-    /// Seconds of a turn at the user's rate, on smaller machines, and beyond that rate until something breaks; 0
-    /// without a rate.
+    /// Seconds of a turn at the user's rate, on smaller machines, and beyond that rate until something breaks, without
+    /// the server's start; 0 without a rate.
     pub fn traffic_s(&self) -> f64 {
         let Some(AtRate { smaller, .. }) = self.traffic else { return 0.0 };
         let loads_s = (1 + smaller) as f64 * self.at_rate_s(1) + self.at_rate_s(2);
@@ -199,12 +208,12 @@ impl DuelPlan {
         self.rounds >= TWIN_ROUNDS
     }
 
-    /// Seconds of a turn in a round.
+    /// Seconds of a turn in a round, without the server's start.
     pub fn turn_s(&self) -> f64 {
         AROUND_S + self.warm_s + self.capacity_s + self.loads as f64 * self.open_s
     }
 
-    /// Seconds of a turn in a heat with `load_s` seconds of load.
+    /// Seconds of a turn in a heat with `load_s` seconds of load, without the server's start.
     pub fn heat_s(&self, load_s: f64) -> f64 {
         AROUND_S + self.heat_warm_s() + load_s
     }
@@ -212,10 +221,6 @@ impl DuelPlan {
     /// Seconds of warming up in a heat: shorter than in a round, since a heat only sorts out.
     pub fn heat_warm_s(&self) -> f64 {
         self.warm_s.min(3.0)
-    }
-
-    fn second_s(&self) -> f64 {
-        if self.second_heat_s > 0.0 { self.heat_s(self.second_heat_s) } else { 0.0 }
     }
 }
 
@@ -258,19 +263,25 @@ impl Clock {
 mod tests {
     use super::*;
 
+    /// A whole duel, of servers that start in this time.
+    fn whole(contenders: usize, finalists: usize, start_s: f64) -> Remaining {
+        Remaining { contenders, unlearned: contenders, finalists, is_probed: false, start_s }
+    }
+
     #[test]
     fn the_quick_form_of_two_is_well_under_two_minutes() {
-        let seconds = DuelPlan::QUICK.seconds(2, 2);
+        let seconds = DuelPlan::QUICK.seconds(&whole(2, 2, 1.0));
         assert!(seconds < 105.0, "{seconds}");
     }
 
     #[test]
     fn a_budget_holds_the_turns_at_the_users_rate_too() {
         let wished = DuelPlan { traffic: Some(AtRate { per_s: 120.0, smaller: 1 }), ..DuelPlan::FULL };
-        assert!(wished.seconds(2, 2) > DuelPlan::FULL.seconds(2, 2) + 2.0 * 5.0 * 40.0);
+        let two = whole(2, 2, 1.0);
+        assert!(wished.seconds(&two) > DuelPlan::FULL.seconds(&two) + 2.0 * 5.0 * 40.0);
         for minutes in [5.0, 15.0, 60.0] {
-            let plan = DuelPlan::within(wished, 2, 2, minutes * 60.0).unwrap();
-            assert!(plan.seconds(2, 2) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
+            let plan = wished.within(&two, minutes * 60.0).unwrap();
+            assert!(plan.seconds(&two) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
         }
         assert_eq!((wished.turns_in_round(2), DuelPlan::FULL.turns_in_round(2)), (6, 3));
     }
@@ -297,21 +308,43 @@ mod tests {
 
     #[test]
     fn budgets_are_kept_or_refused_with_what_it_takes() {
+        let three = whole(3, 4, 1.0);
         for minutes in [3.0, 5.0, 10.0, 30.0, 120.0] {
-            let plan = DuelPlan::within(DuelPlan::FULL, 3, 4, minutes * 60.0).unwrap();
-            assert!(plan.seconds(3, 4) <= minutes * 60.0 && plan.rounds >= 1, "{minutes}: {plan:?}");
+            let plan = DuelPlan::FULL.within(&three, minutes * 60.0).unwrap();
+            assert!(plan.seconds(&three) <= minutes * 60.0 && plan.rounds >= 1, "{minutes}: {plan:?}");
         }
-        assert_eq!(DuelPlan::within(DuelPlan::FULL, 3, 4, 7200.0).unwrap(), DuelPlan::FULL);
-        assert!(DuelPlan::within(DuelPlan::FULL, 3, 4, 600.0).unwrap().rounds >= 2);
-        let error = DuelPlan::within(DuelPlan::FULL, 9, 10, 60.0).unwrap_err();
-        assert!(error.contains("1.0 minutes") && error.contains("9 contenders"), "{error}");
-        assert!(DuelPlan::within(DuelPlan::QUICK, 2, 2, 120.0).is_ok());
+        assert_eq!(DuelPlan::FULL.within(&three, 7200.0).unwrap(), DuelPlan::FULL);
+        assert!(DuelPlan::FULL.within(&three, 600.0).unwrap().rounds >= 2);
+        let enough = DuelPlan::FULL.within(&whole(9, 10, 1.0), 60.0).unwrap_err();
+        assert!(DuelPlan::FULL.within(&whole(9, 10, 1.0), enough).is_ok(), "{enough}");
+        assert!(DuelPlan::QUICK.within(&whole(2, 2, 1.0), 120.0).is_ok());
+    }
+
+    #[test]
+    fn every_start_of_a_server_takes_its_time() {
+        let plan = DuelPlan { settings: 4, rounds: 3, ..DuelPlan::FULL };
+        let longer =
+            |remaining: Remaining| plan.seconds(&Remaining { start_s: 10.0, ..remaining }) - plan.seconds(&remaining);
+        // Two to learn from, one of them probed; four settings and the better two of each; three rounds with a twin.
+        assert_eq!(longer(whole(2, 2, 0.0)), 10.0 * f64::from(2 + 1 + 2 * 4 + 2 * 2 + 3 * 3));
+        let learned = Remaining { unlearned: 0, is_probed: true, ..whole(2, 2, 0.0) };
+        assert_eq!(longer(learned), 10.0 * f64::from(2 * 4 + 2 * 2 + 3 * 3));
+        assert_eq!(plan.seconds(&whole(2, 2, 0.0)) - plan.seconds(&learned), 2.0 * CAPTURE_S + PROBE_S);
+        // With a rate each has two turns in a round.
+        let at_rate = DuelPlan { traffic: Some(AtRate { per_s: 9.0, smaller: 0 }), second_heat_s: 0.0, ..plan };
+        let slow = Remaining { start_s: 10.0, ..learned };
+        assert_eq!(at_rate.seconds(&slow) - at_rate.seconds(&learned), 10.0 * f64::from(2 * 4 + 3 * 3 * 2));
+        // What fits with quick starts does not with slow ones.
+        let budget_s = DuelPlan::FULL.seconds(&whole(3, 4, 1.0));
+        assert_eq!(DuelPlan::FULL.within(&whole(3, 4, 1.0), budget_s), Ok(DuelPlan::FULL));
+        let shorter = DuelPlan::FULL.within(&whole(3, 4, 20.0), budget_s).unwrap();
+        assert!(shorter.seconds(&whole(3, 4, 20.0)) <= budget_s && shorter != DuelPlan::FULL, "{shorter:?}");
     }
 
     #[test]
     fn each_step_of_the_ladder_is_shorter() {
         for wished in [DuelPlan::FULL, DuelPlan::QUICK] {
-            let seconds: Vec<f64> = wished.ladder().iter().map(|plan| plan.seconds(3, 4)).collect();
+            let seconds: Vec<f64> = wished.ladder().iter().map(|plan| plan.seconds(&whole(3, 4, 1.0))).collect();
             assert!(seconds.windows(2).all(|two| two[1] <= two[0]), "{seconds:?}");
         }
     }

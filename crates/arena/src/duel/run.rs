@@ -2,6 +2,7 @@
 //! settings in heats, runs the rounds in random order, and gives advice.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use procfs::{Current, Meminfo};
@@ -21,7 +22,7 @@ use super::answer::KnownAnswer;
 use super::capture::{self, AnswerTimeout, Capture, CaptureError};
 use super::caveats;
 use super::compare::first_line;
-use super::contenders::{Contender, Contenders};
+use super::contenders::{Contender, Contenders, remaining};
 use super::options::{DuelOptions, Listener, TimeLeft, Today};
 use super::plan::{AtRate, CAPTURE_S, Clock, DuelPlan, PROBE_S};
 use super::settings::{Machine, ONE, Probe, Setting, worth_trying};
@@ -96,6 +97,8 @@ pub struct ReadyDuel {
     environment: Environment,
     contenders: Contenders,
     plan: DuelPlan,
+    /// When its checks began, which are part of its time.
+    begin: Instant,
 }
 
 /// Runs a whole duel. An error explains why there was none.
@@ -109,18 +112,23 @@ impl ReadyDuel {
         if options.asked.is_empty() {
             return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
         }
+        let begin = Instant::now();
         let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
         let environment = Environment::open(&options.environment)?;
         let contenders = Contenders::gather(options, &catalogue, &environment)?;
-        let count = contenders.here.len();
         let smaller = strain::smaller(cores()).len();
         let traffic = options.rate.as_ref().map(|rate| AtRate { per_s: rate.per_s, smaller });
         let wished = DuelPlan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => DuelPlan::within(wished, count, contenders.finalists(), minutes * 60.0)?,
+            Some(minutes) => wished.within(&contenders.remaining(), minutes * 60.0).map_err(|enough_s| {
+                let count = contenders.here.len();
+                let enough = (enough_s / 60.0).ceil();
+                let budget = format!("a budget of {minutes:.1} minutes");
+                format!("{budget} is too short for {count} contenders: give {enough:.0}, or name fewer")
+            })?,
             None => wished,
         };
-        Ok(ReadyDuel { environment, contenders, plan })
+        Ok(ReadyDuel { environment, contenders, plan, begin })
     }
 
     /// Runs all phases of the duel and returns its summary.
@@ -137,9 +145,8 @@ impl ReadyDuel {
 
 impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a ReadyDuel, listener: &'a mut dyn Listener) -> Duel<'a> {
-        let ReadyDuel { environment, contenders, plan } = ready;
-        let count = contenders.here.len();
-        let finalists = contenders.finalists();
+        let ReadyDuel { environment, contenders, plan, begin } = ready;
+        let remaining = contenders.remaining();
         for words in &options.workload {
             listener.says(words);
         }
@@ -147,15 +154,16 @@ impl<'a> Duel<'a> {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
         let budget_s = options.budget_minutes.map(|minutes| minutes * 60.0);
-        let clock = Clock::new(plan.seconds(count, finalists), budget_s);
-        let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
+        let clock = Clock::new(plan.seconds(&remaining), budget_s);
+        let in_rounds = plan.turns_in_round(remaining.finalists) * plan.rounds as usize;
+        let turns = (0, remaining.contenders * (2 + plan.settings) + in_rounds);
         Duel {
             options,
             environment,
             listener,
             plan: *plan,
             clock,
-            begin: Instant::now(),
+            begin: *begin,
             rng: SeededRng::from_seed(options.seed),
             samples: Vec::new(),
             whos: contenders.missing.clone(),
@@ -193,8 +201,39 @@ impl<'a> Duel<'a> {
 
     /// Whether this many planned seconds still fit into the user's budget of time.
     pub(super) fn has_time_for(&self, seconds: f64) -> bool {
-        let Some(minutes) = self.options.budget_minutes else { return true };
-        self.begin.elapsed().as_secs_f64() + seconds <= minutes * 60.0
+        self.budget_left_s().is_none_or(|left_s| seconds <= left_s)
+    }
+
+    /// Seconds that are left of the user's budget of time, if there is one; negative when it is exceeded.
+    pub(super) fn budget_left_s(&self) -> Option<f64> {
+        Some(self.options.budget_minutes? * 60.0 - self.begin.elapsed().as_secs_f64())
+    }
+
+    /// Shortens the plan as far as the budget of time requires, now that it is known how long servers take to start. An
+    /// error says that even the shortest plan has too little time.
+    fn keep_budget(&mut self, here: &[Contender], unlearned: &[Contender]) -> Result<(), String> {
+        let remaining = remaining(here, unlearned, self.now.is_some());
+        if let Some((left_s, minutes)) = self.budget_left_s().zip(self.options.budget_minutes) {
+            let start_s = remaining.start_s;
+            let plan = self.plan.within(&remaining, left_s).map_err(|enough_s| {
+                let used_s = minutes * 60.0 - left_s;
+                let enough = ((used_s + enough_s) / 60.0).ceil();
+                format!(
+                    "a budget of {minutes:.1} minutes is too short: {used_s:.0} s of it are used up, and a server with \
+                     this app takes {start_s:.1} s to start for each measurement: give {enough:.0}, or name fewer \
+                     contenders"
+                )
+            })?;
+            if plan != self.plan {
+                self.says(format!(
+                    "to keep the budget of time, less is measured than was planned: a server with this app takes \
+                     {start_s:.1} s to start"
+                ));
+            }
+            self.plan = plan;
+        }
+        self.clock.replan(self.plan.seconds(&remaining));
+        Ok(())
     }
 
     /// Learns the right answers from the first contender that answers, and compares those of all others with them.
@@ -202,8 +241,11 @@ impl<'a> Duel<'a> {
     fn capture_answers(&mut self, contenders: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
         let mut probe = None;
-        for mut one in contenders {
+        let mut contenders = VecDeque::from(contenders);
+        while let Some(mut one) = contenders.pop_front() {
             let since = self.begins(format!("learning the answers of {}", one.name()));
+            let planned_s =
+                if probe.is_none() { CAPTURE_S + PROBE_S + 2.0 * one.start_s } else { CAPTURE_S + one.start_s };
             let outcome = if probe.is_none() {
                 match self.capture_reference(&mut one, CAPTURES_MOST, &[]) {
                     Ok(found) => {
@@ -221,8 +263,8 @@ impl<'a> Duel<'a> {
                 Ok(()) => here.push(one),
                 Err(why) => self.drop_out(&one, &why),
             }
-            let planned_s = if here.len() == 1 { CAPTURE_S + PROBE_S } else { CAPTURE_S };
             self.ends(since, planned_s);
+            self.keep_budget(&here, contenders.make_contiguous())?;
         }
         let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
         Ok((here, probe))
@@ -246,7 +288,7 @@ impl<'a> Duel<'a> {
         earlier: &[KnownAnswer],
     ) -> Result<Probe, ReferenceError> {
         let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
-        let name = one.name();
+        let name = one.name().to_owned();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
         let timeout = &mut AnswerTimeout::of(&self.plan, tell);
         let mut running = match stage.start(one, ONE, &format!("{name}-learn"), timeout) {
@@ -254,6 +296,7 @@ impl<'a> Duel<'a> {
             Err(unready) if unready.hangs => return Err(hangs(one, &unready.why).into()),
             Err(unready) => return Err(ReferenceError::Contender(unready.why)),
         };
+        one.start_s = running.first_answer_ms / 1000.0;
         let port = running.server.port();
         let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, timeout);
         let mut capture = match capture {
@@ -369,6 +412,7 @@ impl<'a> Duel<'a> {
         let timeout = &mut AnswerTimeout::of(&self.plan, tell);
         let started = stage.start(one, ONE, &format!("{name}-learn"), timeout);
         let mut running = started.map_err(|unready| unready.why)?;
+        one.start_s = running.first_answer_ms / 1000.0;
         let differences = capture::from_other(running.server.port(), &mut one.learned, timeout).map_err(|why| {
             running.server.hurry();
             format!("{why}\n{}", running.server.log_tail())
@@ -412,7 +456,7 @@ impl<'a> Duel<'a> {
                 self.gives_up_setting_of_now(one, now);
             }
         }
-        self.lengthen_for(probe.latency_us / 1e6, here.len());
+        self.lengthen_for(probe.latency_us / 1e6, here);
         let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
         let clients = at_once.saturating_mul(2).clamp(*CLIENTS.start(), *CLIENTS.end());
         // Twice the time that it takes when all clients arrive together and one processor serves them.
@@ -440,13 +484,13 @@ impl<'a> Duel<'a> {
     }
 
     /// Makes the loads at full speed longer where an answer takes seconds, as far as the budget of time has room.
-    fn lengthen_for(&mut self, answer_s: f64, contenders: usize) {
+    fn lengthen_for(&mut self, answer_s: f64, here: &[Contender]) {
         let longer = self.plan.for_answers_of(answer_s);
         if longer == self.plan {
             return;
         }
-        let all_s = longer.seconds(contenders, contenders + 1);
-        if self.options.budget_minutes.is_some_and(|minutes| all_s > minutes * 60.0) {
+        let all_s = longer.seconds(&remaining(here, &[], self.now.is_some()));
+        if !self.has_time_for(all_s) {
             let words = "the budget of time leaves no room for loads in which such pages are answered several times";
             self.caveats.push(format!("an answer takes {answer_s:.1} s, and {words}"));
             return;
@@ -454,7 +498,7 @@ impl<'a> Duel<'a> {
         let load_s = longer.capacity_s;
         self.says(format!("an answer takes {answer_s:.1} s, so a load at full speed takes {load_s} s"));
         self.plan = longer;
-        self.clock.replan(all_s - contenders as f64 * CAPTURE_S - PROBE_S);
+        self.clock.replan(all_s);
     }
 }
 

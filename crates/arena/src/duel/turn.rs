@@ -9,7 +9,7 @@ use crate::contender::{Server, Wanted};
 use crate::environment::Environment;
 use crate::measure::{Load, Up, made, open_connections, seed, warm_up};
 use crate::record::{Outcome, Sample, date};
-use loadgen::metric::{P99, RATE, SETTLED};
+use loadgen::metric::{FIRST_ANSWER, P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
 
 use super::capture::{self, AnswerTimeout};
@@ -347,5 +347,10 @@ impl Account {
     pub fn full(&self) -> Option<(f64, f64)> {
         let numbers = &self.samples.first().filter(|_| self.disqualified.is_none())?.numbers;
         Some((*numbers.get(RATE)?, numbers.get(P99).copied().unwrap_or(f64::INFINITY)))
+    }
+
+    /// Seconds from the server's start to its first answer; 0 where it gave none.
+    pub fn start_s(&self) -> f64 {
+        self.samples.iter().map(|sample| sample.number(FIRST_ANSWER) / 1000.0).fold(0.0, f64::max)
     }
 }

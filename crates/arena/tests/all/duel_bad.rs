@@ -38,6 +38,7 @@ require "socket"
 
 mode, port = ARGV
 sleep if mode == "never"
+sleep 4 if mode == "late"
 HELD = "x" * (256 << 20) if mode == "heavy"
 abort "RAILS_MAX_THREADS is not set" if mode == "pooled" && !ENV["RAILS_MAX_THREADS"]
 open = most = 0
@@ -102,8 +103,9 @@ end
 struct Heard {
     words: Vec<String>,
     samples: Vec<Sample>,
-    /// Time before which the first round does not begin, as if the machine had been slow until then.
-    held_until: Option<Instant>,
+    /// Beginning of the name of a phase, and the time before which it does not begin, as if the machine had been slow
+    /// until then.
+    held_until: Option<(&'static str, Instant)>,
 }
 
 impl Listener for Heard {
@@ -112,8 +114,8 @@ impl Listener for Heard {
     }
 
     fn left(&mut self, left: &TimeLeft) {
-        let until = self.held_until.filter(|_| left.what.starts_with("round 1 of "));
-        while let Some(still) = until.and_then(|until| until.checked_duration_since(Instant::now())) {
+        let until = self.held_until.filter(|(phase, _)| left.what.starts_with(phase));
+        while let Some(still) = until.and_then(|(_, until)| until.checked_duration_since(Instant::now())) {
             thread::park_timeout(still);
         }
     }
@@ -407,7 +409,7 @@ fn a_page_that_takes_longer_than_a_load_disqualifies_nobody() {
 fn a_duel_whose_budget_ends_states_the_rounds_that_it_ran() {
     // All of this plan is to take 22.7 s.
     let budget = Duration::from_millis(22_800);
-    let mut heard = Heard { held_until: Some(Instant::now() + budget), ..Heard::default() };
+    let mut heard = Heard { held_until: Some(("round 1 of ", Instant::now() + budget)), ..Heard::default() };
     let short = |options: &mut DuelOptions| {
         options.now = None;
         options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
@@ -419,6 +421,46 @@ fn a_duel_whose_budget_ends_states_the_rounds_that_it_ran() {
     assert_eq!(summary.rounds, 1, "{words}");
     let advice = summary.advice.unwrap();
     assert!(advice.uncertainty.iter().any(|caveat| caveat.contains("one round only")), "{advice:?}");
+}
+
+#[test]
+fn a_budget_for_which_servers_start_too_slowly_ends_the_duel_in_time() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    // With servers that start in a second all of it is to take 18.9 s; this one takes 4 s to start, four times.
+    let budget = Duration::from_millis(19_500);
+    let begin = Instant::now();
+    let told = duel_with(&["late"], &|options| {
+        (options.now, options.contenders) = (None, vec!["late".to_owned()]);
+        options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
+    })
+    .unwrap_err();
+    assert!(told.starts_with("a budget of 0.3 minutes is too short: "), "{told}");
+    assert!(told.contains(" s to start for each measurement: give 1, or name fewer contenders"), "{told}");
+    assert!(begin.elapsed() < budget, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn where_the_budget_ends_in_the_heats_the_settings_that_were_not_tried_are_said() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    // All of this plan is to take 40.8 s.
+    let budget = Duration::from_secs(41);
+    let mut heard = Heard { held_until: Some(("heat 1: ", Instant::now() + budget)), ..Heard::default() };
+    let change = |options: &mut DuelOptions| {
+        options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
+        options.plan = DuelPlan { settings: 2, ..PLAN };
+    };
+    let summary = heard_duel(&["ignorer"], &change, &mut heard).unwrap();
+    let words = heard.words.join("\n");
+    // Each contender is tried with one setting, and the user's own.
+    let tried = summary.cases[0].results.iter().map(|one| one.contender.split(' ').next().unwrap());
+    assert_eq!(tried.collect::<std::collections::BTreeSet<_>>().len(), summary.cases[0].results.len(), "{words}");
+    let left_out = "the budget of time was too short, so these were not tried at all: ignorer -w ";
+    assert!(words.contains(left_out), "{words}");
+    let advice = summary.advice.unwrap();
+    assert!(advice.uncertainty.iter().any(|caveat| caveat.starts_with(left_out)), "{advice:?}");
+    let exceeded = "the budget of time was too short for a whole round; one was run all the same";
+    assert!(advice.uncertainty.iter().any(|caveat| caveat.starts_with(exceeded)), "{advice:?}");
+    assert!(advice.sentence.contains("honest with -w 1 -t 1"), "{advice:?}");
 }
 
 #[test]
