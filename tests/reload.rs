@@ -2,8 +2,9 @@
 //! serve, and code that does not load, hangs or fails its probe changes nothing.
 
 use std::fs;
+use std::iter;
 use std::os::unix::fs::symlink;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,32 @@ fn under_load_every_reload_brings_new_code_and_no_request_fails() {
         assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
         assert_eq!(server.text("/"), format!("v{}", 1 + rounds));
     }
+}
+
+/// Requests so short run on the I/O threads, which may have read some that they have not offered to the old code yet
+/// when that is closed.
+#[test]
+fn of_short_requests_on_many_connections_none_fails() {
+    let server = Server::start(&app("", "'ok'"), &["-t", "4"]);
+    let is_over = AtomicBool::new(false);
+    let wrong = thread::scope(|scope| {
+        let clients: Vec<_> = (0..2 * CLIENTS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = server.client();
+                    let mut replies = iter::from_fn(|| (!is_over.load(Ordering::SeqCst)).then(|| client.get("/")));
+                    replies.find(|reply| reply.status != 200).map(|reply| reply.text())
+                })
+            })
+            .collect();
+        for generation in 2..22 {
+            server.done(&["reload"]);
+            assert!(server.logs(&format!("generation {generation} serves")), "{}", server.log());
+        }
+        is_over.store(true, Ordering::SeqCst);
+        clients.into_iter().find_map(|client| client.join().unwrap())
+    });
+    assert_eq!(wrong, None, "{}", server.log());
 }
 
 #[test]

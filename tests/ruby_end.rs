@@ -207,6 +207,19 @@ fn an_immediate_shutdown_leaves_hooks_a_second() {
     assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
 }
 
+/// They have a minute for their hooks, and no longer than all others when the server ends.
+#[test]
+fn the_end_of_the_server_hurries_workers_of_older_code_too() {
+    let mut server = slow_to_exit();
+    server.signal(Signal::USR1);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    ruby::wait_for_note(&server, "exit");
+    let began = Instant::now();
+    server.signal(Signal::QUIT);
+    assert!(server.ended(MAX_WAIT).unwrap().success());
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}: {}", began.elapsed(), server.log());
+}
+
 #[test]
 fn the_variables_of_ruby_people_mean_what_they_expect() {
     let program = ruby::program();

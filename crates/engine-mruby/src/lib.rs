@@ -119,6 +119,10 @@ impl Engine for MrubyEngine {
         self.0.close();
     }
 
+    fn unfinished(&self) -> usize {
+        self.0.unfinished()
+    }
+
     fn snapshot(&self) -> Snapshot {
         self.0.snapshot()
     }

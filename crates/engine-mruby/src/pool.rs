@@ -6,7 +6,7 @@
 //! nor any other request.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,6 +63,10 @@ pub struct Pool {
     struck: AtomicU64,
     clock: Clock,
     served: AtomicU64,
+    /// Number of accepted requests that I/O threads have yet to offer to the queue.
+    deferred: AtomicUsize,
+    /// Whether requests are refused from now on. Those that were accepted before are still offered to the queue.
+    is_closed: AtomicBool,
     /// The pool itself, for closures that an I/O thread runs later.
     me: Weak<Pool>,
     /// Numbers of interpreters recycled so far, by the reason's label.
@@ -91,6 +95,8 @@ impl Pool {
             struck: AtomicU64::new(0),
             clock: Clock::new(),
             served: AtomicU64::new(0),
+            deferred: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
             me: me.clone(),
             restarts: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -257,10 +263,29 @@ impl Pool {
         }
     }
 
-    /// Offers a job to the queue, which pairs it with an idle interpreter where there is one. Runs it at once on an I/O
-    /// thread if service times are short, else in a runner.
-    fn offer(&self, job: Job, io: Option<&Arc<IoThread>>) {
-        match self.queue.offer(job) {
+    /// Notes that an I/O thread will offer a request to the queue; false if none is accepted any more. Whoever closes
+    /// the pool either is seen here, or sees this request in [`Engine::unfinished`].
+    fn accept_deferred(&self) -> bool {
+        self.deferred.fetch_add(1, Ordering::SeqCst);
+        let is_accepted = !self.is_closed.load(Ordering::SeqCst);
+        if !is_accepted {
+            self.deferred.fetch_sub(1, Ordering::SeqCst);
+        }
+        is_accepted
+    }
+
+    /// Offers a request on an I/O thread that was accepted for it.
+    fn offer_deferred(&self, job: Job, io: &Arc<IoThread>) {
+        let offer = self.queue.offer_accepted(job);
+        // Only now does the queue, or the interpreter, count it.
+        self.deferred.fetch_sub(1, Ordering::SeqCst);
+        self.take(offer, Some(io));
+    }
+
+    /// Takes what the queue has made of a job: paired it with an idle interpreter where there is one. Runs it at once
+    /// on an I/O thread if service times are short, else in a runner.
+    fn take(&self, offer: Offer<Box<Interpreter>, Job>, io: Option<&Arc<IoThread>>) {
+        match offer {
             Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job, io),
             Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
             Offer::Queued => self.watchdog.wake(),
@@ -308,12 +333,12 @@ impl Engine for Pool {
         let job = Job { request: Box::new(request), responder, offered };
         let io = if self.place() == Place::Here { IoThread::current() } else { None };
         match (io, self.me.upgrade()) {
-            (Some(io), Some(me)) => {
-                io.defer(Box::new(move |io| me.offer(job, Some(io))));
+            (Some(io), Some(me)) if self.accept_deferred() => {
+                io.defer(Box::new(move |io| me.offer_deferred(job, io)));
                 reply.deferred()
             }
             _ => {
-                self.offer(job, None);
+                self.take(self.queue.offer(job), None);
                 reply
             }
         }
@@ -331,7 +356,15 @@ impl Engine for Pool {
         }
     }
 
+    fn unfinished(&self) -> usize {
+        // In this order: a request is counted by the queue before it is deferred no more.
+        let deferred = self.deferred.load(Ordering::SeqCst);
+        let status = self.status();
+        deferred + status.busy + status.queued
+    }
+
     fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
         self.queue.close();
         // Waiting requests are still answered: while paused they would wait until their deadline.
         self.resume();

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::{app, get, settings, try_app, wait};
-use engine::{Engine, Fault};
+use engine::{Engine, Fault, IoThread};
 use engine_mruby::Settings;
 
 const MIXED: &str = "
@@ -27,6 +29,24 @@ run ->(env) {
   end
   [200, {}, ['fine ' + env['QUERY_STRING']]]
 }";
+
+/// A reload closes the old engine while I/O threads have requests that they have not offered to its queue yet.
+#[test]
+fn what_was_accepted_before_the_engine_is_closed_is_answered() {
+    let app = app("run ->(_) { [200, {}, ['fine']] }");
+    let io = Arc::new(IoThread::new(Box::new(|_| false)));
+    io.enter();
+    let accepted = app.engine.call(get("/"));
+    assert_eq!(app.engine.unfinished(), 1);
+    app.engine.close();
+    let refused = app.engine.call(get("/"));
+    assert_eq!(app.engine.unfinished(), 1);
+    assert!(io.work(0));
+    assert!(io.poll_work(0, &mut Context::from_waker(Waker::noop())).is_pending());
+    assert_eq!(wait(accepted).result.unwrap().head.status, 200);
+    assert!(matches!(wait(refused).result, Err(Fault::Stopping)));
+    assert_eq!(app.engine.unfinished(), 0);
+}
 
 #[test]
 fn every_request_of_many_threads_gets_its_own_answer() {

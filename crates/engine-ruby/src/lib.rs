@@ -32,6 +32,7 @@ use engine::{Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, S
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
+pub use dispatch::upgraded::EXIT_TIME;
 pub use preload::Preload;
 pub use process::reader::Evaluated;
 pub use process::user::{User, command};

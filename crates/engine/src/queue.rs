@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::forecast::Forecast;
 
@@ -253,10 +253,16 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Offers a job: to an idle worker if there is one, else to the queue.
     pub fn offer(&self, job: J) -> Offer<W, J> {
-        let mut state = self.state.lock();
-        if state.closed {
-            return Offer::Closed(job);
-        }
+        let state = self.state.lock();
+        if state.closed { Offer::Closed(job) } else { Self::place(state, job) }
+    }
+
+    /// The same for a job that was accepted before the queue was closed.
+    pub fn offer_accepted(&self, job: J) -> Offer<W, J> {
+        Self::place(self.state.lock(), job)
+    }
+
+    fn place(mut state: MutexGuard<'_, State<W, J>>, job: J) -> Offer<W, J> {
         if !state.backlog.is_paused()
             && let Some(worker) = state.idle.pop()
         {

@@ -270,6 +270,8 @@ impl App {
     pub fn stop(&self, time: Duration) {
         self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.reloads.is_running());
+        // Their processes may have been told before to exit, with more time.
+        self.leaving().iter().for_each(|old| old.hurry(time));
         // Meanwhile it may have become less.
         self.current().stop(self.shutdown.end_time());
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, brief};
+use engine_ruby::EXIT_TIME;
 use tracing::warn;
 
 use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
@@ -17,9 +18,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// An old generation has finished when it was idle for this long: a connection that an application takes over is, for a
 /// moment, neither a request nor an upgraded connection.
 const QUIET: Duration = Duration::from_millis(100);
-/// Time for idle processes of an old generation to exit: hooks and `at_exit` blocks run in it.
-const END_TIME: Duration = Duration::from_secs(10);
-/// The same if something is cut off.
+/// Time for processes of an old generation to exit if something was cut off. Otherwise it is that of any worker that is
+/// replaced.
 const CUT_TIME: Duration = Duration::from_secs(1);
 /// Upper bound of the wait for a worker if that has no limit.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
@@ -148,7 +148,7 @@ impl Generation {
 impl ShutdownState {
     /// The state of an application that runs until the flag is set, by a shutdown.
     pub fn new(is_hurried: Arc<AtomicBool>) -> ShutdownState {
-        let end_ms = AtomicU64::new(END_TIME.as_millis() as u64);
+        let end_ms = AtomicU64::new(EXIT_TIME.as_millis() as u64);
         ShutdownState { is_hurried, is_paused: AtomicBool::new(false), end_ms }
     }
 
