@@ -178,6 +178,40 @@ run ->(env) {
     }
 }
 
+/// Without a limit on waiting fibers this lasted until the request's deadline, as the garbage collector follows the
+/// chain of waiting fibers for each of them.
+#[test]
+fn endless_nesting_of_fibers_is_a_fiber_error() {
+    let app = app_with(
+        "
+def fresh = Fiber.new { fresh }.resume
+def through_c = Fiber.new { [2, 1].sort_by { through_c } }.resume
+def enumerated = Enumerator.new { |values| values << enumerated }.next
+def begun
+  fibers = []
+  100_000.times do |at|
+    fibers << Fiber.new { Fiber.yield(at); fibers.fetch(at + 1).resume }
+    fibers.last.resume
+  end
+  fibers[0].resume
+end
+def deep(left) = left.zero? ? 'bottom' : Fiber.new { deep(left - 1) }.resume
+run ->(env) {
+  found = begin
+    env['PATH_INFO'] == '/deep' ? deep(2000) : send(env['PATH_INFO'].delete_prefix('/'))
+  rescue FiberError => error
+    error.message
+  end
+  [200, {}, [found]]
+}",
+        Settings { memory_bytes: 256 << 20, ..settings() },
+    );
+    for path in ["/fresh", "/through_c", "/enumerated", "/begun"] {
+        assert_eq!(app.body(path), "too many nested fibers (at most 4000)", "{path}");
+        assert_eq!(app.body("/deep"), "bottom", "after {path}");
+    }
+}
+
 #[test]
 fn nesting_ends_in_an_answer() {
     let app = app(HOSTILE);
