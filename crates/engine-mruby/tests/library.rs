@@ -10,7 +10,7 @@ use crate::support::{app, get, settings, try_app};
 use engine::Engine;
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
-const HOSTILE: [(&str, &str); 36] = [
+const HOSTILE: [(&str, &str); 37] = [
     ("bomb", "s = \"\\0\" * 20_000_000; 9.times { s = Zlib.deflate(s) }; 9.times { s = Zlib.inflate(s) }; s.size"),
     ("stretched", "OpenSSL::KDF.pbkdf2_hmac('p', salt: 's', iterations: 1 << 40, length: 32, hash: 'SHA512').size"),
     ("wide", "format('%999999999d', 1).size"),
@@ -39,6 +39,7 @@ const HOSTILE: [(&str, &str); 36] = [
     ("decimal", "(BigDecimal('1e1000000000') + 1).to_s.size"),
     ("decimals", "BigDecimal('9' * 1_000_000).to_s.size"),
     ("decimal-power", "(BigDecimal('1.1')**1_000_000_000).to_s.size"),
+    ("decimal-power-of-two", "(BigDecimal('2')**100_000_000).to_s.size"),
     ("decimal-root", "BigDecimal('2').sqrt(1_000_000_000).to_s.size"),
     ("decimal-far", "(BigDecimal('1e1000000000').sqrt(2) / 3).round(-1_000_000_001).to_s.size"),
     ("decimal-rest", "BigDecimal('1e1000000000').divmod(BigDecimal('1e-1000000000')).to_s.size"),

@@ -101,6 +101,7 @@ impl<'a> Arg<'a> {
             Arg::Int(number) => Ok(number),
             Arg::Float(number) => Ok(number as i64),
             Arg::Nil => Err(raise("TypeError", "no implicit conversion from nil to integer")),
+            Arg::Tree([b'r', ..]) => Err(raise("RangeError", "bignum too big to convert into 'long'")),
             other => Err(raise("TypeError", format!("no implicit conversion of {} into Integer", other.kind()))),
         }
     }
@@ -164,6 +165,8 @@ impl<'a> Arg<'a> {
             Arg::Sym(_) => "Symbol",
             Arg::Handle(_) => "FoolsGold::Handle",
             Arg::Tree([b'h', ..]) => "Hash",
+            // An Integer beyond 64 bits: its text.
+            Arg::Tree([b'r', ..]) => "Integer",
             Arg::Tree(_) => "Array",
         }
     }

@@ -236,15 +236,50 @@ fn pair(one: BigDecimal, two: BigDecimal) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// `decimal_power(a, exponent)`: the exact power; the exponent is an Integer from 0 on.
+/// Digits of an intermediate result beside those of a rounded power: an exponent of 64 bits multiplies the error of one
+/// rounding by less than 10 to the 20th.
+const GUARD_DIGITS: i64 = 30;
+
+/// `decimal_power(a, exponent, digits)`: the power, for an exponent from 0 on. It is exact, unless it has too many
+/// digits for that and `digits`, the number of significant digits wanted, is not 0.
 pub fn power(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
-    let exponent = arg(args, 1).int()?.max(0);
+    let (exponent, wanted) = (arg(args, 1).int()?.max(0), arg(args, 2).int()?.max(0));
     let (digits, scale) = number.normalized().into_bigint_and_exponent();
-    let length = (digits.bits() as i64 * 30_103 / 100_000).saturating_mul(exponent);
-    let Some(scale) = scale.checked_mul(exponent).filter(|_| length <= DIGITS_MAX) else { return Err(too_long()) };
+    // The power of a number of n bits has more than (n - 1) times the exponent bits.
+    let length = (digits.bits().max(1) as i128 - 1) * exponent as i128 * 30_103 / 100_000;
+    let fits = length <= DIGITS_MAX as i128;
+    if !fits && wanted > 0 {
+        let number = BigDecimal::new(digits, scale);
+        return rounded_power(context, number, exponent, wanted + GUARD_DIGITS);
+    }
+    let Some(scale) = scale.checked_mul(exponent).filter(|_| fits) else { return Err(too_long()) };
     context.tick()?;
+    // Only 1 and -1 have exponents of more than 32 bits here, and the lowest bit alone counts for them.
     Number(BigDecimal::new(digits.pow(exponent as u32), scale)).value()
+}
+
+/// The power by squaring, with intermediate results of `digits` significant digits.
+fn rounded_power(context: &mut Context<'_>, number: BigDecimal, exponent: i64, digits: i64) -> Outcome {
+    if digits > DIGITS_MAX {
+        return Err(too_long());
+    }
+    if (magnitude(&number).abs() as i128 + 1) * exponent as i128 > EXPONENT_MAX as i128 {
+        return Err(too_far());
+    }
+    let short = |one: BigDecimal| rounded(&one, digits - magnitude(&one), RoundingMode::HalfEven);
+    let (mut made, mut square, mut left) = (BigDecimal::from(1), number, exponent);
+    loop {
+        context.tick()?;
+        if left & 1 == 1 {
+            made = short(made * &square);
+        }
+        left >>= 1;
+        if left == 0 {
+            return Number(made).value();
+        }
+        square = short(square.square());
+    }
 }
 
 /// `decimal_sqrt(a, digits)`: the square root, to at least 32 digits.

@@ -2,6 +2,7 @@
 
 class Numeric
   def coerce(other) = other.instance_of?(self.class) ? [other, self] : [Float(other), Float(self)]
+  def fdiv(other) = Float(self) / other
 end
 
 class Integer
@@ -17,6 +18,7 @@ class Integer
   def numerator = self
   def denominator = 1
   def round(digits = 0, half: :up)
+    digits = FoolsGold.integer(digits)
     return self if digits >= 0
     unit = 10**-digits
     low = self - self % unit
@@ -75,6 +77,44 @@ class Integer
     def fdiv(other) = to_f / other
   end
 
+  alias __fdiv fdiv
+  alias __pow pow
+  alias __digits digits
+  alias __remainder remainder
+
+  def fdiv(other)
+    return __fdiv(other) if Integer === other || Float === other || !(Numeric === other)
+    one, two = other.coerce(self)
+    Float(one.fdiv(two))
+  end
+
+  def pow(exponent, *modulus)
+    return self**exponent if modulus.empty?
+    raise TypeError, "Integer#pow() 2nd argument not allowed unless a 1st argument is integer" unless Integer === exponent
+    if exponent < 0
+      raise RangeError, "Integer#pow() 1st argument cannot be negative when 2nd argument specified"
+    end
+    unless Integer === modulus[0]
+      raise TypeError, "Integer#pow() 2nd argument not allowed unless all arguments are integers"
+    end
+    __pow(exponent, *modulus)
+  end
+
+  # The digits of a large Integer come from its text: a division for each of them takes time and memory.
+  def digits(base = 10)
+    base = FoolsGold.integer(base)
+    return __digits(base) if self < 0 || base < 2
+    return [self] if self < base
+    return __digits(base) if self < 2**62 || base > 36
+    to_s(base).reverse.each_char.map { |digit| digit.to_i(base) }
+  end
+
+  def remainder(other)
+    return __remainder(other) if Integer === other || Float === other || !(Numeric === other)
+    rest = self % other
+    rest != 0 && (rest < 0) != (self < 0) ? rest - other : rest
+  end
+
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
 end
 
@@ -98,6 +138,16 @@ class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
   alias === ==
+  alias __div div
+  alias __remainder remainder
+
+  def div(other)
+    return __div(other) if Integer === other || Float === other || !(Numeric === other)
+    raise ZeroDivisionError, "divided by 0" if other == 0
+    (self / other).floor
+  end
+
+  def remainder(other) = Numeric === other ? __remainder(Float(other)) : __remainder(other)
   def fdiv(other) = self / other
   alias quo fdiv
   def magnitude = abs

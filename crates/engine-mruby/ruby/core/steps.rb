@@ -21,8 +21,11 @@ module FoolsGold
 
   def self.step(start, limit, by, open = false)
     return yield(start) while true if by == 0
-    whole = start.is_a?(Integer) && by.is_a?(Integer)
-    start, by = start.to_f, by.to_f unless whole && (limit.nil? || limit.is_a?(Integer))
+    if start.is_a?(Float) || limit.is_a?(Float) || by.is_a?(Float)
+      start, by = start.to_f, by.to_f
+    elsif ![start, limit || 0, by].all?(Integer)
+      return exact_step(start, limit, by, open) { |one| yield one }
+    end
     if limit.nil?
       at = -1
       yield start + at * by while at += 1
@@ -35,6 +38,14 @@ module FoolsGold
       one = start + at * by
       one = limit.to_f if one.is_a?(Float) && (by > 0 ? one > limit : one < limit)
       yield one
+    end
+  end
+
+  # Steps of Rationals and other exact numbers: sums, as in CRuby.
+  def self.exact_step(one, limit, by, open)
+    while limit.nil? || (by > 0 ? one < limit : one > limit) || (!open && one == limit)
+      yield one
+      one += by
     end
   end
 
@@ -65,7 +76,7 @@ module FoolsGold
 end
 
 module FoolsGold
-  # Numeric#step for Integer and Float.
+  # Numeric#step.
   module Steps
     def step(limit = nil, step = nil, by: nil, to: nil, &block)
       raise ArgumentError, "to is given twice" if limit && to
@@ -80,7 +91,7 @@ module FoolsGold
   end
 end
 
-[Integer, Float].each do |number|
+[Numeric, Integer, Float].each do |number|
   number.class_eval { define_method(:step, FoolsGold::Steps.instance_method(:step)) }
 end
 

@@ -42,6 +42,24 @@ class BigDecimal < Numeric
       end
     end
 
+    # A number from a Rational or Complex.
+    def __from(value, digits, given)
+      case value
+      when Rational
+        raise ArgumentError, "can't omit precision for a Rational." unless given
+        __fraction(value, digits)
+      when Complex
+        raise ArgumentError, "Unable to make a BigDecimal from non-zero imaginary number" if value.imaginary != 0
+        given ? BigDecimal(value.real, digits) : BigDecimal(value.real)
+      else raise TypeError, "can't convert #{value.class} into BigDecimal"
+      end
+    end
+
+    def __fraction(value, digits)
+      top, below = BigDecimal(value.numerator), BigDecimal(value.denominator)
+      digits == 0 ? top / below : top.div(below, digits)
+    end
+
     def mode(which, value = nil)
       return exception_mode(which, value) unless which == ROUND_MODE
       @mode = __mode(value) unless value.nil?
@@ -154,7 +172,7 @@ class BigDecimal < Numeric
   end
 
   def divmod(other)
-    text = BigDecimal.__text(other)
+    text = operand(other)
     return coerced(:divmod, other) unless text
     return [BigDecimal::NAN, BigDecimal::NAN] if nan? || text == "NaN" || infinite?
     nothing_by(text)
@@ -180,7 +198,8 @@ class BigDecimal < Numeric
     end
     return BigDecimal::NAN if nan?
     return exponent.zero? ? BigDecimal(1) : unbounded(exponent) if infinite? || zero?
-    made = BigDecimal.__of(Native.decimal_power(self.digits, exponent.abs))
+    return far_power(exponent) if exponent.bit_length > 63
+    made = BigDecimal.__of(Native.decimal_power(self.digits, exponent.abs, digits))
     # Rust computes exact powers of positive exponents only.
     made = digits > 0 ? BigDecimal(1).div(made, digits) : BigDecimal(1) / made if exponent < 0
     made.__limited(digits)
@@ -198,7 +217,7 @@ class BigDecimal < Numeric
   def abs = @text.start_with?("-") ? -self : self
 
   def <=>(other)
-    text = BigDecimal.__text(other)
+    text = operand(other)
     if text.nil? && other.is_a?(Numeric) && other.respond_to?(:coerce)
       one, two = other.coerce(self)
       return one <=> two
@@ -224,7 +243,7 @@ class BigDecimal < Numeric
 
   # 0 and -0 are equal, and so must be their hashes. All other numbers have one normal text.
   def hash = [BigDecimal, zero? ? "0" : @text].hash
-  def coerce(other) = [BigDecimal(other, 0), self]
+  def coerce(other) = [other.is_a?(Rational) ? BigDecimal.__of(operand(other)) : BigDecimal(other, 0), self]
   def clone(**) = self
   def dup = self
 
@@ -243,9 +262,23 @@ class BigDecimal < Numeric
     @text = text.freeze
   end
 
+  # The text of any number for Rust; nil for other objects. A fraction is rounded to as many words of CRuby, of nine
+  # digits, as this number has.
+  def operand(other)
+    text = BigDecimal.__text(other)
+    return text if text || !other.is_a?(Rational)
+    BigDecimal.__fraction(other, words * 9).__text
+  end
+
+  def words
+    return 1 if zero? || !finite?
+    _, _, digits, power = parts
+    -(-(digits.size + power)).div(9) - power.div(9)
+  end
+
   # The result of an operation by Rust, or that of special numbers (NaN, infinity), which Rust does not have.
   def calculated(name, other)
-    text = BigDecimal.__text(other)
+    text = operand(other)
     return coerced(name, other) unless text
     endless = !finite? || text == "NaN" || text.end_with?("y") || (name == :/ && (text == "0" || text == "-0"))
     return BigDecimal.__of(endless(name, text)) if endless
@@ -256,7 +289,7 @@ class BigDecimal < Numeric
 
   # Whether a result of zero is negative: zeros have a sign in CRuby.
   def below_zero?(name, other)
-    mine, theirs = @text.start_with?("-"), BigDecimal.__text(other).start_with?("-")
+    mine, theirs = @text.start_with?("-"), operand(other).start_with?("-")
     return mine != theirs if %i[* /].include?(name)
     zero? && other.zero? && mine && (name == :+ ? theirs : !theirs)
   end
@@ -274,7 +307,7 @@ class BigDecimal < Numeric
   end
 
   def whole(other)
-    text = BigDecimal.__text(other)
+    text = operand(other)
     return coerced(:div, other) unless text
     raise FloatDomainError, "Computation results in 'NaN' (Not a Number)" if nan? || text == "NaN"
     raise FloatDomainError, "Computation results in '#{@text}'" if infinite?
@@ -295,6 +328,14 @@ class BigDecimal < Numeric
     text.end_with?("0") && !text.include?("e") ? sign * 0.0 : sign * 1.0
   end
 
+  # The power by an exponent of more than 63 bits.
+  def far_power(exponent)
+    size = abs <=> 1
+    return exponent.odd? ? self : abs if size == 0
+    sign = "-" if negative? && exponent.odd?
+    BigDecimal.__of("#{sign}#{(size > 0) == (exponent > 0) ? "Infinity" : "0"}")
+  end
+
   def unbounded(exponent)
     odd_below = @text.start_with?("-") && exponent.odd?
     large = infinite? ? exponent > 0 : exponent < 0
@@ -303,19 +344,24 @@ class BigDecimal < Numeric
 end
 
 module Kernel
-  # A number from a text or an Integer, or with `digits` from a Float. Nil for others where `exception` is false.
-  def BigDecimal(value, digits = nil, exception: true)
+  # A number from a text or an Integer, or with `digits` from a Float or a Rational. Nil for others where `exception` is
+  # false.
+  def BigDecimal(value, digits = (omitted = true), exception: true)
+    digits = omitted ? 0 : FoolsGold.integer(digits)
+    raise ArgumentError, "negative precision" if digits < 0
     text =
       case value
       when BigDecimal, Integer then BigDecimal.__text(value)
       when Float
-        raise ArgumentError, "can't omit precision for a Float." if digits.nil? && value.finite?
-        raise ArgumentError, "precision too large." if digits.to_i > 17
-        BigDecimal.__text(value, digits.to_i)
-      else FoolsGold.decimal_text(value)
+        raise ArgumentError, "can't omit precision for a Float." if omitted && value.finite?
+        raise ArgumentError, "precision too large." if digits > 17
+        BigDecimal.__text(value, digits)
+      else
+        return BigDecimal.__from(value, digits, !omitted) if value.is_a?(Numeric)
+        FoolsGold.decimal_text(value)
       end
     made = BigDecimal.__of(text)
-    digits.to_i > 0 && !value.is_a?(String) ? made.__limited(digits) : made
+    digits > 0 && value.is_a?(Float) ? made.__limited(digits) : made
   rescue ArgumentError, TypeError
     raise if exception
   end

@@ -10,6 +10,14 @@ class Float
   def to_d(digits = 0) = BigDecimal(self, digits)
 end
 
+class Rational
+  def to_d(digits) = BigDecimal(self, digits)
+end
+
+class Complex
+  def to_d(*digits) = BigDecimal(self, *digits)
+end
+
 class String
   def to_d = BigDecimal.interpret_loosely(self)
 end

@@ -48,7 +48,8 @@ class Rational < Numeric
   def remainder(other) = self - other * (self / other).truncate
 
   def **(other)
-    return to_f**other unless other.is_a?(Integer)
+    other = other.numerator if other.is_a?(Rational) && other.denominator == 1
+    return to_f**(other.is_a?(Rational) ? other.to_f : other) unless other.is_a?(Integer)
     return Rational.__of(numerator**other, denominator**other) if other >= 0
     Rational.__of(denominator**-other, numerator**-other)
   end
