@@ -236,6 +236,8 @@ void fg_defined_init(mrb_state *mrb);
 void fg_keywords_init(mrb_state *mrb);
 /* fiber.c */
 void fg_fiber_init(mrb_state *mrb, fg_vm *vm);
+/* copies.c */
+void fg_copies_init(mrb_state *mrb);
 /* numbers.c */
 void fg_numbers_init(mrb_state *mrb, fg_vm *vm);
 /* lists.c */
