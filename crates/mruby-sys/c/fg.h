@@ -170,7 +170,7 @@ typedef struct fg_vm {
 #define FG_GLOBAL_KINDS 25
   mrb_sym global_kinds[FG_GLOBAL_KINDS]; /* global variables that take only some values */
   uint64_t regexp_timeout;
-  mrb_func_t fiber_resume, integer_power; /* mruby's own Fiber#resume and Integer#** */
+  mrb_func_t fiber_resume, integer_power, hash_replace; /* mruby's own functions of these methods */
   fg_place places[FG_PLACES]; /* frames when it was interrupted, or met its memory limit */
   size_t place_count;
 } fg_vm;
@@ -238,6 +238,8 @@ void fg_keywords_init(mrb_state *mrb);
 void fg_fiber_init(mrb_state *mrb, fg_vm *vm);
 /* copies.c */
 void fg_copies_init(mrb_state *mrb);
+/* hash.c */
+void fg_hash_init(mrb_state *mrb, fg_vm *vm);
 /* numbers.c */
 void fg_numbers_init(mrb_state *mrb, fg_vm *vm);
 /* lists.c */

@@ -98,6 +98,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_fiber_init(mrb, vm);
   fg_numbers_init(mrb, vm);
   fg_copies_init(mrb);
+  fg_hash_init(mrb, vm);
   fg_regexp_init(mrb, vm);
   fg_finder_setup(mrb, vm);
   fg_match_init(mrb, vm);
