@@ -39,47 +39,149 @@ module Process
 end
 
 # The environment of the process when the interpreter was opened. A change is visible to this interpreter only.
-ENV = FoolsGold::Native.environment_variables
+ENV = Object.new
 
 class << ENV
-  def [](name) = super(FoolsGold.string(name))
+  include Enumerable
+
+  def __fill(all) = @all = all.to_h { |name, value| [name.freeze, value.freeze] }
+
+  def [](name) = @all[__name(name)]
 
   def []=(name, value)
-    name = FoolsGold.string(name)
+    name = __name(name)
     return delete(name) && nil if value.nil?
-    super(name, FoolsGold.string(value))
+    value = __value(value)
+    raise Errno::EINVAL, "setenv(#{name})" if name.empty? || name.include?("=")
+    @all[name] = value
   end
   alias store []=
 
   def fetch(name, *default, &block)
-    name = FoolsGold.string(name)
-    return self[name] if key?(name)
+    name = __name(name)
+    return @all[name] if @all.key?(name)
     return block.call(name) if block
     return default.first unless default.empty?
     raise KeyError.new("key not found: #{name.inspect}", receiver: self, key: name)
   end
 
-  # By `[]=`, which takes only Strings and deletes a variable whose value is nil. Hash#update would store any value.
+  def delete(name)
+    name = __name(name)
+    return @all.delete(name) if @all.key?(name)
+    yield name if block_given?
+  end
+
+  def key?(name) = @all.key?(__name(name))
+  alias include? key?
+  alias member? key?
+  alias has_key? key?
+
+  def value?(value) = (@all.value?(value.to_str) if value.respond_to?(:to_str))
+  alias has_value? value?
+
+  def key(value) = @all.key(FoolsGold.string(value))
+  def assoc(name) = @all.assoc(__name(name))
+  def rassoc(value) = (@all.rassoc(value.to_str) if value.respond_to?(:to_str))
+  def values_at(*names) = names.map { |name| self[name] }
+  def slice(*names) = @all.slice(*names.map { |name| __name(name) })
+  def except(*names) = @all.except(*names)
+  def keys = @all.keys
+  def values = @all.values
+  def size = @all.size
+  alias length size
+  def empty? = @all.empty?
+  def invert = @all.invert
+  def to_a = @all.to_a
+  def to_hash = @all.dup
+  def to_h(&block) = block ? @all.to_h(&block) : @all.dup
+  def to_s = "ENV"
+  def inspect = @all.inspect
+  def rehash = nil
+  def shift = @all.shift
+
+  def each
+    return to_enum(:each) { size } unless block_given?
+    @all.to_a.each { |pair| yield pair }
+    self
+  end
+
+  def each_pair(&block) = block ? each(&block) : to_enum(:each_pair) { size }
+
+  def each_key(&block)
+    return to_enum(:each_key) { size } unless block
+    keys.each(&block)
+    self
+  end
+
+  def each_value(&block)
+    return to_enum(:each_value) { size } unless block
+    values.each(&block)
+    self
+  end
+
+  %i[select filter reject].each do |name|
+    define_method(name) { |&block| block ? @all.__send__(name, &block) : to_enum(name) { size } }
+    define_method(:"#{name}!") do |&block|
+      block ? @all.__send__(:"#{name}!", &block) && self : to_enum(:"#{name}!") { size }
+    end
+  end
+
+  %i[keep_if delete_if].each do |name|
+    define_method(name) do |&block|
+      next to_enum(name) { size } unless block
+      @all.__send__(name, &block)
+      self
+    end
+  end
+
+  def clear
+    @all.clear
+    self
+  end
+
+  # Checks all pairs before the first change.
+  def replace(other)
+    pairs = FoolsGold.hash(other).map { |name, value| [__name(name), __value(value)] }
+    names = pairs.map { |name, value| (self[name] = value) && name }
+    @all.keep_if { |name, _| names.include?(name) }
+    self
+  end
+
   def update(*others)
     others.each do |other|
-      other.each { |name, value| self[name] = block_given? && key?(name) ? yield(name, self[name], value) : value }
+      FoolsGold.hash(other).each do |name, value|
+        self[name] = block_given? && key?(name) ? yield(name, self[name], value) : value
+      end
     end
     self
   end
   alias merge! update
 
-  def to_h(&block)
-    all = {}.merge(self)
-    block ? all.to_h(&block) : all
+  def freeze = raise(TypeError, "cannot freeze ENV")
+  def dup = raise(TypeError, "Cannot dup ENV, use ENV.to_h to get a copy of ENV as a hash")
+
+  def clone(freeze: nil)
+    raise ArgumentError, "unexpected value for freeze: #{freeze.class}" unless [nil, true, false].include?(freeze)
+    freeze ? self.freeze : self
   end
 
-  def to_hash = to_h
-  def to_s = "ENV"
+  private
 
-  def inspect
-    to_h.inspect
+  def __name(name)
+    name = FoolsGold.string(name)
+    raise ArgumentError, "bad environment variable name: contains null byte" if name.include?("\0")
+    name
+  end
+
+  def __value(value)
+    value = FoolsGold.string(value)
+    raise ArgumentError, "bad environment variable value: contains null byte" if value.include?("\0")
+    value.frozen? ? value : value.dup.freeze
   end
 end
+
+ENV.__fill(FoolsGold::Native.environment_variables)
+ENV.singleton_class.send(:undef_method, :__fill)
 
 RUBY_PLATFORM = "embedded" unless Object.const_defined?(:RUBY_PLATFORM)
 RUBY_PATCHLEVEL = 0 unless Object.const_defined?(:RUBY_PATCHLEVEL)
