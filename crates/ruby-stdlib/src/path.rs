@@ -102,6 +102,20 @@ pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out.as_os_str().as_bytes().to_vec()))
 }
 
+/// `user_home(name)`: the home folder of a user, by /etc/passwd; an ArgumentError where it has no such user.
+pub fn user_home(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let name = arg(args, 0).text()?;
+    let unknown = || raise("ArgumentError", format!("user {name} doesn't exist"));
+    let users = fs::read_to_string("/etc/passwd").map_err(|_| unknown())?;
+    // Name, password, user, group, description, home folder and shell.
+    let homes = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let home = homes.into_iter().find_map(|user| match user[..] {
+        [found, _, _, _, _, home, ..] if found == name => Some(home.to_owned()),
+        _ => None,
+    });
+    home.map(|home| Value::Str(home.into_bytes())).ok_or_else(unknown)
+}
+
 /// `file_real(path)`: the absolute path without symbolic links.
 pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;

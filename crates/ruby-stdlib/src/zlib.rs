@@ -176,6 +176,15 @@ pub fn crc32(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(i64::from(hasher.finalize())))
 }
 
+/// `crc32_combine(one, two, length)`: the CRC-32 of two texts behind each other; `length` is that of the second.
+pub fn crc32_combine(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (one, two) = (arg(args, 0).int()? as u32, arg(args, 1).int()? as u32);
+    let length = u64::try_from(arg(args, 2).int()?).unwrap_or(0);
+    let mut hasher = crc32fast::Hasher::new_with_initial_len(one, 0);
+    hasher.combine(&crc32fast::Hasher::new_with_initial_len(two, length));
+    Ok(Value::Int(i64::from(hasher.finalize())))
+}
+
 /// `adler32(bytes, sum)`: continues the Adler-32 `sum` with these bytes (RFC 1950, section 8.2).
 pub fn adler32(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     const BASE: u32 = 65521;

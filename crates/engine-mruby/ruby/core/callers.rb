@@ -24,11 +24,26 @@ module FoolsGold
   end
 end
 
+module FoolsGold
+  # The first argument of `caller` for a method that calls it on behalf of its own caller.
+  def self.level_above(start)
+    return start if Integer === start && start < 0
+    return start + 1 unless Range === start
+    low, high = [start.begin || 0, start.end].map { |bound| bound.nil? || bound < 0 ? bound : bound + 1 }
+    Range.new(low, high, start.exclude_end?)
+  end
+end
+
 module Kernel
+  alias __caller caller
+
+  def caller(start = 1, length = nil)
+    start = FoolsGold.level_above(Range === start ? start : FoolsGold.integer(start))
+    length.nil? ? __caller(start) : __caller(start, length)
+  end
+
   def caller_locations(start = 1, length = nil)
-    lines = caller(start + 1) || []
-    lines = lines.first(length) if length
-    lines.map { |line| FoolsGold::Location.new(line) }
+    caller(FoolsGold.level_above(start), length)&.map { |line| FoolsGold::Location.new(line) }
   end
 
   def display(port = $stdout)
@@ -36,7 +51,7 @@ module Kernel
     nil
   end
 
-  private :caller_locations
+  private :caller_locations, :__caller
 end
 
 class Exception

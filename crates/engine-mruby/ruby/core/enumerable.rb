@@ -7,7 +7,8 @@ module FoolsGold
   def self.compare(one, other, block = nil)
     order = block ? block.call(one, other) : one <=> other
     return order if order
-    shown = other.nil? || other == true || other == false || other.is_a?(Numeric) ? other.inspect : other.class
+    inspected = nil.equal?(other) || true.equal?(other) || false.equal?(other) || Numeric === other || Symbol === other
+    shown = inspected ? other.inspect : other.class
     raise ArgumentError, "comparison of #{one.class} with #{shown} failed"
   end
 
@@ -388,5 +389,28 @@ module Enumerable
     fits = block ? pattern.empty? : pattern.size == 1
     raise ArgumentError, "wrong number of arguments (given #{pattern.size}, expected #{block ? 0 : 1})" unless fits
     block || ->(one) { pattern[0] === one }
+  end
+end
+
+class Array
+  # Without a block, the element found so far is asked, as in CRuby.
+  def max(count = nil, &block)
+    return super if count || block
+    found, at = self[0], 0
+    while (at += 1) < size
+      one = self[at]
+      found = one if FoolsGold.compare(found, one) < 0
+    end
+    found
+  end
+
+  def min(count = nil, &block)
+    return super if count || block
+    found, at = self[0], 0
+    while (at += 1) < size
+      one = self[at]
+      found = one if FoolsGold.compare(found, one) > 0
+    end
+    found
   end
 end

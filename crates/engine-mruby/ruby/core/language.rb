@@ -135,6 +135,10 @@ module Kernel
     begin
       return FoolsGold.to_float(value) unless FoolsGold.plain_number?(value)
       return FoolsGold.hex_float(value) || __float(value) if String === value && value.match?(/\A\s*[-+]?0x/i)
+      # mruby takes a point without digits behind it.
+      if String === value && value.match?(/\.(?!\d)/)
+        ::Kernel.raise ArgumentError, "invalid value for Float(): #{value.inspect}"
+      end
       __float(value)
     rescue ArgumentError, TypeError
       raise if exception

@@ -15,7 +15,7 @@ end
 # In CRuby, Array and Hash have their own versions of these methods, which do not call the `each` of a subclass.
 class Array
   %i[
-    all? any? none? one? map count drop drop_while max min minmax reject select take take_while zip
+    all? any? none? one? map count drop drop_while minmax reject select take take_while zip
   ].each { |name| define_method(name, Enumerable.instance_method(name)) }
   alias collect map
   alias filter select

@@ -48,9 +48,12 @@ class File < IO
     def path(path) = path_of(path).dup
 
     def expand_path(path, base = nil)
+      FoolsGold::Native.file_expand(from_home(path_of(path)), base && from_home(path_of(base)))
+    end
+
+    def absolute_path(path, base = nil)
       FoolsGold::Native.file_expand(path_of(path), base && path_of(base))
     end
-    alias absolute_path expand_path
 
     # The absolute path without symbolic links.
     def realpath(path, base = nil)
@@ -106,6 +109,15 @@ class File < IO
     private
 
     def path_of(path) = FoolsGold.path(path)
+
+    # A path that begins with `~` or `~user` below that user's home folder.
+    def from_home(path)
+      return path unless path.start_with?("~")
+      user, rest = path[1..].split("/", 2)
+      home = user.nil? || user.empty? ? Dir.home : Dir.home(user)
+      raise ArgumentError, "non-absolute home" unless home.start_with?("/")
+      rest ? "#{home}/#{rest}" : home
+    end
 
     def stat_of(path)
       FoolsGold::Native.file_stat(path_of(path))

@@ -31,6 +31,7 @@ module URI
     end
 
     def decode_www_form(text, encoding = nil, separator: "&", use__charset_: false, isindex: false)
+      raise ArgumentError, "the input of URI.decode_www_form must be ASCII only string" unless text.ascii_only?
       text.chomp(separator).split(separator, -1).map do |pair|
         name, equals, value = pair.partition("=")
         name, value = "", name if isindex && equals.empty?

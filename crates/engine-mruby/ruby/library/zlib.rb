@@ -128,6 +128,16 @@ module Zlib
     def crc32(text = nil, sum = 0) = text ? FoolsGold::Native.crc32(text, sum) : 0
     def adler32(text = nil, sum = 1) = text ? FoolsGold::Native.adler32(text, sum) : 1
     def zlib_version = ZLIB_VERSION
+    def crc_table = Array.new(256) { |byte| 8.times.inject(byte) { |sum, _| sum[0] * 0xedb88320 ^ sum >> 1 } }
+    def crc32_combine(one, two, length) = FoolsGold::Native.crc32_combine(one, two, length)
+
+    # RFC 1950, section 8.2: the sum of all bytes, and the sum of all such sums.
+    def adler32_combine(one, two, length)
+      base = 65_521
+      low = ((one & 0xffff) + (two & 0xffff) - 1) % base
+      high = ((one >> 16) + (two >> 16) + length % base * ((one & 0xffff) - 1)) % base
+      high << 16 | low
+    end
 
     def gzip(text, level: nil, strategy: nil)
       out = StringIO.new("")

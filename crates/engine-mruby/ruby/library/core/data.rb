@@ -55,6 +55,8 @@ class Data
     @values = members.map { |name| [name, named[name]] }.to_h.freeze
   end
 
+  private def initialize_copy(_original) = freeze
+
   NAME = Module.instance_method(:name)
   private_constant :NAME
 

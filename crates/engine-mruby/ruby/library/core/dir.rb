@@ -61,7 +61,11 @@ class Dir
       block_given? ? yield(new(path)) : new(path)
     end
 
-    def home(*) = ENV["HOME"]
+    # The home folder of a user, or that of the process.
+    def home(user = nil)
+      return FoolsGold::Native.user_home(FoolsGold.string(user)) if user
+      ENV["HOME"] || raise(ArgumentError, "couldn't find HOME environment -- expanding '~'")
+    end
 
     %i[mkdir rmdir delete unlink chdir chroot mktmpdir].each do |name|
       define_method(name) { |*, **| raise NotImplementedError, "Dir.#{name}: #{FoolsGold::READ_ONLY}" }

@@ -526,10 +526,10 @@ module Marshal
       klass = constant
       raw = bytes
       # A Time's fields are instance variables, which must be read before the Time can be built.
-      if klass == Time
+      if Class === klass && klass <= Time
         at = place
         parts = variables ? pairs : {}
-        return done(keep(at, TimeForm.load(raw, parts)))
+        return done(keep(at, TimeForm.load(klass, raw, parts)))
       end
       variables_of(raw) if variables
       raise TypeError, "class #{klass} needs to have method '_load'" unless klass.respond_to?(:_load)
@@ -582,10 +582,11 @@ module Marshal
       found.merge!(nano_num: rest, nano_den: 1) if rest > 0
       zone = time.zone
       # An object that stands for a zone is written as its name.
+      time.instance_variables.each { |name| found[name] = time.instance_variable_get(name) }
       found.merge!(zone: zone.nil? || String === zone ? zone : zone.name)
     end
 
-    def self.load(bytes, parts)
+    def self.load(klass, bytes, parts)
       first, second = bytes.unpack("VV")
       raise TypeError, "marshaled time format differ" unless second
       time = Time.utc((first >> 14 & 0xffff) + 1900, (first >> 10 & 15) + 1, first >> 5 & 31, first & 31, second >> 26,
@@ -593,9 +594,10 @@ module Marshal
       rest = parts[:nano_num] ? parts[:nano_num] / (parts[:nano_den] || 1) : 0
       offset = parts[:offset]
       zone = first[30] == 1 ? :utc : parts[:zone]
-      time.__set(time.to_i, time.nsec + rest, offset || 0, zone)
-      return time if offset || zone == :utc
-      time.localtime
+      made = klass.allocate.__set(time.to_i, time.nsec + rest, offset || 0, zone)
+      made = made.localtime unless offset || zone == :utc
+      parts.each { |name, value| made.instance_variable_set(name, value) if name.start_with?("@") }
+      made
     end
   end
 end

@@ -12,6 +12,10 @@ class Time
   alias gmt_offset utc_offset
   alias gmtoff utc_offset
 
+  OWN_VARIABLES = %i[@seconds @nsec @utc_offset @zone @dst @fields].freeze
+  private_constant :OWN_VARIABLES
+  def instance_variables = super - OWN_VARIABLES
+
   # Sets all fields. The zone is a name, nil for an offset without a name, :utc, or an object that converts times.
   def __set(seconds, nanoseconds, offset, zone, dst = false)
     @seconds = seconds + nanoseconds.div(1_000_000_000)

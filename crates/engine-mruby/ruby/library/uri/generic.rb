@@ -160,7 +160,7 @@ module URI
     def normalize = dup.normalize!
 
     def normalize!
-      @path = "/" if @path && @path.empty? && @host
+      @path = "/" if @path && @path.empty?
       @host = @host.downcase if @host
       self
     end
