@@ -1,5 +1,5 @@
-/* Functions of Math, and Integer#**, for numbers that mruby's own do not take: Rational, BigDecimal and other classes of
- * Numeric, and exponents beyond 64 bits. */
+/* Functions of Math, and Integer#**, for numbers that mruby's own do not take: Rational, BigDecimal and other classes
+ * of Numeric, and exponents beyond 64 bits. */
 #include "fg.h"
 
 #include <mruby/array.h>

@@ -90,7 +90,9 @@ class Integer
 
   def pow(exponent, *modulus)
     return self**exponent if modulus.empty?
-    raise TypeError, "Integer#pow() 2nd argument not allowed unless a 1st argument is integer" unless Integer === exponent
+    unless Integer === exponent
+      raise TypeError, "Integer#pow() 2nd argument not allowed unless a 1st argument is integer"
+    end
     if exponent < 0
       raise RangeError, "Integer#pow() 1st argument cannot be negative when 2nd argument specified"
     end
