@@ -10,7 +10,7 @@ use crate::support::{app, get, settings, try_app};
 use engine::Engine;
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
-const HOSTILE: [(&str, &str); 37] = [
+const HOSTILE: [(&str, &str); 38] = [
     ("bomb", "s = \"\\0\" * 20_000_000; 9.times { s = Zlib.deflate(s) }; 9.times { s = Zlib.inflate(s) }; s.size"),
     ("stretched", "OpenSSL::KDF.pbkdf2_hmac('p', salt: 's', iterations: 1 << 40, length: 32, hash: 'SHA512').size"),
     ("wide", "format('%999999999d', 1).size"),
@@ -40,6 +40,7 @@ const HOSTILE: [(&str, &str); 37] = [
     ("decimals", "BigDecimal('9' * 1_000_000).to_s.size"),
     ("decimal-power", "(BigDecimal('1.1')**1_000_000_000).to_s.size"),
     ("decimal-power-of-two", "(BigDecimal('2')**100_000_000).to_s.size"),
+    ("modular-power", "3.pow(3**20_000, 7**10_000) % 10"),
     ("decimal-root", "BigDecimal('2').sqrt(1_000_000_000).to_s.size"),
     ("decimal-far", "(BigDecimal('1e1000000000').sqrt(2) / 3).round(-1_000_000_001).to_s.size"),
     ("decimal-rest", "BigDecimal('1e1000000000').divmod(BigDecimal('1e-1000000000')).to_s.size"),

@@ -99,7 +99,9 @@ class Integer
     unless Integer === modulus[0]
       raise TypeError, "Integer#pow() 2nd argument not allowed unless all arguments are integers"
     end
-    __pow(exponent, *modulus)
+    modulus, *more = modulus
+    return __pow(exponent, modulus, *more) if !more.empty? || exponent.bit_length * modulus.bit_length < 2**20
+    FoolsGold.power_modulo(self, exponent, modulus)
   end
 
   # The digits of a large Integer come from its text: a division for each of them takes time and memory.
@@ -118,6 +120,19 @@ class Integer
   end
 
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
+end
+
+module FoolsGold
+  # The power by squaring, which the request's deadline can interrupt; mruby's own is one step, of minutes for thousands
+  # of digits.
+  def self.power_modulo(base, exponent, modulus)
+    made, square = 1 % modulus, base % modulus
+    exponent.to_s(2).reverse.each_char do |bit|
+      made = made * square % modulus if bit == "1"
+      square = square * square % modulus
+    end
+    made
+  end
 end
 
 # The logarithm of an Integer that no Float can hold is that of its upper 53 bits, plus the number of the other bits
