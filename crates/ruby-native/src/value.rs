@@ -101,7 +101,7 @@ impl<'a> Arg<'a> {
             Arg::Int(number) => Ok(number),
             Arg::Float(number) => Ok(number as i64),
             Arg::Nil => Err(raise("TypeError", "no implicit conversion from nil to integer")),
-            Arg::Tree([b'r', ..]) => Err(raise("RangeError", "bignum too big to convert into 'long'")),
+            Arg::Tree([b'r', ..]) => Err(too_big()),
             other => Err(raise("TypeError", format!("no implicit conversion of {} into Integer", other.kind()))),
         }
     }
@@ -120,6 +120,7 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Int(number) => Ok(number as f64),
             Arg::Float(number) => Ok(number),
+            Arg::Tree([b'r', ..]) => Err(too_big()),
             other => Err(raise("TypeError", format!("can't convert {} into Float", other.kind()))),
         }
     }
@@ -170,6 +171,11 @@ impl<'a> Arg<'a> {
             Arg::Tree(_) => "Array",
         }
     }
+}
+
+/// The error for an Integer that has more than 64 bits, where one of them is wanted.
+fn too_big() -> Raise {
+    raise("RangeError", "bignum too big to convert into 'long'")
 }
 
 /// The argument at a place; nil where there is none, as in Ruby's optional parameters.
