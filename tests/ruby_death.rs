@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
-use crate::support::{MAX_WAIT, Rng, Server, ruby, within};
+use crate::support::{Client, MAX_WAIT, Rng, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -219,6 +219,31 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     let says = |words: &str| server.log().lines().any(|line| line.contains(&who) && line.contains(words));
     assert!(within(MAX_WAIT, || says("has not answered for ") && says(why)), "{}", server.log());
     assert!(within(MAX_WAIT, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
+}
+
+/// Such as by a signal of a person, or of a tool that freezes processes.
+#[test]
+fn a_worker_that_is_stopped_gets_no_requests_while_another_runs() {
+    let app = "run ->(_) { sleep 0.05; [200, {}, [$$.to_s]] }\n";
+    let server = ruby::serve(app, &["-w", "2", "-t", "2", "--worker-timeout", "0"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    let [stopped, runs] = ruby::workers(&server)[..] else { panic!("{}", server.log()) };
+    ruby::stop(stopped);
+    let idle = || {
+        let seen = command().current_dir(&server.folder).args(["status", "--json"]).output().unwrap();
+        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        seen["apps"][0]["idle"].as_u64()
+    };
+    assert!(within(MAX_WAIT, || idle() == Some(2)), "{:?}: {}", idle(), server.log());
+    let mut clients: Vec<Client> = (0..8).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n").unwrap();
+    }
+    for client in &mut clients {
+        assert_eq!(client.reply().unwrap().text(), runs.to_string(), "{}", server.log());
+    }
+    kill_process(Pid::from_raw(stopped.cast_signed()).unwrap(), Signal::CONT).unwrap();
+    assert!(within(MAX_WAIT, || idle() == Some(4)), "{:?}: {}", idle(), server.log());
 }
 
 /// At the prompt of the debugger `debug` all threads of a worker stand still, also the one that answers the server.

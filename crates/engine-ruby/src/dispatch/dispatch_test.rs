@@ -75,6 +75,40 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_io_thread() 
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
+#[tokio::test]
+async fn a_worker_that_does_not_run_gets_no_request_while_another_runs() {
+    let mut scene = DispatchScene::new(2, 1);
+    let now = Instant::now();
+    assert!(scene.dispatch.avoid(&[0], now));
+    assert!(!scene.dispatch.avoid(&[0], now), "nothing has changed");
+    assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Err("queued")]);
+    assert!(scene.dispatch.avoid(&[], now));
+    let given = scene.dispatch.pump(now).into_iter().map(|(thread, _)| thread.worker);
+    assert_eq!(given.collect::<Vec<_>>(), [0]);
+    // Where none runs, requests wait in the workers, too: a person may be at a debugger's prompt.
+    let mut scene = DispatchScene::new(2, 1);
+    assert!(!scene.dispatch.avoid(&[0, 1], now));
+    assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Ok((1, 0))]);
+    // Nor is one of use that leaves.
+    let mut scene = DispatchScene::new(2, 1);
+    scene.dispatch.worker(1).unwrap().is_leaving = true;
+    assert!(!scene.dispatch.avoid(&[0], now));
+    assert_eq!(scene.get(0), Ok((0, 0)));
+}
+
+#[tokio::test]
+async fn what_a_worker_has_not_begun_is_taken_back_when_it_does_not_run() {
+    let mut scene = DispatchScene::new(2, 1);
+    let thread = scene.thread(0, 0);
+    for _ in 0..2 {
+        let (job, reply) = job(Method::GET, 0);
+        scene.replies.push(reply);
+        thread.push(job).map_err(|_| ()).unwrap();
+    }
+    assert!(scene.dispatch.avoid(&[0], Instant::now()));
+    assert_eq!(scene.dispatch.queue.len(), 1, "all but the first one");
+}
+
 /// The lock is free while the kernel is asked: a worker may end meanwhile.
 #[tokio::test]
 async fn only_workers_that_have_requests_and_could_take_more_are_sampled() {

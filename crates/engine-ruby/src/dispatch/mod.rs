@@ -413,6 +413,27 @@ impl Dispatch {
         orders
     }
 
+    /// Lets these workers, which do not run, get no requests while another worker runs, and takes back what they have
+    /// not begun. Where all are like that, requests wait in them as well as in the queue, where they would be refused.
+    /// Returns whether waiting requests may have a worker now that they had not before.
+    pub fn avoid(&mut self, hung: &[u32], now: Instant) -> bool {
+        let has_others = self.workers.iter().any(|worker| !worker.is_leaving && !hung.contains(&worker.id));
+        let mut back = Vec::new();
+        let mut is_changed = false;
+        for worker in &mut self.workers {
+            let is_avoided = has_others && hung.contains(&worker.id);
+            if is_avoided != std::mem::replace(&mut worker.is_avoided, is_avoided) {
+                is_changed = true;
+            }
+            if is_avoided {
+                back.extend(worker.threads().flat_map(|thread| thread.withdraw()));
+            }
+        }
+        is_changed |= !back.is_empty();
+        self.put_back(back, now);
+        is_changed
+    }
+
     /// Puts requests that were already assigned back at the front of the queue, in their order. Requests whose clients
     /// have gone are dropped.
     pub fn put_back(&mut self, jobs: Vec<Box<Job>>, now: Instant) {

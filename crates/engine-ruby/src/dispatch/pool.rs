@@ -29,6 +29,7 @@ use super::{Admission, Completion, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::View;
 use crate::message::Message;
+use crate::process::is_stopped;
 use crate::settings::Settings;
 use crate::wire::frames::{self, WireError};
 
@@ -284,6 +285,18 @@ impl Pool {
             worker.out_of_band = None;
         }
         self.pump();
+    }
+
+    /// Lets workers that do not run get no requests while another worker runs: those that a signal or a debugger has
+    /// stopped, and these, which do not answer.
+    pub fn avoid_hung(&self, silent: &[u32], now: Instant) {
+        // The kernel is asked without the lock.
+        let all: Vec<(u32, i32)> = self.dispatch().workers.iter().map(|worker| (worker.id, worker.pid)).collect();
+        let is_hung = |(id, pid): &(u32, i32)| silent.contains(id) || is_stopped(pid.cast_unsigned());
+        let hung: Vec<u32> = all.into_iter().filter(is_hung).map(|(id, _)| id).collect();
+        if self.dispatch().avoid(&hung, now) {
+            self.pump();
+        }
     }
 
     /// Pauses: starts no more requests, and takes pipelined ones back.

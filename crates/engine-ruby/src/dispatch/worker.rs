@@ -56,6 +56,8 @@ pub struct Worker {
     pub has_out_of_band: bool,
     /// Since when its out-of-band hooks run; it gets no request meanwhile.
     pub out_of_band: Option<Instant>,
+    /// It does not run, and another worker does: it gets no request until it runs again.
+    pub is_avoided: bool,
     /// Why it ends, if the server ends it.
     pub reason: Option<ExitReason>,
     /// When its process title was last changed, if that shows a request.
@@ -96,6 +98,7 @@ impl Worker {
             quota: None,
             has_out_of_band: false,
             out_of_band: None,
+            is_avoided: false,
             reason: None,
             titled: None,
             is_due: false,
@@ -127,7 +130,8 @@ impl Worker {
 
     /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
-        !self.is_leaving && self.out_of_band.is_none() && self.isolation == Isolation::None
+        let is_free = self.out_of_band.is_none() && self.isolation == Isolation::None;
+        is_free && !self.is_leaving && !self.is_avoided
     }
 
     /// Returns whether it has been for at least this long in its current stage of isolation.

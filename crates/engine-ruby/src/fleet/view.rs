@@ -54,9 +54,19 @@ impl Fleet {
         }
     }
 
+    /// Returns the workers that do not answer the server.
+    pub fn silent_workers(&self) -> Vec<u32> {
+        let silent = self.workers.iter().filter(|(_, worker)| self.is_silent(worker));
+        silent.map(|(id, _)| *id).collect()
+    }
+
+    fn is_silent(&self, worker: &WorkerProcess) -> bool {
+        !worker.is_booting() && worker.silent > self.hung_after()
+    }
+
     fn process_view(&self, id: u32, worker: &WorkerProcess) -> ProcessView {
         let state = match worker.life {
-            _ if !worker.is_booting() && worker.silent > self.hung_after() => "hung",
+            _ if self.is_silent(worker) => "hung",
             _ if !worker.stays() => "draining",
             Life::Ready => "ready",
             _ => "booting",

@@ -30,6 +30,10 @@ use crate::start_error::StartError;
 /// The interval of checks for timeouts, idle workers and health.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The interval of looks at the workers' processes, whether they run. A request may be given to one that was stopped
+/// since the last of them.
+const RUNS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The state of the running supervisor.
 pub struct EventLoop {
     pub(super) fleet: Fleet,
@@ -52,6 +56,8 @@ pub struct EventLoop {
     pub(super) questions: Questions,
     /// The mold that runs the `before_exec` hooks, and the caller that waits for the result.
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
+    /// When it was last looked whether the workers run.
+    pub(super) looked: Instant,
 }
 
 impl EventLoop {
@@ -82,6 +88,7 @@ impl EventLoop {
             lacks_threads: false,
             questions: Questions::default(),
             preparing: None,
+            looked: now,
         }
     }
 
@@ -182,6 +189,10 @@ impl EventLoop {
                 "worker {worker} (pid {pid}) killed: it was told to exit, and did not within {time}"
             );
             kill_now(pid);
+        }
+        if now.saturating_duration_since(self.looked) >= RUNS_INTERVAL {
+            self.looked = now;
+            self.pool.avoid_hung(&self.fleet.silent_workers(), now);
         }
         self.feed(Event::MemoryDue);
         self.shrink(now);
