@@ -105,6 +105,38 @@ header("length-lines", { "content-length" => "1\n2" }, {}, 500)
 header("length-twice", { "content-length" => "1", "Content-Length" => "1" }, { "content-length" => ["1"] })
 header("length-two", { "content-length" => "1", "Content-Length" => "2" }, {}, 500)
 
+# A row of headers at the edge of what there may be, 4096 lines with 1 MiB of names and values, and beyond it.
+def edge(name, status, body = "x", **more, &headers)
+  Book.row("header-edge-#{name}", status, (body if status < 500), **more) { [200, headers.call, [body]] }
+end
+
+# As many headers, each with this many bytes of name and value.
+def headers_of(count, bytes)
+  (1..count).to_h { |number| ["x-#{number.to_s.rjust(5, "0")}", "a" * (bytes - 7)] }
+end
+
+edge("half", 200) { { "x-a" => "a" * 524_284 } }
+edge("one", 200, headers: { "x-a" => ["a" * 1_048_573] }) { { "x-a" => "a" * 1_048_573 } }
+edge("one-over", 500) { { "x-a" => "a" * 1_048_574 } }
+edge("one-array", 200) { { "x-a" => ["a" * 524_285] * 2 } }
+edge("one-array-over", 500) { { "x-a" => ["a" * 524_285, "a" * 524_286] } }
+edge("one-body", 200, "b" * 524_288, length: "524288") { { "x-a" => "a" * 1_000_000 } }
+edge("one-body-over", 500, "b" * 524_288) { { "x-a" => "a" * 1_048_574 } }
+edge("one-body-huge", 200, "b" * 700_000) { { "x-a" => "a" * 1_048_573 } }
+edge("many", 200) { headers_of(4096, 256) }
+edge("many-over", 500) { headers_of(4096, 257) }
+edge("many-body", 200, "b" * 700_000) { headers_of(4096, 200) }
+edge("lines", 200) { headers_of(4096, 8) }
+edge("lines-over", 500) { headers_of(4097, 8) }
+edge("lines-array", 200) { { "x-a" => ["a"] * 4096 } }
+edge("lines-array-over", 500) { { "x-a" => ["a"] * 4097 } }
+edge("lines-far-over", 500) { headers_of(66_000, 8) }
+Book.row("header-edge-head", 200, "", method: "HEAD", length: "3") { [200, { "x-a" => "a" * 1_000_000 }, ["bcd"]] }
+Book.row("header-edge-each", 200, "ab") { |notes| [200, headers_of(4096, 256), Made.new(notes, %w[a b])] }
+Book.row("header-edge-file", 200, "a page of gold\n") do |notes|
+  [200, headers_of(4096, 256), Made.new(notes, ["each"], to_path: "#{Row::HERE}/page.txt")]
+end
+
 # A row of a body that is in a transfer coding already, as Rack::Chunked and older Rails make them.
 def coded(name, value, body, status = 200, parts = ["5\r\nhello\r\n", "0\r\n\r\n"], **more)
   Book.row("coding-#{name}", status, body, **more) do |notes|

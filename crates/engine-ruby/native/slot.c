@@ -250,7 +250,7 @@ slot_add(VALUE self, VALUE kind, VALUE payload)
 
     StringValue(payload);
     size = (size_t)RSTRING_LEN(payload);
-    if (size > WHOLE * 2) rb_raise(rb_eArgError, "a frame of %lu bytes is too long", (unsigned long)size);
+    if (size > PAYLOAD_LARGEST) rb_raise(rb_eArgError, "a frame of %lu bytes is too long", (unsigned long)size);
     buffer_reserve(out, FRAME_HEAD + size);
     to = write_u8(write_u32(out->bytes + out->end, (uint32_t)size + 1), NUM2UINT(kind));
     memcpy(to, RSTRING_PTR(payload), size);

@@ -18,8 +18,10 @@ enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
 
 /* The largest frame, so that a corrupt length does not become gigabytes of memory. */
 #define FRAME_LARGEST (64u << 20)
-/* The largest body, or headers, that are sent in one frame. */
+/* The largest body, or headers of a usual answer, that are sent in one frame. */
 #define WHOLE 524288
+/* The largest payload that the front accepts: room for the largest headers. */
+#define PAYLOAD_LARGEST (2 * WHOLE + 65536 - 1)
 /* The size below which a chunk of a body is copied to the output buffer. */
 #define LARGE 16384
 

@@ -140,9 +140,19 @@ module FoolsGold
       end
     end
 
+    # Sends a complete answer: in one frame, unless large headers leave no room in it for the body.
+    def complete(status, headers, content)
+      return head(status, headers, 0, content) if content.empty? || headers.block.bytesize <= Channel::WHOLE
+
+      headers.announce(content.bytesize)
+      return head(status, headers, Frames::UNASKED) if head?
+
+      more(status, headers) { |out| out.write(content) }
+    end
+
     def head(status, headers, flags, body = "")
       block = headers ? headers.block : ""
-      raise BadAnswer, "the headers have more than #{Channel::WHOLE} bytes" if block.bytesize > Slot::WHOLE
+      raise BadAnswer, "headers are more than 4096 lines or 1048576 bytes" if headers&.too_many?
 
       flags |= Frames::LATER if @later && flags != Frames::MORE
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]

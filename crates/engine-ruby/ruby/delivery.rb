@@ -98,7 +98,7 @@ module FoolsGold
 
       content = file.read(Channel::WHOLE) || "" # Which may be more than what the size says, as in /proc.
       headers.content_length = content.bytesize
-      head? ? head(status, headers, Frames::UNASKED) : head(status, headers, 0, content)
+      head? ? head(status, headers, Frames::UNASKED) : complete(status, headers, content)
     end
 
     def copy_long(status, headers, file, size)
@@ -120,9 +120,9 @@ module FoolsGold
     def whole(status, headers, parts)
       parts = parts.map { |part| string(part) } unless parts.all?(String)
       size = parts.sum(&:bytesize)
-      return head(status, headers, 0, Frames.join(parts)) if size <= Channel::WHOLE
+      return complete(status, headers, Frames.join(parts)) if size <= Channel::WHOLE
 
-      headers.add("content-length", size.to_s) unless headers.framed?
+      headers.announce(size)
       return head(status, headers, Frames::UNASKED) if head?
 
       more(status, headers) { |out| parts.each { |part| out.write(part) } }

@@ -5,6 +5,14 @@
 module FoolsGold
   # Encoded headers, with the values that the server itself uses.
   class Headers
+    # The most headers of an answer, and the most bytes of their encoding: the front accepts 4096 lines with 1 MiB of
+    # names and values, which it counts itself, and here each name and value has a NUL behind it.
+    MOST = 4096
+    BYTES = (1 << 20) + (2 * MOST)
+    # The bytes that are left for a Content-Length.
+    ROOM = (2 * MOST) + 64
+    private_constant :ROOM
+
     # Encodes headers that are plain strings, without the last NUL. Returns nil if one is not a string, contains NUL, or
     # may be meant for the server. Written for speed: `flatten` and `join` cost less than a block for each header.
     def self.encode(headers)
@@ -38,9 +46,22 @@ module FoolsGold
       @coded || @content_length
     end
 
+    # Whether there are more than the front accepts.
+    def too_many?
+      @pairs > MOST || @block.bytesize > BYTES
+    end
+
     # Replaces the Content-Length of the application.
     def content_length=(size)
       remove("content-length") if @content_length
+      @content_length = nil
+      announce(size)
+    end
+
+    # Adds a Content-Length where the headers do not say where the body ends, and there is room for one more.
+    def announce(size)
+      return if framed? || @pairs >= MOST || @block.bytesize > BYTES - ROOM
+
       @content_length = size.to_s
       add("content-length", @content_length)
     end

@@ -59,7 +59,7 @@ module FoolsGold
     def answer(status, headers, body)
       return false unless Array === body && body.size == 1 && Hash === headers && Integer === status
 
-      return false unless status > 199 && status < 600
+      return false unless status > 199 && status < 600 && headers.size <= Headers::MOST
 
       part = body[0]
       return false unless String === part && (size = part.bytesize) <= WHOLE && !taken && !body.respond_to?(:close)
