@@ -18,6 +18,9 @@ Book.row("each-bare", 200, "ab", seen: "each") { |notes| [200, {}, Made.new(note
 Book.row("each-length", 200, "ab", length: "2", seen: "each close") do |notes|
   [200, { "content-length" => "2" }, parts(notes, "a", "b")]
 end
+Book.row("each-length-array", 200, "ab", length: "2", seen: "each close") do |notes|
+  [200, { "content-length" => %w[2 2] }, parts(notes, "a", "b")]
+end
 Book.row("each-length-small", 200, "a", length: "1", seen: "each close") do |notes|
   [200, { "content-length" => "1" }, parts(notes, "a", "b")]
 end

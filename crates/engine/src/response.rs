@@ -133,7 +133,8 @@ impl ResponseHead {
             return self.add_line(&name, value);
         }
         let mut lines = value.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        if ONCE.contains(&name) && lines.clone().nth(1).is_some() {
+        let is_one = lines.clone().nth(1).is_none() || (name == header::CONTENT_LENGTH && are_same(lines.clone()));
+        if ONCE.contains(&name) && !is_one {
             return Err(refused(&name, value, "several lines, but there is only one such header in an answer"));
         }
         lines.try_for_each(|line| self.add_line(&name, line))
@@ -204,6 +205,12 @@ const DROPPED_MAX: usize = 8;
 const ONCE: [HeaderName; 4] =
     [header::CONTENT_DISPOSITION, header::CONTENT_LENGTH, header::CONTENT_TYPE, header::LOCATION];
 
+/// Whether all lines are the same but for white space around them.
+fn are_same<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    let first = lines.next().map(<[u8]>::trim_ascii);
+    lines.all(|line| Some(line.trim_ascii()) == first)
+}
+
 fn printable(bytes: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(bytes).chars().take(100).collect();
     text.escape_debug().to_string()
@@ -259,6 +266,8 @@ mod tests {
             assert!(values(name, b"1\n2").is_err(), "{name:?}");
             assert_eq!(values(name, b"1\n").unwrap(), [b"1"]);
         }
+        assert_eq!(values(b"content-length", b"1\n 1\n").unwrap(), [b"1"]);
+        assert!(values(b"location", b"1\n1").is_err());
     }
 
     #[test]
