@@ -43,6 +43,9 @@ Book.row("string-head", 200, "", method: "HEAD", length: "4") { [200, {}, "text"
 Book.row("nil", 500) { [200, {}, nil] }
 Book.row("nil-head", 200, "", method: "HEAD") { [200, {}, nil] }
 Book.row("nil-204", 204, "", length: nil) { [204, {}, nil] }
+Book.row("nil-205", 205, "", length: "0") { [205, {}, nil] }
+Book.row("nil-304", 304, "", length: nil) { [304, {}, nil] }
+Book.row("nil-304-head", 304, "", method: "HEAD", length: nil) { [304, {}, nil] }
 Book.row("hash", 500, fails: true) { [200, {}, { "a" => "b" }] }
 Book.row("integer", 500) { [200, {}, 5] }
 Book.row("bytesize-only", 500) { |notes| [200, {}, Made.new(notes, bytesize: 2, size: 2)] }

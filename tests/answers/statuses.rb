@@ -26,6 +26,11 @@ Book.row("status-304-length", 304, "") { [304, { "content-length" => "5", "etag"
 Book.row("status-205", 205, "", length: "0") { [205, {}, ["x"]] }
 Book.row("answer-nil", 500) { nil }
 Book.row("answer-two", 500) { [200, {}] }
+Book.row("answer-two-head", 500, "", method: "HEAD") { [200, {}] }
+[204, 205, 304].each { |status| Book.row("answer-two-#{status}", status, "") { [status, {}] } }
+Book.row("answer-one", 500) { [200] }
+Book.row("answer-one-head", 500, "", method: "HEAD") { [200] }
+Book.row("answer-four", 200, "x", length: "1") { [200, {}, ["x"], "more"] }
 Book.row("answer-empty", 500) { [] }
 Book.row("answer-string", 500) { "text" }
 Book.row("answer-frozen", 200, "x") { [200, { "x-a" => "1" }.freeze, ["x"].freeze].freeze }

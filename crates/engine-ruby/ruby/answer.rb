@@ -7,6 +7,9 @@ module FoolsGold
   class Answer
     include Delivery
 
+    # The body of an answer that has only a status and headers.
+    MISSING = Object.new.freeze
+
     def initialize(slot)
       @slot = slot
       @body = nil

@@ -24,7 +24,7 @@ module FoolsGold
       if WITHOUT_CONTENT.include?(status) then head(status, headers, 0)
       elsif (parts = list(headers, body)) then whole(status, headers, parts)
       elsif (path = path(status, headers, body)) then file(status, headers, path)
-      elsif head? then head(status, headers, Frames::UNASKED)
+      elsif head? && !body.equal?(Answer::MISSING) then head(status, headers, Frames::UNASKED)
       elsif body.respond_to?(:each) then parts(status, headers, body)
       elsif body.respond_to?(:call) then stream(status, headers, body)
       else refuse(body)
@@ -32,7 +32,12 @@ module FoolsGold
     end
 
     def refuse(body)
-      found = body.nil? ? "it is nil" : "#{body.class} has neither"
+      found =
+        case body
+        when nil then "it is nil"
+        when Answer::MISSING then "there is none: an application returns [status, headers, body]"
+        else "#{body.class} has neither"
+        end
       raise BadAnswer, "the body must respond to each or call, but #{found}"
     end
 

@@ -98,7 +98,8 @@ module FoolsGold
     def serve(env)
       @running = @slot.seq
       begin
-        status, headers, body = @app.call(env)
+        status, headers, body = answer = @app.call(env)
+        body = Answer::MISSING if body.nil? && Array === answer && answer.size < 3
         end_child unless @slot.own_process?
         later = later?(env)
         (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
@@ -222,7 +223,8 @@ module FoolsGold
 
       arguments = [error, @slot.environment, 500]
       arguments = arguments.first(handler.arity) if [1, 2].include?(handler.arity)
-      @answer.give(*handler.call(*arguments), later)
+      status, headers, body = handler.call(*arguments)
+      @answer.give(status, headers, body, later)
       Log.exception(error, "#{name} failed, and was answered by the lowlevel_error_handler")
       true
     rescue Exception => second # Also `exit`: the request has failed, whatever its handler does.

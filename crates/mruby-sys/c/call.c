@@ -12,6 +12,9 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
+/* The place of the body in an answer. */
+#define BODY 2
+
 struct call {
   const fg_request *request;
   bool bad;         /* the answer was refused; the host knows why */
@@ -43,6 +46,11 @@ static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_va
   mrb_value why = mrb_format(mrb, format, culprit);
   fg_host_bad_answer(fg_of(mrb)->host, RSTRING_PTR(why), (size_t)RSTRING_LEN(why));
   call->bad = true;
+}
+
+static void refuse_answer(mrb_state *mrb, struct call *call, mrb_value answer)
+{
+  refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
 }
 
 /* --- status and headers ---------------------------------------------------------------------------------------- */
@@ -313,6 +321,10 @@ static void take_stream(mrb_state *mrb, mrb_value body)
 static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 {
   int known = fg_host_body(fg_of(mrb)->host);
+  if (RARRAY_LEN(call->answer) < BODY + 1 && !(known & FG_NO_CONTENT)) {
+    refuse_answer(mrb, call, call->answer);
+    return;
+  }
   if ((known & FG_NO_CONTENT) || take_list(mrb, body, known) || take_file(mrb, body)) return;
   if (known & FG_HEAD) fg_host_unasked(fg_of(mrb)->host);
   else if (responds(mrb, body, SYM(mrb, each))) {
@@ -382,13 +394,14 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   if (!mrb_array_p(answer) && !mrb_nil_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
     answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
   }
-  if (!mrb_array_p(answer) || RARRAY_LEN(answer) != 3) {
-    refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
+  /* As on other servers, more is ignored, and there need be no body where HTTP allows none. */
+  if (!mrb_array_p(answer) || RARRAY_LEN(answer) < BODY) {
+    refuse_answer(mrb, call, answer);
     return mrb_nil_value();
   }
   mrb_gc_protect(mrb, answer);
   call->answer = answer;
-  take_and_close(mrb, call, mrb_ary_entry(answer, 2));
+  take_and_close(mrb, call, mrb_ary_entry(answer, BODY));
   return mrb_nil_value();
 }
 
