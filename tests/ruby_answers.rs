@@ -1,6 +1,9 @@
 //! What a client gets of an application on the Ruby engine: bodies of every kind, headers, files, hints, and what is
 //! called after the answer.
 
+use std::fs;
+use std::io::Write;
+
 use crate::support::{Client, MAX_WAIT, Reply, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/answers.ru");
@@ -92,6 +95,22 @@ fn files_are_sent_by_their_path() {
     // Rack 2's Lint hides the path, so the length is known to nobody.
     assert_eq!(server.get("/file-bare").body.len(), 750_000);
     ruby::assert_clean(&server);
+}
+
+/// Such as a log that is written while a client downloads it.
+#[test]
+fn a_file_that_grows_meanwhile_is_sent_as_long_as_it_was() {
+    let app = "PATH = File.join(__dir__, 'growing')\n\
+               run ->(_) { File.write(PATH, 'g' * 32_000_000); [200, {}, File.open(PATH)] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--spool-bytes", "1MiB"]);
+    let mut client = ask(&server, "GET", "/");
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("content-length")), (200, Some("32000000")), "{}", server.log());
+    let mut file = fs::OpenOptions::new().append(true).open(server.folder.join("growing")).unwrap();
+    file.write_all(&[b'h'; 1_000_000]).unwrap();
+    assert!(client.body(&head).unwrap() == [b'g'; 32_000_000]);
+    assert!(server.logs(" GET / 200 32000000 "), "{}", server.log());
+    assert!(!server.log().contains("bad_answer"), "{}", server.log());
 }
 
 #[test]

@@ -31,11 +31,61 @@ Book.row("path-length", 200, GOLD, length: "15", seen: "to_path close") do |note
   [200, { "content-length" => "15" }, paged(notes, PAGE)]
 end
 Book.row("path-length-old", 200, GOLD, length: "15") { |n| [200, { "content-length" => "9" }, paged(n, PAGE)] }
+Book.row("path-length-new", 200, GOLD, length: "15") { |n| [200, { "content-length" => "99" }, paged(n, PAGE)] }
+%w[9 99].each do |length|
+  Book.row("path-length-#{length}-head", 200, "", method: "HEAD", length: "15", seen: "to_path close") do |notes|
+    [200, { "content-length" => length }, paged(notes, PAGE)]
+  end
+end
 Book.row("path-length-head", 200, "", method: "HEAD", length: "15", seen: "to_path close") do |notes|
   [200, { "content-length" => "15" }, paged(notes, PAGE)]
 end
 Book.row("path-range", 206, "each", length: "4", seen: "to_path each close") do |notes|
   [206, { "content-length" => "4", "content-range" => "bytes 0-3/15" }, paged(notes, PAGE)]
+end
+Book.row("path-range-new", 500, fails: true, seen: "to_path each close") do |notes|
+  [206, { "content-length" => "99", "content-range" => "bytes 0-98/100" }, paged(notes, PAGE)]
+end
+Book.row("path-range-head", 206, "", method: "HEAD", length: "4", seen: "to_path close") do |notes|
+  [206, { "content-length" => "4", "content-range" => "bytes 0-3/15" }, paged(notes, PAGE)]
+end
+
+# A file that was written in this request, and so is sent by the process that has written it.
+def fresh(notes, size)
+  path = "#{Row::HERE}/fresh-#{size}"
+  File.write(path, "f" * size)
+  paged(notes, path)
+end
+
+[15, 600_000].each do |size|
+  [1, 700_000].each do |length|
+    { "GET" => "f" * size, "HEAD" => "" }.each do |method, body|
+      Book.row("path-fresh-#{size}-#{length}-#{method.downcase}", 200, body, method: method, length: size.to_s,
+                                                                             needs: :cruby) do |notes|
+        [200, { "content-length" => length.to_s }, fresh(notes, size)]
+      end
+    end
+  end
+end
+Book.row("path-fresh-range", 206, "each", length: "4", needs: :cruby) do |notes|
+  [206, { "content-length" => "4", "content-range" => "bytes 0-3/15" }, fresh(notes, 15)]
+end
+Book.row("path-fresh-range-whole", 206, "f" * 15, length: "15", needs: :cruby) do |notes|
+  [206, { "content-length" => "15", "content-range" => "bytes 0-14/15" }, fresh(notes, 15)]
+end
+
+# The kernel says that these are empty.
+%w[version kallsyms].each do |name|
+  next unless RUBY_ENGINE != "mruby" && File.size?("/proc/self/exe") && File.readable?("/proc/#{name}")
+
+  text = File.binread("/proc/#{name}")
+  Book.row("path-proc-#{name}", 200, text, needs: :cruby) { |notes| [200, {}, paged(notes, "/proc/#{name}")] }
+  Book.row("path-proc-#{name}-length", 200, text, needs: :cruby) do |notes|
+    [200, { "content-length" => "7" }, paged(notes, "/proc/#{name}")]
+  end
+  Book.row("path-proc-#{name}-head", 200, "", method: "HEAD", needs: :cruby) do |notes|
+    [200, { "content-length" => "7" }, paged(notes, "/proc/#{name}")]
+  end
 end
 Book.row("path-raises", 500, seen: "to_path close") do |notes|
   [200, {}, paged(notes, -> { raise ArgumentError, "on purpose" })]

@@ -71,10 +71,10 @@ module FoolsGold
 
     # Sends a file. The body is closed before the front opens the file, and may remove it then; blocks after the answer
     # run when it is open. A file that this request may have written is sent from here: the next request may write to
-    # the same path before the client has all of it.
+    # the same path before the client has all of it. So is one whose size does not say what is in it, as in /proc.
     def file(status, headers, path)
       File.open(path, "rb") do |file|
-        next copy(status, headers, file) unless at_rest?(file)
+        next copy(status, headers, file) unless at_rest?(file) && file.size.positive?
 
         close
         @later = @has_more # There is nothing left to close.
@@ -102,6 +102,8 @@ module FoolsGold
       return copy_long(status, headers, file, file.size) if file.size > Channel::WHOLE
 
       content = file.read(Channel::WHOLE) || "" # Which may be more than what the size says, as in /proc.
+      return copy_all(status, headers, file, content) unless file.eof?
+
       headers.content_length = content.bytesize
       head? ? head(status, headers, Frames::UNASKED) : complete(status, headers, content)
     end
@@ -110,7 +112,18 @@ module FoolsGold
       headers.content_length = size
       return head(status, headers, Frames::UNASKED) if head?
 
-      more(status, headers) { @slot.send_file(file) }
+      more(status, headers) { @slot.send_file(file, size) }
+    end
+
+    # Sends a file of unknown length, of which `content` has been read.
+    def copy_all(status, headers, file, content)
+      headers.content_length = nil
+      return head(status, headers, Frames::UNASKED) if head?
+
+      more(status, headers) do |out|
+        out.write(content)
+        @slot.send_file(file)
+      end
     end
 
     # Whether an open file is the one at this path. Not File.identical?, which compares names in JRuby.

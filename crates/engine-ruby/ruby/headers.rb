@@ -51,11 +51,11 @@ module FoolsGold
       @pairs > MOST || @block.bytesize > BYTES
     end
 
-    # Replaces the Content-Length of the application.
+    # Replaces the Content-Length of the application; nil removes it.
     def content_length=(size)
       remove("content-length") if @content_length
       @content_length = nil
-      announce(size)
+      announce(size) if size
     end
 
     # Adds a Content-Length where the headers do not say where the body ends, and there is room for one more.
