@@ -8,6 +8,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use crate::support::{MAX_WAIT, Server, ruby, server, within};
 
 /// A report at the same path for each request, as of an application with one thread in each process. Its size is the
@@ -188,4 +190,62 @@ fn files_that_are_symlinks_have_their_neighbours_where_the_symlinks_are() {
     assert!(second.starts_with("release release release ") && second != first, "{second}\n{}", server.log());
     drop(server);
     fs::remove_dir_all(home).unwrap();
+}
+
+/// Answers of several kinds, among them one with a file and one with a long body of the request.
+const KINDS: &str = r#"
+    PAGE = File.join(__dir__, "page")
+    File.write(PAGE, "page")
+    PAGE_BODY = Struct.new(:to_path) { def each = yield("parts") }
+    run lambda { |env|
+      case env["PATH_INFO"]
+      when "/each" then [200, {}, %w[a b c].each]
+      when "/file" then [200, {}, PAGE_BODY.new(PAGE)]
+      when "/near" then [200, {}, PAGE_BODY.new("page")]
+      when "/raise" then raise "on purpose"
+      when "/sent" then [200, {}, [env["rack.input"].read.bytesize.to_s]]
+      else [200, { "x-a" => "1" }, ["hello"]]
+      end
+    }
+"#;
+
+/// What an application may do to the whole process, at the end of its config.ru. `/near` may then be sent by its parts.
+const LIBERTIES: &[&str] = &[
+    "Encoding.default_external = 'UTF-16LE'",
+    "Encoding.default_internal = 'UTF-16LE'",
+    "Encoding.default_external = 'UTF-16LE'; Encoding.default_internal = 'UTF-32BE'",
+    "Encoding.default_external = 'ISO-2022-JP'",
+    "$VERBOSE = nil; $, = ','; $; = 'x'; $/ = nil; $\\ = '!'",
+    "$DEBUG = $VERBOSE = true; module Warning; def self.warn(*, **) = raise('a warning'); end",
+    "$stdout.close; $stderr.close",
+    "$stdout.freeze; $stderr.freeze",
+    "$stdout = $stderr = Object.new.tap { |one| def one.write(*) = raise('no writing') }",
+    "Thread.abort_on_exception = true; Thread.report_on_exception = false; GC.disable",
+    "Dir.chdir('/'); ENV.clear; Process.setproctitle('mine'); at_exit { raise 'at exit' }",
+    "%w[TERM INT QUIT USR1 USR2 HUP CHLD TTIN TTOU ALRM].each { |name| trap(name, 'IGNORE') }",
+    "module Comparable; def between?(*) = false; def clamp(*) = nil; end",
+    "def require(*) = raise('no require'); def load(*) = raise('no load'); def format(*) = raise('no format')",
+    "class Object; def method_missing(name, *) = name.end_with?('y') ? nil : super; end",
+    "class String; def to_s = self + '!'; end; class NilClass; def to_s = 'nil'; end",
+];
+
+#[test]
+fn what_an_application_does_to_the_whole_process_does_not_reach_the_server() {
+    for (worker, preload) in [("plain", "--preload"), ("auto", "--preload=no")] {
+        for code in LIBERTIES {
+            let options = ["-w", "1", "-t", "1", "--ruby-worker", worker, preload];
+            let mut server = ruby::serve(&format!("{KINDS}\n{code}\n"), &options);
+            for (path, body) in [("/", "hello"), ("/each", "abc"), ("/file", "page"), ("/", "hello")] {
+                assert_eq!(ruby::expect(&server, server.get(path), 200).text(), body, "{worker} {code} {path}");
+            }
+            let near = ruby::expect(&server, server.get("/near"), 200).text();
+            assert!(["page", "parts"].contains(&near.as_str()), "{code}: {near}");
+            assert_eq!(server.get("/raise").status, 500, "{code}");
+            assert!(server.logs("on purpose"), "{worker} {code}\n{}", server.log());
+            assert_eq!(server.client().post("/sent", "s".repeat(200_000)).text(), "200000", "{code}\n{}", server.log());
+            server.signal(Signal::TERM);
+            assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{code}\n{}", server.log());
+            assert!(!server.log().contains("engine: a worker"), "{worker} {code}\n{}", server.log());
+        }
+    }
 }

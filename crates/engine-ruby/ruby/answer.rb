@@ -83,7 +83,7 @@ module FoolsGold
 
     def status(status)
       number = status.respond_to?(:to_i) ? status.to_i : 0
-      return number if number.between?(100, 999) # All that a status line has room for.
+      return number if number >= 100 && number <= 999 # All that a status line has room for.
 
       raise BadAnswer, "the status must be an Integer from 100 to 999, not #{status.inspect[0, 80]}; " \
                        "an application returns [status, headers, body]"
@@ -94,7 +94,7 @@ module FoolsGold
     # have no more files, the request fails, and no client waits for what never comes.
     def upgrade?(status, headers, body)
       callable = headers.hijack || (body if status == 101 && body.respond_to?(:call))
-      return if !callable.respond_to?(:call) || head?
+      return if callable.nil? || !callable.respond_to?(:call) || head?
 
       io = @slot.open_connection(Frames::PARTIAL_ROLE, @slot.seq)
       @later = false # What there is to do after the answer is done by the thread of the upgraded connection.

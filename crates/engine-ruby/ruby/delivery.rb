@@ -62,11 +62,19 @@ module FoolsGold
       return unless @slot.names_files && !headers.coded? && body.respond_to?(:to_path) && body.respond_to?(:each)
 
       path = body.to_path or return
-      path = File.absolute_path(path)
+      path = absolute(path) or return
       return unless File.file?(path) && File.readable?(path)
       return if File === body && !(body.pos.zero? && same?(body, path))
 
       path unless status == 206 && headers.content_length && headers.content_length.to_i != File.size(path)
+    end
+
+    # The absolute path; nil where Ruby cannot say it, because a relative path is of another kind of encoding than the
+    # folder.
+    def absolute(path)
+      File.absolute_path(path)
+    rescue EncodingError
+      nil
     end
 
     # Sends a file. The body is closed before the front opens the file, and may remove it then; blocks after the answer
@@ -222,7 +230,8 @@ module FoolsGold
     def string(part)
       case part
       when String then part
-      when nil, Symbol, Numeric then part.to_s
+      when nil then ""
+      when Symbol, Numeric then part.to_s
       else raise BadAnswer, "the body must be made of Strings, not of #{part.class}"
       end
     end

@@ -41,9 +41,9 @@ module FoolsGold
     private
 
     # Descriptor numbers with their targets, such as `socket:[12345]`, as bytes: the name of a file need not be valid in
-    # this locale.
+    # this locale, and the application may have chosen an encoding that is no superset of ASCII.
     def targets
-      Dir.children(FOLDER).each_with_object({}) do |name, targets|
+      Dir.children(FOLDER, encoding: Encoding::BINARY).each_with_object({}) do |name, targets|
         targets[name.to_i] = ::File.readlink("#{FOLDER}/#{name}").b
       rescue SystemCallError
         nil # The descriptor that reads the folder itself is closed by now.

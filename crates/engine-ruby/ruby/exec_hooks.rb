@@ -23,8 +23,8 @@ module FoolsGold
       # Runs the hooks and returns at once; the block is called later, in a thread of its own, with the strings of
       # BEFORE_EXEC. `mine` are open files that hooks must not see.
       def run(limit, mine, &block)
-        reader, writer = IO.pipe
-        pid = Process.fork do
+        reader, writer = UNIXSocket.pair
+        pid = Forking.fork do
           [reader, *mine].each(&:close)
           new.run(writer)
         end
@@ -36,7 +36,7 @@ module FoolsGold
 
       def outcome(pid, reader, limit)
         is_there = IO.select([reader], nil, nil, limit)
-        # Not to the end of the pipe: a process that a hook has started may hold it open.
+        # Not to the end of the connection: a process that a hook has started may hold it open.
         _, told = Frames.read(reader) if is_there
         Process.kill("KILL", pid) unless is_there
         _, status = Process.wait2(pid)
@@ -62,7 +62,7 @@ module FoolsGold
       rescue Exception => error # Also `exit`: a hook that exits cancels the new program.
         told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
       end
-      $stdout.flush
+      Forking.flush
       writer.write(Frames.frame(Frames::BEFORE_EXEC, Frames.list(told)))
       writer.close
       exit!(0)
@@ -73,7 +73,16 @@ module FoolsGold
     def changes(before)
       after = ENV.to_h
       names = (before.keys | after.keys).select { |name| before[name] != after[name] }
-      (names | ExecHooks.named.map(&:to_s)).map { |name| after.key?(name) ? "#{name}=#{after[name]}" : name }
+      (names | ExecHooks.named.map(&:to_s)).map do |name|
+        after.key?(name) ? "#{bytes(name)}=#{bytes(after[name])}" : bytes(name)
+      end
+    end
+
+    # The bytes of a variable, which Ruby converts to Encoding.default_internal.
+    def bytes(text)
+      text.encoding == Encoding.default_internal ? text.encode(Encoding.find("locale")).b : text.b
+    rescue EncodingError
+      text.b
     end
   end
 end

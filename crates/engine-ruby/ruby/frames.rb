@@ -77,7 +77,7 @@ module FoolsGold
       return nil if head.nil? || head.bytesize < 5
 
       length, kind = head.unpack("NC")
-      raise ProtocolError, "a frame of #{length} bytes, 1 to #{LARGEST} are allowed" unless length.between?(1, LARGEST)
+      raise ProtocolError, "a frame of #{length} bytes, 1 to #{LARGEST} are allowed" if length < 1 || length > LARGEST
 
       payload = length == 1 ? "".b : io.read(length - 1)
       payload && payload.bytesize == length - 1 ? [kind, payload] : nil
@@ -92,7 +92,8 @@ module FoolsGold
     # Encodes strings, each followed by NUL. With a separator for `join`, here and elsewhere: without one it takes `$,`,
     # which applications change. The list is cut where it would not fit in a frame.
     def list(strings)
-      strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join("").b.byteslice(0, 1_000_000)
+      strings = strings.map { |string| String === string ? string : string.to_s }
+      strings.map { |string| "#{string.b.delete(NUL)}\0" }.join("").b.byteslice(0, 1_000_000)
     end
 
     # Joins strings of any encodings as bytes.
@@ -117,7 +118,8 @@ module FoolsGold
 
     # The message of an exception; also of one whose message raises, whatever that is.
     def message(error)
-      error.message.to_s
+      message = error.message
+      String === message ? message : message.to_s
     rescue Exception
       "(its message cannot be had)"
     end

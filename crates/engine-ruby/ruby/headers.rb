@@ -21,7 +21,7 @@ module FoolsGold
 
       block = strings.join("\0")
       block.include?("rack.") || block.count("\0") != strings.size - 1 ? nil : block
-    rescue Encoding::CompatibilityError, ArgumentError # Strings of other encodings, or broken ones.
+    rescue Encoding::CompatibilityError, ArgumentError, TypeError # Of other encodings, broken, or taken for an Array.
       nil
     end
 
@@ -91,7 +91,7 @@ module FoolsGold
       raise BadAnswer, "the name of a header must be a String, not #{name.inspect[0, 80]}" unless name.is_a?(String)
       return take_own(name, value) if same?(name.byteslice(0, 5), "rack.")
 
-      value = value.is_a?(Array) ? lines(name, value) : value.to_s
+      value = value.is_a?(Array) ? lines(name, value) : text(value)
       add(name, value) if value && frame(name, value)
     end
 
@@ -116,9 +116,14 @@ module FoolsGold
       name.casecmp(other)&.zero?
     end
 
+    # The text of a value. An application may have changed String#to_s.
+    def text(value)
+      String === value ? value : value.to_s
+    end
+
     # Joins several values of one header as PROTOCOL.md requires.
     def lines(name, values)
-      values = values.map { |value| value.to_s.b }
+      values = values.map { |value| text(value).b }
       return values.join("\n") if values.any? && values.none? { |value| value.include?("\n") }
 
       raise BadAnswer, "the header #{name[0, 200]} has a line feed in one of its values" if values.any?

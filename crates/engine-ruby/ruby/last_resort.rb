@@ -36,7 +36,7 @@ module FoolsGold
       private
 
       def set(score)
-        File.write(FILE, [@front + score, MOST].min.to_s) if @front
+        File.binwrite(FILE, [@front + score, MOST].min.to_s) if @front
       rescue SystemCallError
         nil
       end

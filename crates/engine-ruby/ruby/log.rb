@@ -56,7 +56,7 @@ module FoolsGold
       private
 
       def write(level, text)
-        payload = [level, text.to_s].pack("Ca*").byteslice(0, 1_000_000)
+        payload = [level, String === text ? text : text.to_s].pack("Ca*").byteslice(0, 1_000_000)
         @io ? frame(Frames::LOG, payload) : $stderr.puts(text)
       rescue IOError, SystemCallError
         $stderr.puts(text)

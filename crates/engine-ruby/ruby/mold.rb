@@ -13,7 +13,7 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits last_resort signals hooks old_file old_hooks progress application shapes
+%w[errors frames wire log title limits last_resort forking signals hooks old_file old_hooks progress application shapes
    environment input headers hints hijack stream output rest channel slot delivery answer runner control
    out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name
@@ -41,10 +41,19 @@ module FoolsGold
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
+      hang_bell
       load ? serve : exit!(1)
     end
 
     private
+
+    # Opens the pipe to which the SIGCHLD handler writes: a handler may interrupt anything, for instance the writing of a
+    # frame. It is opened before the application is loaded: if that chooses an encoding that is no superset of ASCII,
+    # Ruby opens no pipe.
+    def hang_bell
+      @bell, @ring = IO.pipe
+      [@bell, @ring].each(&:binmode)
+    end
 
     # Sets the limit of open files with which the server was started; the server raises its own. Some programs close, or
     # look at, every possible descriptor. A Java machine raises the limit by itself.
@@ -86,7 +95,7 @@ module FoolsGold
       errors = @setup["native"].split("\n").filter_map do |path|
         next unless File.basename(File.dirname(path)).rpartition("-").first == mine
 
-        return require path
+        return Kernel.require(path) # An application may define a method of this name for all objects.
       rescue LoadError => error # The next one is of another folder, and may be loaded.
         error
       end
@@ -95,14 +104,12 @@ module FoolsGold
       Log.warn("worker: plain Ruby, because the native one cannot be used: #{errors.last.message}")
     end
 
-    # The main loop. The SIGCHLD handler writes to a pipe: a handler may interrupt anything, for instance the writing of
-    # a frame.
+    # The main loop.
     def serve
       Signals.quieten(["TERM"]) # If all processes get it, the front still needs workers for queued requests.
       return serve_once unless Process.respond_to?(:fork)
 
-      @bell, ring = IO.pipe
-      trap("CHLD") { ring.write_nonblock(".", exception: false) }
+      trap("CHLD") { @ring.write_nonblock(".", exception: false) }
       loop do
         ready, = IO.select([@io, @bell], nil, nil, @workers.empty? ? nil : LOOK_SECONDS)
         reap if ready.nil? || ready.include?(@bell)
@@ -140,7 +147,7 @@ module FoolsGold
       shared = @application.shared_connections
       return refuse_to_fork(shared) unless shared.empty?
 
-      pid = Process.fork do
+      pid = Forking.fork do
         Signals.claim
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run

@@ -34,7 +34,7 @@ module FoolsGold
           note_writer
         end
         strings.sum do |string|
-          string = string.to_s
+          string = string.to_s unless String === string # Whose to_s an application may have changed.
           @out.chunk(string)
           string.bytesize
         end

@@ -33,7 +33,7 @@ module FoolsGold
       return unless ours?
 
       scripts = ::File.join(@folder, "ruby")
-      Dir.children(scripts).each { |name| ::File.delete(::File.join(scripts, name)) }
+      Dir.children(scripts, encoding: Encoding::BINARY).each { |name| ::File.delete(::File.join(scripts, name)) }
       Dir.rmdir(scripts)
       ::File.delete(@path)
       Dir.rmdir(@folder)
