@@ -377,7 +377,11 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
                late = Enumerator.new { |out| out << 'x' * 100_000; raise 'too late' }\n\
                some = Enumerator.new { |out| out << 'a' << 'b' }\n\
                answers = { '/' => [200, {}, ['fine']], '/nil' => nil, '/early' => [200, {}, early], \
-                           '/late' => [200, {}, late], '/some' => [200, {}, some] }\n\
+                           '/late' => [200, {}, late], '/some' => [200, {}, some], '/two' => [200, {}], \
+                           '/short' => [200, { 'content-length' => '9' }, ['x']], \
+                           '/short-each' => [200, { 'CONTENT-LENGTH' => '9' }, some], \
+                           '/exact' => [200, { 'content-length' => '2' }, some], \
+                           '/long' => [200, { 'Content-Length' => '1' }, ['ab']] }\n\
                run ->(env) { answers.fetch(env['PATH_INFO']) { raise 'broken on purpose' } }\n";
     let serve = |handler: &str| {
         let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
@@ -397,9 +401,12 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
             assert_eq!((reply.status, reply.text()), (503, expected.to_owned()), "{handler}: {}", server.log());
         }
         assert_eq!(server.text("/"), "fine");
-        assert_eq!(server.get("/nil").status, 503, "{handler}: {}", server.log());
-        assert_eq!(server.get("/early").status, 503, "{handler}: {}", server.log());
-        assert_eq!(server.text("/some"), "ab");
+        for path in ["/nil", "/two", "/early", "/short", "/short-each"] {
+            assert_eq!(server.get(path).status, 503, "{handler} {path}: {}", server.log());
+        }
+        for (path, body) in [("/some", "ab"), ("/exact", "ab"), ("/long", "a")] {
+            assert_eq!(server.text(path), body, "{handler} {path}: {}", server.log());
+        }
         let mut client = server.client();
         client.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         // The answer has begun by then, whatever of it the client gets to see.

@@ -146,12 +146,21 @@ module FoolsGold
     def whole(status, headers, parts)
       parts = parts.map { |part| string(part) } unless parts.all?(String)
       size = parts.sum(&:bytesize)
+      check_length(headers, size)
       return complete(status, headers, Frames.join(parts)) if size <= Channel::WHOLE
 
       headers.announce(size)
       return head(status, headers, Frames::UNASKED) if head?
 
       more(status, headers) { |out| parts.each { |part| out.write(part) } }
+    end
+
+    # Refuses a body that is shorter than its Content-Length, as the front does: here lowlevel_error_handler can answer.
+    def check_length(headers, size)
+      length = headers.content_length
+      return if length.nil? || length.to_i <= size || headers.coded? || head?
+
+      raise BadAnswer, "the Content-Length is #{length}, but the body has #{size} bytes"
     end
 
     def parts(status, headers, body)

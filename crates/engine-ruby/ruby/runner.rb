@@ -15,6 +15,7 @@ module FoolsGold
       @lock = Mutex.new
       @running = @interrupted = nil
       @strays = @unused = 0
+      @has_handler = FoolsGold.hooks.any?(:error_response)
       @ended = false
     end
 
@@ -102,7 +103,8 @@ module FoolsGold
         body = Answer::MISSING if body.nil? && Array === answer && answer.size < 3
         end_child unless @slot.own_process?
         later = later?(env)
-        (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
+        usual = !later && !(@has_handler && announces?(headers))
+        (usual && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
         leave
       rescue Exception => error # Even `exit` ends only the request.
         end_child(error) unless @slot.own_process?
@@ -114,6 +116,12 @@ module FoolsGold
 
       finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
       close_input
+    end
+
+    # Whether headers have a Content-Length. If the body is shorter, the front answers, and not lowlevel_error_handler:
+    # where there is one, such an answer goes the way on which that is noticed here.
+    def announces?(headers)
+      Hash === headers && headers.any? { |name, _| String === name && name.casecmp("content-length")&.zero? }
     end
 
     # Closes the file of a large body. Threads to which the stream was left may still read it: it closes with that.
