@@ -155,3 +155,42 @@ fn what_an_embedded_application_prints_has_its_name_where_there_are_several() {
     let id = server.get("/shop/a").header("x-request-id").unwrap().to_owned();
     assert!(server.logs(&format!("INFO app: nugget id={id} app=shop\n")), "{}", server.log());
 }
+
+/// Bytes of a body that neither sockets nor the buffers of hyper hold.
+const LONG: u64 = 15_000_000;
+
+/// A client that reads the head and goes: whoever made the body, and however, its bytes are those that the kernel has
+/// taken.
+#[test]
+fn the_bytes_of_a_download_that_was_broken_off_are_those_that_were_sent() {
+    let ru = "BODY = Struct.new(:to_path) { def each = yield('parts') }\n\
+              answers = {\n\
+                '/whole' => -> { [200, {}, ['x' * 15_000_000]] },\n\
+                '/length' => -> { [200, { 'content-length' => '15000000' }, ['x' * 15_000_000].each] },\n\
+                '/parts' => -> { [200, {}, Enumerator.new { |out| 1000.times { out << 'x' * 15_000 } }] },\n\
+                '/file' => -> { [200, {}, BODY.new(File.join(__dir__, 'page'))] }\n\
+              }\n\
+              run ->(env) { answers.fetch(env['PATH_INFO']).call }\n";
+    let program = ruby::program();
+    let ruby = ["--engine", "ruby", "--ruby", &program, "-w", "1", "--ruby-worker"];
+    for engine in [&["--engine", "mruby"][..], &[&ruby[..], &["plain"]].concat(), &[&ruby[..], &["auto"]].concat()] {
+        let folder = ruby::folder(&[("config.ru", ru), ("page", &"x".repeat(15_000_000))]);
+        let options = [&["-b", "tcp://127.0.0.1:0", "-t", "1", "--access-log", "json"], engine].concat();
+        let server = Server::spawn(folder, &[], &options);
+        for path in ["/whole", "/length", "/parts", "/file"] {
+            let mut client = server.send_get(path);
+            assert_eq!(client.head().unwrap().status, 200, "{engine:?} {path}\n{}", server.log());
+            drop(client);
+            let lines =
+                || server.log().lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Value>>();
+            let line = || lines().into_iter().find(|line| line["target"] == path && line["status"] == 200);
+            assert!(within(MAX_WAIT, || line().is_some()), "{engine:?} {path}\n{}", server.log());
+            let line = line().unwrap();
+            assert_eq!(line["fault"], "client_gone", "{engine:?}: {line}");
+            assert!(line["bytes"].as_u64().is_some_and(|bytes| bytes < LONG), "{engine:?}: {line}");
+        }
+        assert_eq!(server.get("/whole").body.len() as u64, LONG);
+        let is_whole = |line: &str| line.contains("\"target\":\"/whole\"") && line.contains("\"bytes\":15000000");
+        assert!(within(MAX_WAIT, || server.log().lines().any(is_whole)), "{engine:?}\n{}", server.log());
+    }
+}

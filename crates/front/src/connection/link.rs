@@ -74,6 +74,8 @@ pub(crate) struct Link {
     /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire,
     /// for the logs.
     is_file_broken: AtomicBool,
+    /// Bytes that hyper has offered and the socket has not taken: set by the wire, for the access log.
+    unwritten: AtomicU64,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
     /// Time when its head was complete.
@@ -115,6 +117,7 @@ impl Link {
             is_parking: AtomicBool::new(false),
             ends_body: AtomicBool::new(false),
             is_file_broken: AtomicBool::new(false),
+            unwritten: AtomicU64::new(0),
             received: AtomicU64::new(0),
             head_ended: AtomicU64::new(0),
             malformed: OnceLock::new(),
@@ -245,6 +248,11 @@ impl Link {
         self.change(|state| state.wrote_part(|| self.clock().now()));
     }
 
+    /// Notes how many bytes hyper has offered that the socket has not taken.
+    pub(crate) fn set_unwritten(&self, bytes: usize) {
+        self.unwritten.store(bytes as u64, Relaxed);
+    }
+
     /// Records that the socket takes nothing. Returns since when.
     pub(crate) fn stalled(self: &Arc<Link>) -> Instant {
         self.change(|state| state.stalled(|| self.clock().now()));
@@ -273,7 +281,8 @@ impl Link {
     }
 
     /// Drops what is kept for a response or an upgrade, as the connection ends: both hold the link in turn, which would
-    /// live for ever. A response that is not written to its end is logged as cut off. An engine's thread that takes the
+    /// live for ever. A response that is not written to its end is logged as cut off, with the bytes that the socket has
+    /// taken; heads of chunks are counted like the rest of what it has not. An engine's thread that takes the
     /// connection over from now on, or has just done so, finds it closed.
     pub(crate) fn end(&self) {
         self.end_epoch();
@@ -282,10 +291,12 @@ impl Link {
             (pending.answered.take(), pending.upgraded.take())
         };
         if let Some(mut record) = answered
-            && record.fault.is_empty()
             && self.stage().is_unwritten()
         {
-            record.fault = self.cut_by().name();
+            record.bytes = record.bytes.saturating_sub(self.unwritten.load(Relaxed));
+            if record.fault.is_empty() {
+                record.fault = self.cut_by().name();
+            }
         }
         drop(upgraded);
     }
