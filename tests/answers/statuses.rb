@@ -31,6 +31,9 @@ Book.row("answer-two-head", 500, "", method: "HEAD") { [200, {}] }
 Book.row("answer-one", 500) { [200] }
 Book.row("answer-one-head", 500, "", method: "HEAD") { [200] }
 Book.row("answer-four", 200, "x", length: "1") { [200, {}, ["x"], "more"] }
+Book.row("answer-to_ary", 200, "x", length: "1") do
+  Object.new.tap { |answer| answer.define_singleton_method(:to_ary) { [200, {}, ["x"]] } }
+end
 Book.row("answer-empty", 500) { [] }
 Book.row("answer-string", 500) { "text" }
 Book.row("answer-frozen", 200, "x") { [200, { "x-a" => "1" }.freeze, ["x"].freeze].freeze }

@@ -391,8 +391,10 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   call->env = fg_env_new(mrb, call->request);
   mrb_gc_protect(mrb, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
-  if (!mrb_array_p(answer) && !mrb_nil_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
-    answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
+  if (!mrb_array_p(answer) && !mrb_nil_p(answer)) {
+    /* What Ruby's assignment to several variables takes, and so the other servers; and a Rack::Response. */
+    mrb_sym list = responds(mrb, answer, SYM(mrb, to_ary)) ? SYM(mrb, to_ary) : SYM(mrb, to_a);
+    if (responds(mrb, answer, list)) answer = mrb_funcall_argv(mrb, answer, list, 0, NULL);
   }
   /* As on other servers, more is ignored, and there need be no body where HTTP allows none. */
   if (!mrb_array_p(answer) || RARRAY_LEN(answer) < BODY) {
