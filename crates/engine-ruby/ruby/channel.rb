@@ -131,9 +131,10 @@ module FoolsGold
       @loans.shift&.taken&.push(taken)
     end
 
-    # Sends the rest of a file in chunks, or the next `size` bytes of it: it may still grow. They are read into one String: each new one would be garbage, and together as
-    # much as the file. IO.copy_stream would make none, but it passes pages of the file itself on (sendfile), and the
-    # front would read there what a later request has written to them.
+    # Sends the rest of a file in chunks, or the next `size` bytes of it: it may still grow. They are read into one
+    # String: each new one would be garbage, and together as much as the file. IO.copy_stream would make none, but it
+    # passes pages of the file itself on (sendfile), and the front would read there what a later request has written to
+    # them.
     def send_file(file, size = nil)
       part = String.new
       while file.read(size ? [size, PART].min : PART, part) && !part.empty?

@@ -47,8 +47,8 @@ module FoolsGold
 
     private
 
-    # Opens the pipe to which the SIGCHLD handler writes: a handler may interrupt anything, for instance the writing of a
-    # frame. It is opened before the application is loaded: if that chooses an encoding that is no superset of ASCII,
+    # Opens the pipe to which the SIGCHLD handler writes: a handler may interrupt anything, for instance the writing of
+    # a frame. It is opened before the application is loaded: if that chooses an encoding that is no superset of ASCII,
     # Ruby opens no pipe.
     def hang_bell
       @bell, @ring = IO.pipe

@@ -281,9 +281,9 @@ impl Link {
     }
 
     /// Drops what is kept for a response or an upgrade, as the connection ends: both hold the link in turn, which would
-    /// live for ever. A response that is not written to its end is logged as cut off, with the bytes that the socket has
-    /// taken; heads of chunks are counted like the rest of what it has not. An engine's thread that takes the
-    /// connection over from now on, or has just done so, finds it closed.
+    /// live for ever. A response that is not written to its end is logged as cut off, with the bytes of its body that
+    /// the socket has taken, as far as they are known: sizes of chunks that it has not taken are subtracted as well. An
+    /// engine's thread that takes the connection over from now on, or has just done so, finds it closed.
     pub(crate) fn end(&self) {
         self.end_epoch();
         let (answered, upgraded) = {
