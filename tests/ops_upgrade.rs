@@ -241,6 +241,28 @@ fn upgrade_that_loads(server: &Server) -> Process {
     Process(same.unwrap())
 }
 
+/// The new program has read the files before they were changed again.
+#[test]
+fn a_reload_while_a_new_program_loads_is_repeated_by_that() {
+    adopt_orphans();
+    let code = |version: u32| {
+        "File.write('loads', '') if File.exist?('gate')\nsleep 0.01 while File.exist?('gate')\n".to_owned()
+            + &format!("run ->(_) {{ [200, {{}}, ['v{version}']] }}\n")
+    };
+    let server = ruby::serve(&code(1), &["-w", "1"]);
+    write(&server, &code(2));
+    let next = upgrade_that_loads(&server);
+    write(&server, "run ->(_) { [200, {}, ['v3']] }\n");
+    server.done(&["reload"]);
+    assert_eq!(server.text("/"), "v3");
+    fs::remove_file(server.folder.join("gate")).unwrap();
+    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+    assert!(server.logs("the previous process was told to while this one was starting"), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") == "v3"), "{}", server.log());
+    next.signal(Signal::TERM);
+    assert!(next.ended(), "{}", server.log());
+}
+
 /// It has ended before the old process has read the report.
 #[test]
 fn a_new_program_that_ends_right_after_its_report_changes_nothing() {

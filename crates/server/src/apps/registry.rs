@@ -147,6 +147,18 @@ impl Apps {
         changed.collect()
     }
 
+    /// The number of each application's current generation.
+    pub fn generations(&self) -> Vec<u64> {
+        self.0.iter().map(|app| app.generation()).collect()
+    }
+
+    /// Names of the applications that have another generation than these, or that are just being reloaded.
+    pub fn reloaded_since(&self, generations: &[u64]) -> Vec<&str> {
+        let pairs = self.0.iter().zip(generations);
+        let reloaded = pairs.filter(|(app, before)| app.generation() != **before || app.is_reloading());
+        reloaded.map(|(app, _)| app.name()).collect()
+    }
+
     /// Blocks until each application has as many workers as an operator wants at least.
     pub fn wait_for_scale(&self) {
         self.0.iter().for_each(|app| app.wait_for_scale());

@@ -58,11 +58,17 @@ pub struct Upgrade {
     changed: Arc<Notify>,
 }
 
-/// A successor that serves, the addresses that it has taken, and the orders of operators that it was given.
+/// Message that an application was reloaded while the successor was being started, which may have read older files:
+/// followed by its name.
+const RELOADED: &str = "reloaded\n";
+
+/// A successor that serves, the addresses that it has taken, the orders of operators that it was given, and the
+/// generations of the applications when it was started.
 struct Successor {
     channel: Channel,
     taken: Vec<String>,
     ordered: Vec<Ordered>,
+    generations: Vec<u64>,
     child: Child,
 }
 
@@ -236,7 +242,7 @@ impl Upgrade {
             // A shutdown without a successor was requested, and has ended the successor, too: it finishes what it has.
             return Err(ENDS.to_owned());
         }
-        let Successor { channel, taken, ordered, mut child } = successor;
+        let Successor { channel, taken, ordered, generations, mut child } = successor;
         let pid = child.id();
         // It may have exited right after its report.
         if let Ok(Some(how)) = child.try_wait() {
@@ -248,6 +254,9 @@ impl Upgrade {
         systemd::reloaded("serving, and so does a successor");
         for changed in self.apps.ordered_since(&ordered) {
             let _ = channel.order(&changed);
+        }
+        for app in self.apps.reloaded_since(&generations) {
+            let _ = channel.say(&format!("{RELOADED}{app}"));
         }
         self.run_files.give_away();
         // The successor claims the pid file, which is free now.
@@ -392,6 +401,8 @@ impl Upgrade {
             let names: Vec<&str> = wanted.variables.iter().map(|(name, _)| name.as_str()).collect();
             info!(target: "server", "upgrade: the before_exec hooks changed the variables {}", names.join(", "));
         }
+        // Before it can read a file.
+        let generations = self.apps.generations();
         let (channel, mut child) =
             Channel::start(self.program.again_with(&wanted), StartedAs::Upgrade).map_err(told)?;
         if let Err(why) = self.state.lock().name(Pid::from_child(&child)) {
@@ -400,7 +411,7 @@ impl Upgrade {
         }
         let ordered = self.apps.ordered();
         match self.converse(&channel, &ordered) {
-            Ok(taken) => Ok(Successor { channel, taken, ordered, child }),
+            Ok(taken) => Ok(Successor { channel, taken, ordered, generations, child }),
             Err(why) => {
                 // From here on the child is ended by this thread alone, which also waits for it.
                 self.state.lock().unname();
@@ -507,6 +518,8 @@ pub fn follow(
             } else if let Some(changed) = Ordered::take(&word, &mut ordered) {
                 // An operator gave it while this process was loading.
                 upgrade.apps.follow(slice::from_ref(changed));
+            } else if let Some(app) = word.strip_prefix(RELOADED) {
+                reload_again(&upgrade.apps, app.to_owned());
             }
         }
         if !is_free {
@@ -518,6 +531,18 @@ pub fn follow(
     });
     listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
     outcome.recv().unwrap_or_else(|_| Err("the thread that takes over from an older process was lost".to_owned()))
+}
+
+/// Reloads an application in a thread of its own, since the previous process was told to do so while this one read its
+/// files.
+fn reload_again(apps: &Arc<Apps>, app: String) {
+    info!(target: "server", "reload of {app}: the previous process was told to while this one was starting");
+    let apps = apps.clone();
+    // The outcome is logged.
+    let spawned = thread::Builder::new().name("reload".into()).spawn(move || drop(apps.reload(Some(&app))));
+    if let Err(error) = spawned {
+        warn!(target: "server", "no thread for a reload: {error}");
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //!
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
 //! kind and address for each socket, `ordered` for each application with manual orders, then `begin`; after the report
-//! of an upgrade `ordered` for each application whose orders have changed meanwhile, `free` (the pid file is free) and
-//! `yours` (the files of Unix sockets belong to the child). Up, the report: `serving` with the addresses that were
-//! taken, or `refused` with the unusable settings, one in a line, or `failed` with the reason.
+//! of an upgrade `ordered` for each application whose orders have changed meanwhile, `reloaded` for each that was
+//! reloaded meanwhile, `free` (the pid file is free) and `yours` (the files of Unix sockets belong to the child). Up,
+//! the report: `serving` with the addresses that were taken, or `refused` with the unusable settings, one in a line, or
+//! `failed` with the reason.
 //!
 //! Parent and child may be different versions of the program. Orders come in two messages, the first with all of them,
 //! the second for older versions; of an application the first that can be read counts. Later fields are added at the
