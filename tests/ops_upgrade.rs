@@ -536,7 +536,8 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
         if name == "unicorn.rb" {
             fs::write(server.folder.join("refuse"), "").unwrap();
             server.signal(Signal::USR2);
-            assert!(server.logs("this process goes on: before_exec hooks: there is no release (RuntimeError)"));
+            let why = "the hooks before the new program (before_exec, on_restart): there is no release (RuntimeError)";
+            assert!(server.logs(&format!("this process goes on: {why}")), "{}", server.log());
             assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
             fs::remove_file(server.folder.join("refuse")).unwrap();
         }

@@ -264,3 +264,12 @@ fn processes_run_as_the_user_that_was_named() {
     assert!(all.len() >= 2 && all.iter().all(|uid| *uid != "0"), "{all:?}");
     assert_eq!(owner(server.id()), "0");
 }
+
+#[test]
+fn it_says_how_many_workers_were_ordered_and_not_how_many_are_configured() {
+    let server = ruby::serve("run ->(_) { [200, {}, ['gold']] }\n", &["-w", "1", "-t", "1"]);
+    server.done(&["scale", "2"]);
+    let told = server.done(&["reload"]);
+    assert!(told.contains(": 2 workers ("), "{told}");
+    assert!(server.logs("s: 2 workers ("), "{}", server.log());
+}

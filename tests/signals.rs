@@ -188,6 +188,12 @@ fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
     let server = ruby::serve(config, &["--min-workers", "0", "--max-workers", "2"]);
     server.signal(Signal::TTOU);
     assert!(server.logs("SIGTTOU: there must be 1 worker at least"), "{}", server.log());
+    for words in ["SIGTTIN: from 1 to 2 workers, 1 now", "SIGTTIN: 2 workers"] {
+        server.signal(Signal::TTIN);
+        assert!(server.logs(words), "{words}\n{}", server.log());
+    }
+    server.signal(Signal::TTOU);
+    assert!(server.logs("SIGTTOU: from 0 to 2 workers, 1 now"), "the last one may still leave: {}", server.log());
 }
 
 #[test]

@@ -20,7 +20,8 @@ impl EventLoop {
         }
         let forking = self.fleet.forking_mold();
         let Some((pid, control)) = forking.and_then(|pid| Some((pid, self.control(Speaker::Mold(pid))?))) else {
-            let _ = to.send(Err("there is no process at the moment that could run them".to_owned()));
+            let _ = to
+                .send(Err("the mold that would run them has died; `foolsgold recycle` starts another one".to_owned()));
             return;
         };
         control.before_exec(u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));

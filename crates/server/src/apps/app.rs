@@ -159,6 +159,12 @@ impl App {
         self.log.lock().deploys.iter().cloned().collect()
     }
 
+    /// A description of the engine, with the ordered number of workers, for the log.
+    pub fn in_words(&self) -> String {
+        let scale = self.overrides().scale;
+        self.current().in_words(scale)
+    }
+
     /// Whether a reload is running.
     pub fn is_reloading(&self) -> bool {
         self.reloads.is_running()

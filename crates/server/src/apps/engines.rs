@@ -169,8 +169,9 @@ impl RunningEngine {
         }
     }
 
-    /// A description with numbers of workers or interpreters, for the log.
-    pub fn in_words(&self, settings: &AppSettings) -> String {
+    /// A description with numbers of workers or interpreters, for the log. `workers` are the least and greatest number
+    /// of Ruby workers.
+    pub fn in_words(&self, settings: &AppSettings, workers: (usize, usize)) -> String {
         match self {
             RunningEngine::Mruby(_) => {
                 for lack in engine_mruby::lacks() {
@@ -183,7 +184,7 @@ impl RunningEngine {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
                 let threads = count(settings.ruby.threads, "thread");
-                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                let workers = match workers {
                     (min, max) if min == max => count(max, "worker"),
                     (min, max) => format!("{min} to {}", count(max, "worker")),
                 };

@@ -76,9 +76,11 @@ impl Generation {
         self.settings.environment == DEVELOPMENT
     }
 
-    /// A description of the engine, for the log.
-    pub fn in_words(&self) -> String {
-        self.running.in_words(&self.settings)
+    /// A description of the engine, for the log. `scale` is the least and greatest number of workers, where it is not
+    /// that of the settings.
+    pub fn in_words(&self, scale: Option<(usize, usize)>) -> String {
+        let ruby = &self.settings.ruby;
+        self.running.in_words(&self.settings, scale.unwrap_or((ruby.min_workers, ruby.max_workers)))
     }
 
     /// Configured least and greatest number of workers; `None` for the embedded engine.

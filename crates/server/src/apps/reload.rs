@@ -39,10 +39,10 @@ impl App {
         let name = self.name();
         let old = self.generation();
         info!(target: "server", "reload of {name}: loading generation {number}");
-        match self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers).map(|()| new)) {
-            Ok(new) => {
+        match self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers)) {
+            Ok(()) => {
                 self.note(DeployRecord::new(number, begun, DeployOutcome::Live, None));
-                let words = new.in_words();
+                let words = self.in_words();
                 let took = begun.elapsed();
                 info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))

@@ -384,7 +384,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     let pid = process::id();
     if let [app] = apps.all() {
         let current = app.current();
-        let engine = current.in_words();
+        let engine = app.in_words();
         let environment = &current.settings.environment;
         info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
     } else {
@@ -411,7 +411,7 @@ fn announce_one(app: &App) {
     let current = app.current();
     let name = app.name();
     let rackup = current.spec.rackup.display();
-    let words = current.in_words();
+    let words = app.in_words();
     let environment = &current.settings.environment;
     let host = current.settings.host.as_deref().unwrap_or("every host");
     let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };

@@ -208,7 +208,7 @@ fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     each(server, |app| {
         let wanted = app.engine().snapshot().pool.wanted;
         match app.bounds() {
-            Some((fewest, most)) => step(server, app, (fewest.max(1), most), wanted, more),
+            Some(bounds) => step(server, app, bounds, wanted, more),
             // The result is a fixed number, also if no number of workers is configured.
             None => {
                 let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
@@ -218,7 +218,8 @@ fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     })
 }
 
-/// Adds or stops one worker of an elastic pool, within its bounds. The new number holds until the next order.
+/// Adds or stops one worker of an elastic pool, within its bounds. The new number holds until the next order; but the
+/// last worker of a pool that may have none can still exit when it has been idle.
 fn step(
     server: &ServerHandle,
     app: &App,
@@ -229,15 +230,17 @@ fn step(
     if more && wanted >= most {
         return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(most, "worker")));
     }
-    if !more && wanted <= fewest {
-        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(fewest, "worker")));
+    let least = fewest.max(1);
+    if !more && wanted <= least {
+        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(least, "worker")));
     }
-    let count = if more { wanted + 1 } else { wanted - 1 };
-    if !more {
-        // Stops a worker now, and not only when it has been idle.
-        server.apps().resize(app, count, count)?;
+    if more {
+        return server.apps().resize(app, wanted + 1, most);
     }
-    server.apps().resize(app, count, most)
+    let count = wanted - 1;
+    // Stops a worker now, and not only when it has been idle.
+    server.apps().resize(app, count, count)?;
+    server.apps().resize(app, if count == least { fewest } else { count }, most)
 }
 
 fn backtraces(server: &ServerHandle) -> Result<String, String> {

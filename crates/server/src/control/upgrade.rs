@@ -393,7 +393,10 @@ impl Upgrade {
 
     fn raise(&self) -> Result<Successor, String> {
         let told = |error: io::Error| format!("{} cannot be started: {error}", self.program.path().display());
-        let wanted = self.apps.before_exec(self.limit).map_err(|why| format!("before_exec hooks: {why}"))?;
+        let wanted = self
+            .apps
+            .before_exec(self.limit)
+            .map_err(|why| format!("the hooks before the new program (before_exec, on_restart): {why}"))?;
         if let Some(folder) = &wanted.folder {
             info!(target: "server", "upgrade: the before_exec hooks changed the folder to {}", folder.display());
         }
