@@ -25,7 +25,12 @@ pub fn trace(error: Option<AppError>) -> Vec<String> {
     error.map(|error| error.backtrace).unwrap_or_default()
 }
 
-/// The fault of a request that timed out, with its time limit and the place where it was interrupted.
-pub fn out_of_time(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
-    Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace: trace(error) })
+/// The fault of a request that was interrupted, with the place where it was: it timed out, or an operator has ended it.
+pub fn interrupted(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
+    let backtrace = trace(error);
+    if writer.is_ended_by_order() {
+        let place = backtrace.first().map(|frame| format!(", at {frame}")).unwrap_or_default();
+        return Fault::WorkerDied(format!("an operator has ended it (kill-worker --now){place}"));
+    }
+    Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace })
 }

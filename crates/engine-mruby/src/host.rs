@@ -12,7 +12,7 @@ use std::time::Instant;
 use engine::body::SendError;
 use engine::{AppError, Fault, Overrun, Request};
 
-use crate::failure::{out_of_time, push_frame, trace};
+use crate::failure::{interrupted, push_frame, trace};
 use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
 use crate::response_writer::{ResponseWriter, app_fault};
@@ -324,11 +324,11 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
             // The exception only followed from the refused answer, whose reason `finish` reports.
             sys::RAISED if writer.bad.is_some() => writer.finish(),
             sys::NO_MEMORY => writer.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
-            sys::STOPPED => writer.fail(out_of_time(writer, error)),
+            sys::STOPPED => writer.fail(interrupted(writer, error)),
             _ => {
                 let fault = match error.as_ref().map(|error| error.class.as_str()) {
                     Some("FoolsGold::ClientGone") => Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => out_of_time(writer, error),
+                    Some("FoolsGold::RequestTimeout") => interrupted(writer, error),
                     _ => app_fault(error),
                 };
                 writer.fail(fault);

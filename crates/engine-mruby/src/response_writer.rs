@@ -89,6 +89,11 @@ impl ResponseWriter {
         }
     }
 
+    /// Whether an order has ended its request.
+    pub fn is_ended_by_order(&self) -> bool {
+        self.run_state.as_ref().is_some_and(|state| state.is_ended())
+    }
+
     /// Names the interpreter that runs the request, and its run state.
     pub fn by(self, number: usize, run_state: Arc<RunState>) -> ResponseWriter {
         ResponseWriter { number, run_state: Some(run_state), ..self }
@@ -242,7 +247,7 @@ impl ResponseWriter {
         let began = Instant::now();
         let sent = loop {
             match sink.send_blocking(chunk.clone(), Instant::now() + NAP) {
-                Err(SendError::Late) if !self.run_state.as_ref().is_some_and(|state| state.is_ended()) => {}
+                Err(SendError::Late) if !self.is_ended_by_order() => {}
                 sent => break sent,
             }
         };
