@@ -430,6 +430,26 @@ fn a_request_is_not_cut_short_by_a_reload_with_a_short_drain_time() {
     }
 }
 
+#[test]
+fn streams_of_the_old_code_are_closed_after_the_drain_time() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2", "--drain-time", "500ms", "--kill-time", "200ms"]);
+        let mut stream = server.send_get("/stream");
+        assert_eq!(stream.head().unwrap().status, 200);
+        deploy(&server, 2, 2);
+        let begun = Instant::now();
+        while let Ok(Some(chunk)) = stream.chunk() {
+            assert!(String::from_utf8_lossy(&chunk).starts_with("v1;"));
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
+        let leaving = || {
+            let status: serde_json::Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+            status["apps"][0]["leaving"].as_array().map_or(0, Vec::len)
+        };
+        assert!(within(MAX_WAIT, || leaving() == 0), "{engine}: {}", server.log());
+    }
+}
+
 /// The process that tries new code for this server, which must begin to.
 fn trying(server: &Server) -> u32 {
     let is_it = |pid: &u32| {

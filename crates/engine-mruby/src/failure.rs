@@ -25,12 +25,14 @@ pub fn trace(error: Option<AppError>) -> Vec<String> {
     error.map(|error| error.backtrace).unwrap_or_default()
 }
 
-/// The fault of a request that was interrupted, with the place where it was: it timed out, or an operator has ended it.
+/// The fault of a request that was interrupted, with the place where it was: it timed out, or an order has ended it.
 pub fn interrupted(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
     let backtrace = trace(error);
     if writer.is_ended_by_order() {
         let place = backtrace.first().map(|frame| format!(", at {frame}")).unwrap_or_default();
-        return Fault::WorkerDied(format!("an operator has ended it (kill-worker --now){place}"));
+        return Fault::WorkerDied(format!(
+            "it was ended, by kill-worker --now or with the code that a reload has replaced{place}"
+        ));
     }
     Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace })
 }

@@ -104,6 +104,11 @@ impl MrubyEngine {
         let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;
         Ok(Arc::new(MrubyEngine(pool)))
     }
+
+    /// Ends the requests that still run, at once.
+    pub fn cut(&self) {
+        self.0.watchdog.end_all();
+    }
 }
 
 impl Engine for MrubyEngine {
@@ -121,6 +126,10 @@ impl Engine for MrubyEngine {
 
     fn unfinished(&self) -> usize {
         self.0.unfinished()
+    }
+
+    fn unanswered(&self) -> usize {
+        self.0.unanswered()
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -363,6 +363,10 @@ impl Engine for Pool {
         deferred + status.busy + status.queued
     }
 
+    fn unanswered(&self) -> usize {
+        self.unfinished().saturating_sub(self.watchdog.streams())
+    }
+
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.queue.close();

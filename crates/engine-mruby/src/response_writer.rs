@@ -234,6 +234,9 @@ impl ResponseWriter {
         if self.sink.is_none() {
             let (sink, source) = stream(STREAM_BYTES);
             self.sink = Some(sink);
+            if let Some(run_state) = &self.run_state {
+                run_state.begin_stream();
+            }
             self.respond(Ok(Body::Stream(source)));
         }
         self.put(chunk)

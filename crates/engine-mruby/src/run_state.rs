@@ -61,6 +61,8 @@ pub struct RunState {
     soon: AtomicU64,
     /// Whether the request that runs has been handled as a long one.
     ticked: AtomicBool,
+    /// Whether the request that runs has begun its response, which is a stream.
+    streams: AtomicBool,
     /// The address that interrupts the interpreter; None while it is closed.
     deadline_timer: Mutex<Option<DeadlineTimer>>,
     /// When the interpreter was opened.
@@ -86,6 +88,7 @@ impl RunState {
             deadline: AtomicU64::new(u64::MAX),
             soon: AtomicU64::new(u64::MAX),
             ticked: AtomicBool::new(false),
+            streams: AtomicBool::new(false),
             deadline_timer: Mutex::new(None),
             opened: Mutex::new(Instant::now()),
             served: AtomicU64::new(0),
@@ -102,6 +105,7 @@ impl RunState {
         self.deadline.store(deadline, Ordering::Relaxed);
         self.soon.store(u64::MAX, Ordering::Relaxed);
         self.ticked.store(false, Ordering::Relaxed);
+        self.streams.store(false, Ordering::Relaxed);
         // Sequentially consistent, like the watchdog's check before it sleeps: one of the two sees the other.
         self.started.store(now, Ordering::SeqCst);
     }
@@ -156,6 +160,16 @@ impl RunState {
         if now {
             self.deadline.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Records that the request that runs has begun its response, which is a stream.
+    pub fn begin_stream(&self) {
+        self.streams.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a request runs that has begun its response.
+    pub fn streams(&self) -> bool {
+        self.is_running() && self.streams.load(Ordering::Relaxed)
     }
 
     /// Whether an order has ended the request that runs.

@@ -56,6 +56,16 @@ impl Watchdog {
         self.run_states.get(number as usize).map(AsRef::as_ref)
     }
 
+    /// The number of requests that have begun their responses.
+    pub fn streams(&self) -> usize {
+        self.run_states.iter().filter(|run_state| run_state.streams()).count()
+    }
+
+    /// Ends the requests that run, at once.
+    pub fn end_all(&self) {
+        self.run_states.iter().filter(|run_state| run_state.is_running()).for_each(|run_state| run_state.end(true));
+    }
+
     /// Sets the function that refuses requests which have waited too long in the queue. Only the first call counts.
     pub fn attend(&self, refuse: Refuse) {
         // A second queue would be a mistake of ours, and the first stays watched.

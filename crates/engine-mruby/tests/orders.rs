@@ -103,7 +103,7 @@ fn a_request_that_runs_away_can_be_ended_at_once() {
             app.engine.order(Order::EndWorker { worker: 0, now: true }).unwrap();
             let begin = Instant::now();
             let fault = stuck.join().unwrap();
-            let is_told = matches!(&fault, Fault::WorkerDied(how) if how.starts_with("an operator has ended it"));
+            let is_told = matches!(&fault, Fault::WorkerDied(how) if how.starts_with("it was ended, by kill-worker"));
             assert!(is_told, "{path}: {fault:?}");
             assert!(begin.elapsed() < Duration::from_secs(5), "{path}: {:?}", begin.elapsed());
         });

@@ -194,6 +194,13 @@ impl RunningEngine {
         }
     }
 
+    /// Ends what still runs in this process. Other processes end when the engine is stopped.
+    pub fn cut(&self) {
+        if let RunningEngine::Mruby(engine) = self {
+            engine.cut();
+        }
+    }
+
     /// Stops the engine; its processes exit within this time.
     pub fn stop(&self, time: Duration) {
         match self {

@@ -123,7 +123,10 @@ impl Generation {
             }
             thread::park_timeout(POLL_INTERVAL);
         }
-        // What has had its time gets no more.
+        // What has had its time gets no more. At a shutdown the whole process ends.
+        if !shutdown.is_hurried() {
+            self.running.cut();
+        }
         let end_time = if self.engine.unfinished() == 0 { shutdown.end_time() } else { CUT_TIME };
         self.running.stop(end_time.min(shutdown.end_time()));
     }
