@@ -140,7 +140,7 @@ class Verdict
   def headers
     @row.expected.fetch(:headers, {}).map do |name, values|
       found = @reply.all(name.b)
-      "#{name.dump} is #{short(found.inspect)}, not #{short(values.inspect)}" if found.map(&:b) != values.map(&:b)
+      "#{name.dump} is #{found.inspect}, not #{values.inspect}" if found.map(&:b) != values.map(&:b)
     end
   end
 end
