@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include <mruby.h>
+#include <mruby/class.h>
+#include <mruby/proc.h>
 
 /* A value that crosses the border. Bytes belong to the side that passes them. Those of a result live until the next
  * call of Rust for this interpreter. */
@@ -329,6 +331,13 @@ void fg_replace_init(mrb_state *mrb);
 mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int limit);
 
 static inline fg_vm *fg_of(mrb_state *mrb) { return (fg_vm *)mrb->ud; }
+
+/* The C function of a method of this class; NULL if there is no such method, or it is Ruby. */
+static inline mrb_func_t fg_own_function(mrb_state *mrb, struct RClass *klass, mrb_sym name)
+{
+  mrb_method_t own = mrb_method_search_vm(mrb, &klass, name);
+  return MRB_METHOD_UNDEF_P(own) || !MRB_METHOD_FUNC_P(own) ? NULL : MRB_METHOD_FUNC(own);
+}
 /* One of the symbols that are made once. */
 #define SYM(mrb, name) (fg_of(mrb)->symbols.name)
 

@@ -27,9 +27,8 @@ static mrb_value resume(mrb_state *mrb, mrb_value self)
 
 void fg_fiber_init(mrb_state *mrb, fg_vm *vm)
 {
-  struct RClass *fiber = mrb_class_get(mrb, "Fiber"), *owner = fiber;
-  mrb_method_t own = mrb_method_search_vm(mrb, &owner, mrb_intern_lit(mrb, "resume"));
-  if (MRB_METHOD_UNDEF_P(own) || !MRB_METHOD_FUNC_P(own)) return;
-  vm->fiber_resume = MRB_METHOD_FUNC(own);
+  struct RClass *fiber = mrb_class_get(mrb, "Fiber");
+  vm->fiber_resume = fg_own_function(mrb, fiber, mrb_intern_lit(mrb, "resume"));
+  if (vm->fiber_resume == NULL) return;
   mrb_define_method(mrb, fiber, "resume", resume, MRB_ARGS_ANY());
 }

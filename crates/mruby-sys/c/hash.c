@@ -15,10 +15,8 @@ static mrb_value replace(mrb_state *mrb, mrb_value self)
 
 void fg_hash_init(mrb_state *mrb, fg_vm *vm)
 {
-  struct RClass *found = mrb->hash_class;
-  mrb_method_t own = mrb_method_search_vm(mrb, &found, mrb_intern_lit(mrb, "replace"));
-  if (MRB_METHOD_UNDEF_P(own) || !MRB_METHOD_FUNC_P(own)) return;
-  vm->hash_replace = MRB_METHOD_FUNC(own);
+  vm->hash_replace = fg_own_function(mrb, mrb->hash_class, mrb_intern_lit(mrb, "replace"));
+  if (vm->hash_replace == NULL) return;
   mrb_define_method(mrb, mrb->hash_class, "replace", replace, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, mrb->hash_class, "initialize_copy", replace, MRB_ARGS_REQ(1));
 }

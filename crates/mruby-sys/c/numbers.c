@@ -45,10 +45,9 @@ static mrb_value math(mrb_state *mrb, mrb_value self)
 
 static void wrap(mrb_state *mrb, struct RClass *owner, mrb_sym name)
 {
-  struct RClass *found = owner;
-  mrb_method_t own = mrb_method_search_vm(mrb, &found, name);
-  if (MRB_METHOD_UNDEF_P(own) || !MRB_METHOD_FUNC_P(own)) return;
-  mrb_value function = mrb_cptr_value(mrb, (void *)MRB_METHOD_FUNC(own));
+  mrb_func_t own = fg_own_function(mrb, owner, name);
+  if (own == NULL) return;
+  mrb_value function = mrb_cptr_value(mrb, (void *)own);
   mrb_method_t method;
   MRB_METHOD_FROM_PROC(method, mrb_proc_new_cfunc_with_env(mrb, math, 1, &function));
   mrb_define_method_raw(mrb, owner, name, method);
@@ -83,9 +82,7 @@ void fg_numbers_init(mrb_state *mrb, fg_vm *vm)
     wrap(mrb, single, mrb_intern_cstr(mrb, names[i]));
     mrb_gc_arena_restore(mrb, arena);
   }
-  struct RClass *found = mrb->integer_class;
-  mrb_method_t own = mrb_method_search_vm(mrb, &found, mrb_intern_lit(mrb, "**"));
-  if (MRB_METHOD_UNDEF_P(own) || !MRB_METHOD_FUNC_P(own)) return;
-  vm->integer_power = MRB_METHOD_FUNC(own);
+  vm->integer_power = fg_own_function(mrb, mrb->integer_class, mrb_intern_lit(mrb, "**"));
+  if (vm->integer_power == NULL) return;
   mrb_define_method(mrb, mrb->integer_class, "**", power, MRB_ARGS_REQ(1));
 }

@@ -61,7 +61,7 @@ pub fn first(line: &str) -> Option<u64> {
     words.iter().take(WORDS_BEFORE).find_map(|word| dated(word)).or_else(|| words.windows(2).find_map(together))
 }
 
-/// Parses the time with which a text begins that goes on with other words.
+/// Parses a time at the beginning of a text; other words may follow it.
 pub fn begin(text: &str) -> Option<u64> {
     let words: Vec<&str> = text.split_whitespace().take(WORDS).collect();
     (1..=words.len()).rev().find_map(|count| any(&words[..count].join(" ")))

@@ -469,8 +469,8 @@ impl<'a> Duel<'a> {
         self.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
     }
 
-    /// Goes on without the setting of today's server, for which there is too little memory: its best one that is tried
-    /// stands for it.
+    /// Continues without today's setting of the server, which needs more memory than there is: the best of the settings
+    /// that are tried replaces it.
     fn gives_up_setting_of_now(&mut self, one: &Contender, setting: Setting) {
         let words = format!(
             "{} was not measured, because there is too little memory for its workers: the best settings of {} that \
