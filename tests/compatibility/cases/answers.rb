@@ -31,6 +31,9 @@ module Answers
   INJECTION = "this is how headers are injected ([limits](limits.md#what-the-application-may-do))".freeze
   DROPPED = "what HTTP does not allow in a header is left out, with a warning in the log".freeze
   NO_LENGTH = "no length of HTTP, or two".freeze
+  TOO_LARGE = "more than 4096 lines or 1 MiB of headers ([limits](limits.md#what-the-application-may-do))".freeze
+  BY_READING = "the kernel says that such files are empty: they are read until their end".freeze
+  SAME = "one number, several times, is one length".freeze
   CODING = "the application's own chunks are undone and sent anew; what is not chunked cannot be".freeze
 
   # Why FoolsGold does not as Puma does, by the names of rows.
@@ -51,15 +54,21 @@ module Answers
     /\Aclose-raises/ => "the answer is complete: the error is in the log",
     /\Acall-(open|read|open-kept)\z/ => RETURNS,
     /\Acall-raises-late\z/ => "the client can tell that the answer is not complete",
-    /\Apath-(204|304|length|length-head|list-length)\z/ => ONCE,
+    /\Aeach-length-array\z/ => SAME,
+    /\Apath-(204|304|length|length-head|list-length|length-9-head|length-99-head|range-head)\z/ => ONCE,
+    /\Apath-range-new\z/ => "neither the file nor `each` has as many bytes as the range says",
+    /\Apath-proc-/ => BY_READING,
+    /\Aanswer-two-head\z/ => "as to GET: an answer has three elements",
     /\Apath-(directory|fifo)\z/ => NO_FILE,
-    /\Apath-range\z/ => "the length says that it is not the whole file",
+    /\Apath-(fresh-)?range\z/ => "the length says that it is not the whole file",
     /\Aheader-array-(empty|nil)\z/ => "Rack 3: each of an Array is a header; nil is none",
     /\Aheader-lines-empty\z/ => "an empty line is no cookie",
     /\Aheader-(array-line-feed|location|type-lines|cr|nul)/ => INJECTION,
     /\Aheader-(delete|name-)/ => DROPPED,
     /\Aheader-upgrade\z/ => "without a 101 nothing is upgraded",
     /\Aheader-trailer\z/ => "there are no trailers",
+    /\Aheader-edge-.*over\z/ => TOO_LARGE,
+    /\Aheader-length-array-(same|spaces)\z/ => SAME,
     /\Aheader-length-(array|empty)\z/ => "the length of the body is known",
     /\Aheader-length-/ => NO_LENGTH,
     /\Acoding-/ => CODING,
