@@ -48,16 +48,18 @@ fn the_end_of_a_paused_server_answers_who_waits() {
 }
 
 #[test]
-fn a_drain_asked_for_twice_keeps_its_lag_and_nothing_is_paused_meanwhile() {
+fn a_drain_asked_for_twice_keeps_its_lag_and_no_order_for_workers_is_taken_meanwhile() {
     let mut server = Server::start(&app("", "\"gold\""), &["-t", "1", "--drain-lag", "2s"]);
     let mut client = waiting(&server);
     let begin = Instant::now();
     server.done(&["drain", "--no-wait"]);
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
     server.done(&["drain", "--no-wait"]);
-    let pause = server::command().current_dir(&server.folder).arg("pause").output().unwrap();
-    assert_eq!(pause.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&pause.stderr).contains("the server is shutting down"), "{pause:?}");
+    for order in [&["pause"][..], &["scale", "2"], &["recycle"]] {
+        let refused = server::command().current_dir(&server.folder).args(order).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{order:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("the server is shutting down"), "{refused:?}");
+    }
     assert_eq!(server.text("/"), "gold", "connections are accepted for the lag");
     assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}\n{}", begin.elapsed(), server.log());

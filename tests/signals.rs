@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Client, MAX_WAIT, Server, app, paths, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, paths, ruby, server, successor, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const HOLD: [(&str, &str); 2] = [
@@ -114,6 +114,54 @@ fn signals_during_the_start_wait_and_an_end_does_not() {
     let ended = within(Duration::from_millis(900), || child.try_wait().unwrap().is_some());
     assert!(ended, "{}", log());
     fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
+    for (engine, waits) in [("ruby", "File.write('loading', '')\nsleep"), ("mruby", "loop { }")] {
+        for (signals, words) in [
+            (&[Signal::TERM][..], "SIGTERM: shutting down, while applications are being loaded"),
+            (&[Signal::INT], "SIGINT: shutting down, while"),
+            (&[Signal::QUIT, Signal::QUIT], "SIGQUIT: shutting down, while"),
+            (&[], "shutting down, while"),
+        ] {
+            let folder = server::folder();
+            fs::write(folder.join("config.ru"), waits).unwrap();
+            let unix = format!("unix://{}", folder.join("web.sock").display());
+            let options = ["-b", &unix, "--engine", engine, "--pidfile", "web.pid", "--control", "control.sock"];
+            let mut server = Server::begin(folder, &[], &options);
+            // Where the control socket is, signals are handled.
+            let awaited = if engine == "ruby" { "loading" } else { "control.sock" };
+            assert!(within(MAX_WAIT, || server.folder.join(awaited).exists()), "{}", server.log());
+            let workers = ruby::processes(server.id());
+            for signal in signals {
+                server.signal(*signal);
+            }
+            if signals.is_empty() {
+                server.done(&["stop", "--control", "control.sock"]);
+            }
+            assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(0)), "{engine} {}", server.log());
+            assert!(server.log().contains(words), "{engine} {words}\n{}", server.log());
+            for left in ["web.sock", "web.pid", "control.sock"] {
+                assert!(!server.folder.join(left).exists(), "{engine} {words} {left}\n{}", server.log());
+            }
+            assert!(within(MAX_WAIT, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
+        }
+    }
+}
+
+/// As a service manager and a terminal send them: to every process of the service.
+#[test]
+fn a_signal_for_all_processes_that_load_is_a_shutdown_and_no_failed_start() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "File.write('loading', '')\nsleep").unwrap();
+    let mut server = Server::begin(folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1"]);
+    assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
+    let workers = ruby::processes(server.id());
+    server.signal(Signal::TERM);
+    workers.iter().for_each(|pid| successor::signal(*pid, Signal::TERM));
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(0)), "{}", server.log());
+    assert!(!server.log().contains("cannot start"), "{}", server.log());
 }
 
 #[test]

@@ -109,6 +109,16 @@ impl Admin {
         self.state.is_unwanted()
     }
 
+    /// Cancels the start, as a signal asks for.
+    pub fn call_off(&self, signal: &str) {
+        self.state.call_off(Some(signal));
+    }
+
+    /// Waits until a shutdown is requested before the server runs. For one waiter.
+    pub async fn unwanted(&self) {
+        self.state.unwanted().await;
+    }
+
     /// Path of the control socket.
     pub fn control(&self) -> Option<PathBuf> {
         self.state.control_file().map(|(path, _)| path)

@@ -114,7 +114,7 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
         "/v1/status" => json_value(StatusView { server: ServerView::starting(state), apps: Vec::new() }),
         "/v1/drain" | "/v1/stop" => {
             params.is("now")?;
-            state.call_off().map_err(ApiError::failed)?;
+            state.call_off(None);
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
         _ => Err(ApiError::unready("the server is starting: its applications are being loaded")),

@@ -6,22 +6,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use machine::Memory;
 use parking_lot::Mutex;
-use rustix::process::{Signal, getpid, kill_process};
+use tokio::sync::Notify;
 use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::process::share_kib;
-use crate::apps::generation::wait_until;
 use crate::control::handle::ServerHandle;
 use crate::log::files::LogFiles;
-
-/// Time for a cancelled start to end by itself.
-const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 
 /// Interval between two readings of the server's memory: the kernel walks all pages for it.
 const SHARE_TIME: Duration = Duration::from_secs(5);
@@ -60,6 +55,8 @@ pub struct AdminState {
     called_off: Arc<AtomicBool>,
     /// A shutdown was requested before the server ran.
     is_unwanted: AtomicBool,
+    /// Notified when that happens.
+    unwanted: Notify,
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
     /// Memory of the server, and when it was read.
@@ -74,7 +71,7 @@ impl AdminState {
         let (since, begun) = (SystemTime::now(), Instant::now());
         let running = OnceLock::new();
         let admin = OnceLock::new();
-        let is_unwanted = false.into();
+        let (is_unwanted, unwanted) = (false.into(), Notify::new());
         let memory = Memory::of_this_process();
         AdminState {
             place,
@@ -86,24 +83,25 @@ impl AdminState {
             running,
             called_off,
             is_unwanted,
+            unwanted,
             control,
             admin,
             share: Mutex::default(),
         }
     }
 
-    /// Cancels the start. Whatever does not react ends with the process, as by a signal.
-    pub fn call_off(&self) -> Result<(), String> {
+    /// Cancels the start; `signal` is what asks for it, unless a command does.
+    pub fn call_off(&self, signal: Option<&str>) {
         self.is_unwanted.store(true, Ordering::SeqCst);
         self.called_off.store(true, Ordering::SeqCst);
-        info!(target: "server", "shutting down, while applications are being loaded");
-        let spawned = thread::Builder::new().name("end of a start".into()).spawn(|| {
-            let until = Instant::now() + CALL_OFF_TIME;
-            wait_until(until, || false);
-            // If the server runs by now, this is a graceful shutdown, which has begun anyway.
-            let _ = kill_process(getpid(), Signal::TERM);
-        });
-        spawned.map(drop).map_err(|error| format!("no thread to end the start: {error}"))
+        let by = signal.map(|name| format!("SIG{name}: ")).unwrap_or_default();
+        info!(target: "server", "{by}shutting down, while applications are being loaded");
+        self.unwanted.notify_one();
+    }
+
+    /// Waits until a shutdown is requested before the server runs. For one waiter.
+    pub async fn unwanted(&self) {
+        self.unwanted.notified().await;
     }
 
     /// Whether a shutdown was requested before the server ran.

@@ -189,13 +189,22 @@ impl App {
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
+        let mut overrides = self.overrides();
+        if overrides.is_ending {
+            let never = match order {
+                Order::Pause => "waiting requests are answered, and none is paused",
+                Order::Scale { .. } => "the number of its workers changes no more",
+                Order::Recycle => "no worker is replaced any more",
+                Order::Resume | Order::EndWorker { .. } | Order::Backtraces(_) => "",
+            };
+            if !never.is_empty() {
+                return Err(format!("the server is shutting down: {never}"));
+            }
+        }
         // A worker may take seconds for its backtraces. The orders that are kept do not wait for that.
         if !matches!(order, Order::Pause | Order::Resume | Order::Scale { .. }) {
+            drop(overrides);
             return self.engine().order(order);
-        }
-        let mut overrides = self.overrides();
-        if order == Order::Pause && overrides.is_ending {
-            return Err("the server is shutting down: waiting requests are answered, and none is paused".to_owned());
         }
         if matches!(order, Order::Pause | Order::Resume) {
             return self.hold(&mut overrides, order);

@@ -15,7 +15,6 @@ use crate::apps::context::AppContext;
 use crate::apps::router::Router;
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
-use crate::config::settings::Settings;
 use crate::process::parent::Ordered;
 
 /// Why the applications cannot be served.
@@ -30,9 +29,15 @@ pub enum StartFailure {
 pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
-    /// Loads all applications in parallel; the first failure ends the start.
-    pub fn start(settings: &Settings, specs: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, StartFailure> {
-        let several = settings.apps.len() > 1;
+    /// Loads all applications in parallel, from their settings and what was found of each, in the same order; the first
+    /// failure ends the start.
+    pub fn start(
+        settings: Vec<AppSettings>,
+        specs: Vec<AppSpec>,
+        context: &Arc<AppContext>,
+    ) -> Result<Apps, StartFailure> {
+        let wanted = settings.len();
+        let several = wanted > 1;
         let first_error = Mutex::new(None);
         let load = |settings: AppSettings, spec: AppSpec| {
             let name = settings.name.clone();
@@ -46,7 +51,7 @@ impl Apps {
             }
             app.ok().map(Arc::new)
         };
-        let pairs = settings.apps.iter().cloned().zip(specs);
+        let pairs = settings.into_iter().zip(specs);
         let apps: Vec<Arc<App>> = thread::scope(|scope| {
             let load = &load;
             let loading: Vec<_> = pairs.map(|(settings, spec)| scope.spawn(move || load(settings, spec))).collect();
@@ -54,7 +59,7 @@ impl Apps {
         });
         let apps = Apps(apps);
         match first_error.into_inner() {
-            None if apps.0.len() == settings.apps.len() => Ok(apps),
+            None if apps.0.len() == wanted => Ok(apps),
             error => {
                 apps.stop(Duration::from_secs(1));
                 let lost = || StartFailure::Failed("a thread that loads an application was lost".to_owned());

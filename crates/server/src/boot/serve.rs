@@ -43,6 +43,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Time after the shutdown for connections that were cut off to write their last log lines.
 const CUT_TIME: Duration = Duration::from_millis(200);
 
+/// Time for a start that was called off to end by itself. What does not react in it, as a script that an embedded
+/// interpreter loads, ends with the process.
+const CALL_OFF_TIME: Duration = Duration::from_secs(2);
+
 /// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
@@ -100,7 +104,15 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let server_context = ServerContext { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: until they are ready, no client should be able to connect.
-    let apps = match Apps::start(&settings, specs, context) {
+    let ordered = prepared.parent.as_ref().map(|parent| parent.ordered.clone()).unwrap_or_default();
+    let app_settings = settings.apps.clone();
+    let load = move || {
+        let apps = Apps::start(app_settings, specs, &context)?;
+        apps.follow(&ordered);
+        apps.wait_for_scale();
+        Ok(apps)
+    };
+    let apps = match server_context.load(load, &mut signals) {
         Ok(apps) => Arc::new(apps),
         Err(StartFailure::CalledOff) => {
             info!(target: "server", "shut down before it served");
@@ -108,10 +120,6 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         }
         Err(StartFailure::Failed(why)) => return Err(why),
     };
-    if let Some(parent) = &prepared.parent {
-        apps.follow(&parent.ordered);
-        apps.wait_for_scale();
-    }
     let mut server =
         Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, context: server_context };
     let stage = BootedParts {
@@ -213,6 +221,52 @@ struct ServerContext {
     front_settings: Arc<front::Settings>,
 }
 
+impl ServerContext {
+    /// Loads the applications by `load`, in a thread of its own. Meanwhile the first signal or command for a shutdown
+    /// calls the start off; it is given up at a second signal, and after [`CALL_OFF_TIME`].
+    fn load(
+        &self,
+        load: impl FnOnce() -> Result<Apps, StartFailure> + Send + 'static,
+        signals: &mut Signals,
+    ) -> Result<Apps, StartFailure> {
+        let (loaded, mut outcome) = oneshot::channel();
+        // After a start that was given up nobody takes them.
+        let loading = thread::Builder::new().name("start".into()).spawn(move || drop(loaded.send(load())));
+        let no_thread = |error: io::Error| StartFailure::Failed(format!("no thread to load applications: {error}"));
+        loading.map_err(no_thread)?;
+        let lost = || Err(StartFailure::Failed("the thread that loads applications was lost".to_owned()));
+        let outcome = self.threads.waiting.block_on(async {
+            let mut given_up = pin!(tokio::time::sleep(Duration::MAX));
+            let mut is_unwanted = false;
+            loop {
+                tokio::select! {
+                    // A signal for all processes of the service may end what loads the application, too.
+                    biased;
+                    name = signals.end() => match self.admin.is_unwanted() {
+                        true => return None,
+                        false => self.admin.call_off(name),
+                    },
+                    () = self.admin.unwanted(), if !is_unwanted => {
+                        is_unwanted = true;
+                        given_up.as_mut().reset(tokio::time::Instant::now() + CALL_OFF_TIME);
+                    }
+                    outcome = &mut outcome => return Some(outcome.unwrap_or_else(|_| lost())),
+                    () = &mut given_up, if is_unwanted => return None,
+                }
+            }
+        });
+        match outcome {
+            None => Err(StartFailure::CalledOff),
+            Some(Ok(apps)) if self.admin.is_unwanted() => {
+                apps.stop(WORKERS_CUT_TIME);
+                Err(StartFailure::CalledOff)
+            }
+            Some(Err(_)) if self.admin.is_unwanted() => Err(StartFailure::CalledOff),
+            Some(outcome) => outcome,
+        }
+    }
+}
+
 /// The event loops: the main thread's and those of the I/O threads.
 struct Threads {
     waiting: Waiting,
@@ -267,7 +321,6 @@ async fn run(
     let ServerContext { threads: Threads { io_threads, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
-    signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
     let handle = tokio::runtime::Handle::current();
     let server = ServerHandle::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);

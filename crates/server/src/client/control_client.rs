@@ -34,7 +34,7 @@ pub struct Interrupts(Signal);
 pub enum ClientError {
     /// The server's own error.
     Refused(StatusCode, String),
-    /// No server listens on the socket.
+    /// No server listens on the socket, or not for this user.
     Gone(io::Error),
     /// A process has the socket, but did not answer within this time.
     Silent(Duration),
@@ -120,6 +120,9 @@ impl ClientError {
         match self {
             ClientError::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
             ClientError::Refused(_, why) | ClientError::Other(why) => Failure::failed(why),
+            ClientError::Gone(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Failure::failed(gone(socket, &error))
+            }
             ClientError::Gone(error) => Failure::no_server(gone(socket, &error)),
             ClientError::Silent(time) => Failure::failed(silent(socket, time)),
         }
@@ -151,5 +154,24 @@ fn gone(socket: &Path, error: &io::Error) -> String {
             format!("{socket} belongs to another user: call this as the user that runs the server, or as root")
         }
         _ => format!("{socket} cannot be reached: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::ExitCode;
+
+    use super::*;
+    use crate::client::outcome;
+
+    #[test]
+    fn a_server_that_may_not_be_asked_is_not_one_that_does_not_run() {
+        let code = |kind: io::ErrorKind| {
+            let failure = ClientError::Gone(kind.into()).failure(Path::new("control.sock"));
+            format!("{:?}", outcome::fail("status", &failure))
+        };
+        assert_eq!(code(io::ErrorKind::PermissionDenied), format!("{:?}", ExitCode::from(1)));
+        assert_eq!(code(io::ErrorKind::ConnectionRefused), format!("{:?}", ExitCode::from(3)));
+        assert_eq!(code(io::ErrorKind::NotFound), format!("{:?}", ExitCode::from(3)));
     }
 }

@@ -26,7 +26,6 @@ type Errand = (&'static str, SignalAction);
 
 /// The signals that this program handles.
 pub struct Signals {
-    habit: Habit,
     heard: Vec<(&'static str, SignalAction, Signal)>,
     ends: u32,
     errands: SyncSender<Errand>,
@@ -56,42 +55,40 @@ fn is_ignored(kind: SignalKind) -> bool {
 }
 
 impl Signals {
-    /// Starts to handle the signals that do not end the process: until the application is loaded, those keep their
-    /// default effect.
+    /// Starts to handle the signals that have a meaning.
     pub fn listen(habit: Habit) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let waiting = Arc::new(Mutex::new(Some(waiting)));
-        let mut signals = Signals { habit, heard: Vec::new(), ends: 0, errands, waiting, has_thread: false };
-        signals.hear(|action| !matches!(action, SignalAction::End | SignalAction::EndNow))?;
+        let mut signals = Signals { heard: Vec::new(), ends: 0, errands, waiting, has_thread: false };
+        for ((name, number), action) in habit.meanings() {
+            signals.heard.push((name, *action, signal(SignalKind::from_raw(number.as_raw()))?));
+        }
         // A file that may not grow (RLIMIT_FSIZE) is an error for the writer, and no reason to die.
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(signals)
     }
 
-    /// Handles the signals for a shutdown, too, from now on.
-    pub fn listen_to_ends(&mut self) -> io::Result<()> {
-        self.hear(|action| matches!(action, SignalAction::End | SignalAction::EndNow))
+    /// Waits for the next signal for a shutdown, graceful or not, and returns its name. The others stay for
+    /// [`Signals::follow`].
+    pub async fn end(&mut self) -> &'static str {
+        self.next(|action| matches!(action, SignalAction::End | SignalAction::EndNow)).await.0
     }
 
-    fn hear(&mut self, which: impl Fn(SignalAction) -> bool) -> io::Result<()> {
-        for ((name, number), action) in self.habit.meanings().iter().filter(|(_, action)| which(*action)) {
-            self.heard.push((name, *action, signal(SignalKind::from_raw(number.as_raw()))?));
-        }
-        Ok(())
-    }
-
-    /// Waits for the next signal and triggers its action.
-    pub async fn follow(&mut self, server: &ServerHandle) {
-        let heard = &mut self.heard;
-        let (name, action) = poll_fn(|cx| {
-            for (name, action, signal) in heard.iter_mut() {
+    async fn next(&mut self, is_meant: impl Fn(SignalAction) -> bool) -> Errand {
+        poll_fn(|cx| {
+            for (name, action, signal) in self.heard.iter_mut().filter(|(_, action, _)| is_meant(*action)) {
                 if let Poll::Ready(Some(())) = signal.poll_recv(cx) {
                     return Poll::Ready((*name, *action));
                 }
             }
             Poll::Pending
         })
-        .await;
+        .await
+    }
+
+    /// Waits for the next signal and triggers its action.
+    pub async fn follow(&mut self, server: &ServerHandle) {
+        let (name, action) = self.next(|_| true).await;
         match action {
             // QUIT may come from a hook of the new process; TERM comes from whoever ends the service.
             SignalAction::End if name != "TERM" && server.puts_off_the_end() => {

@@ -144,8 +144,9 @@ impl State {
     /// shutdown.
     fn call_off(&mut self, end: Signal) {
         if let State::Trying(Some(pid)) = *self {
-            // A process that still loads has no handler for this signal, which kills it; SIGQUIT would leave a core
-            // file. One that serves, and whose report has not been read, finishes the requests that it has accepted.
+            // A process that does not handle signals yet is killed by this one; SIGQUIT would leave a core file. One
+            // that loads its application ends without it. One that serves, and whose report has not been read, finishes
+            // the requests that it has accepted.
             let _ = prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
             let _ = kill_process(pid, end);
         }
