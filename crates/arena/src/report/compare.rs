@@ -1,4 +1,4 @@
-//! Comparison of two runs of one study: what became better or worse, what is level, and what else changed.
+//! Comparison of two runs of one study: what became better or worse, what is not told apart, and what else changed.
 
 use std::fmt::Write;
 
@@ -225,7 +225,7 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
 fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
-    let counts = [("better", of("better")), ("worse", of("worse")), ("level", of("level"))];
+    let counts = [("better", of("better")), ("worse", of("worse")), ("not told apart", of("level"))];
     let out = match of("out") {
         0 => String::new(),
         out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),
@@ -233,7 +233,7 @@ fn verdict(cases: &[CaseDiff]) -> String {
     match first.len() - of("out") {
         0 if out.is_empty() => "Nothing is in both runs.".to_owned(),
         0 => format!("Nothing can be compared{out}."),
-        all if counts[2].1 == all => format!("All {all} figures that rank are level{out}."),
+        all if counts[2].1 == all => format!("None of {all} figures that rank are told apart{out}."),
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();

@@ -5,7 +5,7 @@ use loadgen::metric::Metric;
 
 /// Narrow no-break space.
 const THIN: char = '\u{202f}';
-/// Mark for a contender that is neither shown to be worse than the best nor level with it.
+/// Mark for a contender that is neither shown to be worse than the best nor shares its rank.
 pub const UNDECIDED: &str = "\u{202f}?";
 /// Text in the place of a missing number.
 pub const NONE: &str = "–";

@@ -37,7 +37,7 @@ pub fn unranked(case: &Case, result: &Measured, metric: &str) -> String {
     }
 }
 
-/// Whether this contender is the best of its case, or level with the best, in the metric that ranks the case.
+/// Whether this contender is the best of its case, or shares its rank, in the metric that ranks the case.
 pub fn is_best(case: &Case, contender: &str) -> bool {
     metric_of(case).is_some_and(|metric| stats::Beside::of(case, metric).is_best(contender))
 }

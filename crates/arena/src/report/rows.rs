@@ -40,7 +40,7 @@ pub struct Column {
 /// A row of a table: a contender.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// Rank: `1`, or `2=` where several are level, `3?` where it is undecided; empty for one that is not ranked.
+    /// Rank: `1`, or `2=` where several share it, `3?` where it is undecided; empty for one that is not ranked.
     pub rank: String,
     /// Whether it is in the first group.
     pub is_best: bool,

@@ -42,7 +42,7 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
             // The ratio is that of the first one.
             let first = titles(best).into_iter().next().unwrap_or_default();
             let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
-            format!("{} are level, {}{ahead}{unsure}.", list(&titles(best)), between(case, best, metric))
+            format!("{} are not told apart, {}{ahead}{unsure}.", list(&titles(best)), between(case, best, metric))
         }
     }
 }
@@ -54,7 +54,7 @@ fn undecided(case: &Case, metric: &Metric) -> Vec<String> {
     others.filter(|name| beside.is_undecided(name)).cloned().collect()
 }
 
-/// Range of medians in a group, which are not equal but level.
+/// Range of medians in a group, which are not equal but not told apart.
 fn between(case: &Case, group: &[String], metric: &Metric) -> String {
     let medians = group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median);
     let (low, high) =
@@ -66,8 +66,8 @@ fn between(case: &Case, group: &[String], metric: &Metric) -> String {
 /// Words for the next group, whose first contender is compared with the leader.
 fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String], titles: &[String]) -> String {
     let names = match titles {
-        [first, others @ ..] if others.len() >= NAMED => format!("{first} ({} level with it)", others.len()),
-        [first, others @ ..] if !others.is_empty() => format!("{first} ({} level with it)", list(others)),
+        [first, others @ ..] if others.len() >= NAMED => format!("{first} ({} not told apart from it)", others.len()),
+        [first, others @ ..] if !others.is_empty() => format!("{first} ({} not told apart from it)", list(others)),
         titles => list(titles),
     };
     let next = group.first().and_then(|name| spread_of(case, name, metric));
@@ -106,7 +106,7 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
                 bests.len() - 1
             });
             match group.len() {
-                2.. => bests[at].level += 1,
+                2.. => bests[at].shared += 1,
                 _ if is_sure => bests[at].alone += 1,
                 _ => bests[at].unsure += 1,
             }
@@ -128,21 +128,21 @@ struct Best {
     name: String,
     /// Cases in which all others are shown to be worse.
     alone: usize,
-    /// Cases in which others are level with it.
-    level: usize,
+    /// Cases in which others are not told apart from it.
+    shared: usize,
     /// Cases in which it is alone in its group and others are undecided.
     unsure: usize,
 }
 
 impl Best {
     fn cases(&self) -> usize {
-        self.alone + self.level + self.unsure
+        self.alone + self.shared + self.unsure
     }
 
     fn in_words(&self, styles: &Styles, all: usize, is_first: bool) -> String {
         let kinds = [
             (self.alone, "is best in"),
-            (self.level, "is level with the best in"),
+            (self.shared, "shares the first place in"),
             (self.unsure, "is first by its median, with others undecided, in"),
         ];
         let some = kinds.into_iter().filter(|(count, _)| *count > 0).enumerate();
@@ -170,7 +170,7 @@ mod tests {
         let rate = case("requests_per_s", &[("a", &[200.0, 200.0]), ("b", &[100.0, 100.0])], &[&["a"], &["b"]]);
         assert_eq!(said(&rate), "a is best with 200 requests/s, 2.00× as much as b.");
         let p99 = case("p99_ms", &[("a", &[2.0]), ("b", &[6.0]), ("c", &[6.1])], &[&["a"], &["b", "c"]]);
-        assert_eq!(said(&p99), "a is best with 2.00 ms; b (c level with it) has 3.00× as much.");
+        assert_eq!(said(&p99), "a is best with 2.00 ms; b (c not told apart from it) has 3.00× as much.");
         let tie = case("p99_ms", &[("a", &[2.0, 2.1]), ("b", &[491.0, 3.0])], &[&["a", "b"]]);
         assert_eq!(said(&tie), "None are told apart: a and b, between 2.05 and 247 ms.");
         let none = case("failed_ppm", &[("a", &[0.0, 0.0, 0.0]), ("b", &[90.0, 91.0, 92.0])], &[&["a"], &["b"]]);
@@ -182,13 +182,13 @@ mod tests {
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
         assert_eq!(
             of_run(&run, &styles),
-            "a is best in 3 of 4 cases and is level with the best in 1 more; b is level with the best in 1."
+            "a is best in 3 of 4 cases and shares the first place in 1 more; b shares the first place in 1."
         );
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
     }
 
     #[test]
-    fn who_is_undecided_is_neither_level_nor_beaten() {
+    fn who_is_undecided_shares_no_place_and_is_not_beaten() {
         let styles = Styles::default();
         let of = |numbers: &[(&str, &[f64])]| {
             let mut case = case("requests_per_s", numbers, &[]);
@@ -218,7 +218,7 @@ mod tests {
         let near: (&str, &[f64]) = ("near", &[97.0, 98.0, 96.0]);
         assert_eq!(
             run(&[&of(&[best, near, slow]), &of(&[near, best])]),
-            "best is level with the best in all 2 cases; near is level with the best in 2."
+            "best shares the first place in all 2 cases; near shares the first place in 2."
         );
     }
 }
