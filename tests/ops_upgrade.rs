@@ -158,6 +158,19 @@ fn a_new_program_that_is_loading_goes_with_the_old_one() {
 }
 
 #[test]
+fn a_new_program_whose_loading_does_not_stop_gives_the_sockets_up_with_the_old_one() {
+    adopt_orphans();
+    let mut server = Server::start(&app("", "'good'"), &["-t", "1"]);
+    fs::write(server.folder.join("config.ru"), "loop { }").unwrap();
+    server.signal(Signal::USR2);
+    assert!(within(MAX_WAIT, || server.log().matches("engine: mruby").count() == 2), "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let is_closed = || std::net::TcpStream::connect(("127.0.0.1", server.port)).is_err();
+    assert!(within(Duration::from_secs(1), is_closed), "{}", server.log());
+}
+
+#[test]
 fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     let server = serve(&["--admin", "unix://admin.sock"]);
     let admin = server.folder.join("admin.sock");

@@ -150,6 +150,37 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
     }
 }
 
+#[test]
+fn a_signal_for_the_command_that_waits_for_the_server_in_the_background_ends_that() {
+    for signal in [Signal::INT, Signal::TERM, Signal::QUIT] {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), "File.write('loading', '')\nsleep").unwrap();
+        let unix = format!("unix://{}", folder.join("web.sock").display());
+        let options = ["-d", "--log-file", "web.log", "-b", &unix, "--engine", "ruby", "--pidfile", "web.pid"];
+        let mut server = Server::begin(folder, &[], &options);
+        assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
+        server.signal(signal);
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(1)), "{}", server.log());
+        assert!(server.log().contains("cannot start: shut down before it served"), "{}", server.log());
+        let is_left = |name: &&str| server.folder.join(name).exists();
+        assert!(within(MAX_WAIT, || !["web.sock", "web.pid"].iter().any(is_left)), "{signal:?}");
+    }
+}
+
+#[test]
+fn a_signal_that_follows_the_end_at_once_changes_nothing() {
+    let mut server = ruby::serve("run ->(_) { [200, {}, ['a']] }", &["-w", "1", "--drain-lag", "1s"]);
+    server.signal(Signal::TERM);
+    assert!(server.logs("draining: no longer ready"), "{}", server.log());
+    for signal in [Signal::TTIN, Signal::URG, Signal::USR1] {
+        server.signal(signal);
+    }
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    for words in ["the number of its workers changes no more", "no worker is replaced", "nothing is reloaded"] {
+        assert!(server.log().contains(words), "{words}\n{}", server.log());
+    }
+}
+
 /// As a service manager and a terminal send them: to every process of the service.
 #[test]
 fn a_signal_for_all_processes_that_load_is_a_shutdown_and_no_failed_start() {

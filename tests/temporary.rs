@@ -181,8 +181,13 @@ fn nothing_is_left_of_ends_upgrades_failures_and_kills() {
     let second = start();
     logs("it loads");
     assert_eq!(ours(), 1, "what the first has left is gone");
-    second.signal(Signal::TERM);
+    second.signal(Signal::KILL);
     assert!(second.ended() && ours() == 1);
+    // Ended while it loads.
+    let third = start();
+    logs("it loads");
+    third.signal(Signal::TERM);
+    assert!(third.ended() && ours() == 0);
     fs::remove_file(folder.join("sleeps")).unwrap();
     // One that does not start.
     fs::write(folder.join("fails"), "").unwrap();

@@ -94,8 +94,6 @@ pub struct Overrides {
     pub is_paused: bool,
     /// Number of pauses that were ordered.
     pauses: u64,
-    /// The server is shutting down: pauses are refused.
-    is_ending: bool,
 }
 
 impl App {
@@ -190,7 +188,7 @@ impl App {
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
         let mut overrides = self.overrides();
-        if overrides.is_ending {
+        if self.shutdown.refuses_orders() {
             let never = match order {
                 Order::Pause => "waiting requests are answered, and none is paused",
                 Order::Scale { .. } => "the number of its workers changes no more",
@@ -231,10 +229,15 @@ impl App {
         Ok(told)
     }
 
-    /// Ends a pause at shutdown, so that waiting requests are answered; later pauses are refused.
+    /// The server shuts down: from now on orders that change the workers are refused. Does not wait for one that is
+    /// being carried out.
+    pub fn refuse_orders(&self) {
+        self.shutdown.refuse_orders();
+    }
+
+    /// Ends a pause at shutdown, so that waiting requests are answered.
     pub fn end_pause(&self) {
         let mut overrides = self.overrides();
-        overrides.is_ending = true;
         if overrides.is_paused
             && let Err(why) = self.hold(&mut overrides, Order::Resume)
         {

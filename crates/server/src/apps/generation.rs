@@ -39,6 +39,7 @@ pub struct Generation {
 pub struct ShutdownState {
     is_hurried: Arc<AtomicBool>,
     is_paused: AtomicBool,
+    refuses_orders: AtomicBool,
     end_ms: AtomicU64,
 }
 
@@ -154,7 +155,8 @@ impl ShutdownState {
     /// The state of an application that runs until the flag is set, by a shutdown.
     pub fn new(is_hurried: Arc<AtomicBool>) -> ShutdownState {
         let end_ms = AtomicU64::new(EXIT_TIME.as_millis() as u64);
-        ShutdownState { is_hurried, is_paused: AtomicBool::new(false), end_ms }
+        let (is_paused, refuses_orders) = (AtomicBool::new(false), AtomicBool::new(false));
+        ShutdownState { is_hurried, is_paused, refuses_orders, end_ms }
     }
 
     /// The server shuts down: nothing is waited for, and processes have this time to exit, or less if that was said
@@ -167,6 +169,16 @@ impl ShutdownState {
     /// Whether the server shuts down.
     pub fn is_hurried(&self) -> bool {
         self.is_hurried.load(Ordering::SeqCst)
+    }
+
+    /// The server shuts down: from now on orders that change its workers are refused.
+    pub fn refuse_orders(&self) {
+        self.refuses_orders.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether orders that change its workers are refused.
+    pub fn refuses_orders(&self) -> bool {
+        self.refuses_orders.load(Ordering::SeqCst)
     }
 
     /// Sets whether requests are paused; meanwhile the time to finish them stands still.

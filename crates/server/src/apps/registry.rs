@@ -131,6 +131,11 @@ impl Apps {
         Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
     }
 
+    /// Refuses orders that change the workers from now on, at shutdown.
+    pub fn refuse_orders(&self) {
+        self.0.iter().for_each(|app| app.refuse_orders());
+    }
+
     /// Ends all pauses, at shutdown.
     pub fn end_pauses(&self) {
         self.0.iter().for_each(|app| app.end_pause());

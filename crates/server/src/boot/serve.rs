@@ -47,6 +47,9 @@ const CUT_TIME: Duration = Duration::from_millis(200);
 /// interpreter loads, ends with the process.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 
+/// What is said of a start that was called off.
+const CALLED_OFF: &str = "shut down before it served";
+
 /// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
@@ -112,11 +115,14 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         apps.wait_for_scale();
         Ok(apps)
     };
-    let apps = match server_context.load(load, &mut signals) {
+    // The previous process, if it ends, leaves the sockets to nobody: this one must not hold them any longer.
+    let patience = if is_successor { Duration::ZERO } else { CALL_OFF_TIME };
+    let apps = match server_context.load(load, &mut signals, patience) {
         Ok(apps) => Arc::new(apps),
         Err(StartFailure::CalledOff) => {
-            info!(target: "server", "shut down before it served");
-            return Ok(());
+            info!(target: "server", "{CALLED_OFF}");
+            // Who started it, and waits for it, is told that it does not serve.
+            return if prepared.parent.is_some() { Err(CALLED_OFF.to_owned()) } else { Ok(()) };
         }
         Err(StartFailure::Failed(why)) => return Err(why),
     };
@@ -223,11 +229,12 @@ struct ServerContext {
 
 impl ServerContext {
     /// Loads the applications by `load`, in a thread of its own. Meanwhile the first signal or command for a shutdown
-    /// calls the start off; it is given up at a second signal, and after [`CALL_OFF_TIME`].
+    /// calls the start off; it is given up at a second signal, and after `patience`.
     fn load(
         &self,
         load: impl FnOnce() -> Result<Apps, StartFailure> + Send + 'static,
         signals: &mut Signals,
+        patience: Duration,
     ) -> Result<Apps, StartFailure> {
         let (loaded, mut outcome) = oneshot::channel();
         // After a start that was given up nobody takes them.
@@ -248,7 +255,7 @@ impl ServerContext {
                     },
                     () = self.admin.unwanted(), if !is_unwanted => {
                         is_unwanted = true;
-                        given_up.as_mut().reset(tokio::time::Instant::now() + CALL_OFF_TIME);
+                        given_up.as_mut().reset(tokio::time::Instant::now() + patience);
                     }
                     outcome = &mut outcome => return Some(outcome.unwrap_or_else(|_| lost())),
                     () = &mut given_up, if is_unwanted => return None,

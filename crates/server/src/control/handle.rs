@@ -113,7 +113,9 @@ impl ServerHandle {
     /// Reloads the application of this name, or all. Blocks until the new code serves or has failed.
     pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
         if self.is_draining() {
-            return Err("the server is shutting down: nothing is reloaded any more".to_owned());
+            let why = "the server is shutting down: nothing is reloaded any more";
+            warn!(target: "server", "{why}");
+            return Err(why.to_owned());
         }
         systemd::reloading("reloading");
         let outcome = self.0.apps.reload(app);
@@ -183,9 +185,10 @@ impl ServerHandle {
         self.0.hurried.notified()
     }
 
-    /// Ends pauses, so that requests that wait in one are answered before the shutdown. In a thread, since engines take
-    /// a moment for an order.
+    /// Refuses orders from now on, and ends pauses, so that requests that wait in one are answered before the shutdown.
+    /// The latter in a thread, since engines take a moment for an order.
     fn end_pauses(&self) {
+        self.0.apps.refuse_orders();
         let apps = self.0.apps.clone();
         let spawned = thread::Builder::new().name("end of pauses".into()).spawn(move || apps.end_pauses());
         if let Err(error) = spawned {

@@ -1,9 +1,17 @@
 //! `--daemonize`: starts the program again in a session of its own, with its output in the log file, and waits until it
 //! serves, or reports why it does not.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::process::Child;
+use std::task::Poll;
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::process::exit::NotServing;
 use crate::process::init;
@@ -17,6 +25,7 @@ pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>)
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
     };
     let (channel, mut child) = Channel::start(program.again(), StartedAs::Background).map_err(told)?;
+    pass_signals_on(&child);
     for handed in sockets {
         channel.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
     }
@@ -32,6 +41,29 @@ pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>)
     }
     let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();
     Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
+}
+
+/// Passes signals for a shutdown on to the child from now on, as TERM, which is one with all meanings of signals. It ends
+/// then, and reports that it does not serve.
+fn pass_signals_on(child: &Child) {
+    let child = Pid::from_child(child);
+    let listen = move || -> io::Result<()> {
+        Builder::new_current_thread().enable_io().build()?.block_on(async {
+            let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()];
+            let mut heard = kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?;
+            loop {
+                poll_fn(|cx| match heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready()) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                })
+                .await;
+                // It may have ended by itself.
+                let _ = kill_process(child, Signal::TERM);
+            }
+        })
+    };
+    // Where that is not possible, a signal ends this process alone.
+    let _ = thread::Builder::new().name("signals".into()).spawn(listen);
 }
 
 /// In the child: leaves the terminal's session, so that closing the terminal does not affect it.
