@@ -112,6 +112,21 @@ fn a_front_killed_while_the_application_loads_leaves_nobody() {
     }
 }
 
+#[test]
+fn a_front_that_ends_while_a_configuration_is_read_leaves_nobody() {
+    for (signal, waits) in [(Signal::KILL, "sleep"), (Signal::TERM, "loop { }")] {
+        let config = format!("File.write(\"reads\", Process.pid.to_s)\n{waits}\n");
+        let folder = ruby::folder(&[("config.ru", "run ->(_) { }\n"), ("config/puma.rb", config.as_str())]);
+        let mut server = Server::begin(folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby"]);
+        let reader = || fs::read_to_string(server.folder.join("reads")).ok()?.parse::<u32>().ok();
+        assert!(within(MAX_WAIT, || reader().is_some()), "{}", server.log());
+        let pids = [reader().unwrap()];
+        server.signal(signal);
+        server.ended(MAX_WAIT).unwrap();
+        assert_gone(&pids, Duration::from_secs(8), &server.log());
+    }
+}
+
 fn kill_a_front_that_loads(folder: &Path, preload: &str, processes: usize) {
     let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
     let mut command = support::server::command();

@@ -29,7 +29,9 @@ module FoolsGold
       title
       set_up_bundler
       LIBRARIES.each { |name| load_usual(name) }
+      watcher = watch
       record = @kind == "thin" ? ThinFile.new(@path).read : evaluate
+      watcher&.kill&.join
       stays &&= record["error"].nil? && Process.respond_to?(:fork) && defined?(UNIXSocket)
       tell(record, stays)
       order = await_order if stays
@@ -45,6 +47,17 @@ module FoolsGold
       Process.setproctitle("foolsgold: reads #{@path}")
     rescue NotImplementedError
       nil
+    end
+
+    # Ends this process when the server is gone: the file may wait for ever. Until the result is told nothing comes from
+    # the server, so what can be read is its end.
+    def watch
+      return unless RUBY_ENGINE == "ruby"
+
+      Thread.new do
+        IO.select([@server])
+        exit!(0)
+      end
     end
 
     # Sets up the gems of the application, as in the other server; without them the file can still be evaluated.

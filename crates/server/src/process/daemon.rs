@@ -43,8 +43,8 @@ pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>)
     Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
 }
 
-/// Passes signals for a shutdown on to the child from now on, as TERM, which is one with all meanings of signals. It ends
-/// then, and reports that it does not serve.
+/// Passes signals for a shutdown on to the child from now on, as TERM, which is one with all meanings of signals. It
+/// ends then, and reports that it does not serve.
 fn pass_signals_on(child: &Child) {
     let child = Pid::from_child(child);
     let listen = move || -> io::Result<()> {
