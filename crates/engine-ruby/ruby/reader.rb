@@ -49,8 +49,8 @@ module FoolsGold
       nil
     end
 
-    # Ends this process when the server is gone: the file may wait for ever. Until the result is told nothing comes from
-    # the server, so what can be read is its end.
+    # Ends this process when the server has exited, since the file may never finish. The server sends nothing before it
+    # has the result, so its socket can be read only when the server has closed it.
     def watch
       return unless RUBY_ENGINE == "ruby"
 

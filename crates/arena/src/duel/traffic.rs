@@ -284,7 +284,7 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
             false => ("", ""),
         };
         match words.is_empty() {
-            true => format!("{name} is level with it {among}at this rate{unranked}"),
+            true => format!("{name} is not told apart from it {among}at this rate{unranked}"),
             false => format!("{name} has {}{unranked}", words.join(" and ")),
         }
     };

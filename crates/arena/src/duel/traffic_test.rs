@@ -127,7 +127,7 @@ fn the_others_are_told_by_what_the_rounds_tell_apart() {
     all.extend(samples("d -w 1 -t 3", &[1, 1, 1]));
     let answer = summed_up(&all, "a -w 1 -t 3").answer;
     for part in [
-        "b -w 1 -t 3 is level with it at this rate",
+        "b -w 1 -t 3 is not told apart from it at this rate",
         "c -w 1 -t 3 has more memory (400 MiB)",
         "d -w 1 -t 3 does not carry the rate",
     ] {
@@ -145,7 +145,8 @@ fn one_that_did_not_keep_up_is_not_called_level_in_its_p99() {
         sample
     }));
     let answer = summed_up(&all, "a -w 1 -t 3").answer;
-    let words = "b -w 1 -t 3 is level with it in memory at this rate, and the p99 of the two is not compared, since";
+    let words =
+        "b -w 1 -t 3 is not told apart from it in memory at this rate, and the p99 of the two is not compared, since";
     assert!(answer.contains(words), "{answer}");
 }
 

@@ -116,10 +116,10 @@ pub struct Case {
     pub results: Vec<Measured>,
     /// Figures of the original study, by the server's name there.
     pub published: Vec<Published>,
-    /// Names in order, best first; those in one group are level with its first one.
+    /// Names in order, best first; those in one group share the rank of its first one.
     pub ranking: Vec<Vec<String>>,
     /// Ranked contenders whose place rests on their median alone: neither shown to be worse than the first one of a
-    /// group nor level with it.
+    /// group nor of its rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
@@ -355,7 +355,7 @@ impl Published {
 pub struct Verdict {
     /// The use: "waiting on other services".
     pub use_case: String,
-    /// Names of the winners, best first, with those that are level with it.
+    /// Names of the winners, best first, with those that share its rank.
     pub winners: Vec<String>,
     /// Figures that show who the winners are.
     pub why: String,

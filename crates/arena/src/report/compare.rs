@@ -1,4 +1,5 @@
-//! Comparison of two runs of one study: what became better or worse, what is not told apart, and what else changed.
+//! Comparison of two runs of one study: which figures became better or worse, which are not told apart, and what else
+//! changed.
 
 use std::fmt::Write;
 
@@ -65,7 +66,7 @@ struct Diff {
     before: String,
     after: String,
     ratio: String,
-    /// `better`, `worse`, `level`, `other`, or `out` where it is not compared.
+    /// `better`, `worse`, `same` where the two are not told apart, `other`, or `out` where it is not compared.
     verdict: &'static str,
     /// Reason why it is not compared; empty if it is.
     why: String,
@@ -204,7 +205,7 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
     let verdict = match (pair, metric.direction) {
         (None, _) => "out",
-        (Some((before, after)), _) if !stats::are_apart(before, after) => "level",
+        (Some((before, after)), _) if !stats::are_apart(before, after) => "same",
         (_, Direction::Plain) => "other",
         (Some((before, after)), Direction::Higher) if after.median > before.median => "better",
         (Some((before, after)), Direction::Lower) if after.median < before.median => "better",
@@ -225,7 +226,7 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
 fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
-    let counts = [("better", of("better")), ("worse", of("worse")), ("not told apart", of("level"))];
+    let counts = [("better", of("better")), ("worse", of("worse")), ("not told apart", of("same"))];
     let out = match of("out") {
         0 => String::new(),
         out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),

@@ -5,7 +5,7 @@ use loadgen::metric::Metric;
 
 /// Narrow no-break space.
 const THIN: char = '\u{202f}';
-/// Mark for a contender that is neither shown to be worse than the best nor shares its rank.
+/// Mark for a contender that is not shown to be worse than the best, and does not share its rank.
 pub const UNDECIDED: &str = "\u{202f}?";
 /// Text in the place of a missing number.
 pub const NONE: &str = "–";

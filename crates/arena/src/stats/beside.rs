@@ -26,13 +26,13 @@ impl<'a> Beside<'a> {
         Beside { ranking, direction: metric.direction, figures }
     }
 
-    /// Whether this contender is the best or level with it. False for every contender if none is shown to be worse.
+    /// Whether this contender is the best or shares its rank. False for every contender if none is shown to be worse.
     pub fn is_best(&self, name: &str) -> bool {
         let first = self.ranking.groups.first().filter(|_| self.ranking.tells());
         first.is_some_and(|group| group.iter().any(|one| one == name))
     }
 
-    /// Whether this contender is neither level with the best nor shown to be worse.
+    /// Whether this contender is not shown to be worse than the best, and does not share its rank.
     pub fn is_undecided(&self, name: &str) -> bool {
         let best = self.first().and_then(|first| self.figure(first));
         let both = best.zip(self.figure(name));

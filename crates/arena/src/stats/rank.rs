@@ -1,16 +1,16 @@
-//! Rankings in groups: those in one group are level with its leader. One rule for ranks, verdicts and what is bold.
+//! Rankings in groups: those in one group share the rank of its leader. One rule for ranks, verdicts and what is bold.
 
 use super::{Standing, meaningful_ratio, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{Direction, Metric};
 
-/// Largest relative difference from the leader at which a contender may count as level with it.
+/// Largest relative difference from the leader at which a contender may share its rank.
 pub const AS_GOOD_PART: f64 = 0.25;
 
 /// A ranking, best first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
-    /// Names in groups: those in one are level with its first.
+    /// Names in groups: those in one share the rank of its first.
     pub groups: Vec<Vec<String>>,
     /// Contenders whose place rests on their median alone, each in a group of its own: neither shown to be worse than
     /// the leader of a group nor within a quarter of it.
@@ -28,7 +28,7 @@ impl Ranking {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Not shown to be worse, and within a quarter.
-    Level,
+    Shared,
     /// Shown to be worse.
     Worse,
     /// Neither shown to be worse nor within a quarter.
@@ -48,7 +48,7 @@ pub fn ranking_by(case: &Case, metric: &Metric) -> Ranking {
     ranking(list.collect(), metric.direction)
 }
 
-/// Ranks figures, best first. The first group is the best one and all that are level with it; the next groups are made
+/// Ranks figures, best first. The first group is the best one and all that share its rank; the next groups are made
 /// in the same way of those that are shown to be worse. An undecided contender is alone at the place of its median, and
 /// no other is compared with it: one noisy contender does not make others undecided. Figures that are not finite are
 /// left out. A metric without a good direction ranks none: all are in one group.
@@ -69,15 +69,15 @@ pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
     let mut groups: Vec<(f64, Vec<String>)> = Vec::new();
     let mut undecided = Vec::new();
     while let Some((_, leader)) = list.first().cloned() {
-        let (mut level, mut worse, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut shared, mut worse, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         for (name, spread) in list {
             match place(&leader, &spread, direction) {
-                Place::Level => level.push(name),
+                Place::Shared => shared.push(name),
                 Place::Worse => worse.push((name, spread)),
                 Place::Undecided => alone.push((name, spread)),
             }
         }
-        groups.push((leader.median, level));
+        groups.push((leader.median, shared));
         for (name, spread) in alone {
             groups.push((spread.median, vec![name.clone()]));
             undecided.push(name);
@@ -94,7 +94,7 @@ pub fn next_worse<'a>(groups: &'a [Vec<String>], undecided: &[String]) -> Option
 }
 
 /// Compares a figure with that of the leader. One round shows nothing of the distance: then a figure that is not shown
-/// to be worse is level. Where a 0 makes a ratio meaningless, only an equal median is near.
+/// to be worse shares its rank. Where a 0 makes a ratio meaningless, only an equal median is near.
 pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
     if better(leader, spread, direction) {
         return Place::Worse;
@@ -104,7 +104,7 @@ pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
         None => leader.median.total_cmp(&spread.median).is_eq(),
     };
     let is_of_one_round = ratio(leader, spread).is_none_or(|ratio| ratio.rounds < 2);
-    if is_near || is_of_one_round { Place::Level } else { Place::Undecided }
+    if is_near || is_of_one_round { Place::Shared } else { Place::Undecided }
 }
 
 /// Whether the measurements show that the first one is better than the second.
@@ -137,7 +137,7 @@ mod tests {
         ];
         let found = ranking(list.clone(), Direction::Higher);
         let groups = [vec!["first", "second"], vec!["third"], vec!["slow"]];
-        assert_eq!(found.groups, groups, "third is level with second only");
+        assert_eq!(found.groups, groups, "third shares the rank of second only");
         assert!(found.tells() && found.undecided.is_empty());
         assert_eq!(ranking(list.clone(), Direction::Lower).groups[0], ["slow"]);
         assert_eq!(ranking(list, Direction::Plain).groups.len(), 1);
@@ -175,10 +175,10 @@ mod tests {
     #[test]
     fn one_round_says_nothing_of_a_distance_and_only_0_is_near_0() {
         let of = |one: &[f64], other: &[f64]| place(&entry("", one).1, &entry("", other).1, Direction::Lower);
-        assert_eq!((of(&[1.0], &[9.0]), of(&[0.0], &[9.0])), (Place::Level, Place::Level));
+        assert_eq!((of(&[1.0], &[9.0]), of(&[0.0], &[9.0])), (Place::Shared, Place::Shared));
         // As seen in a run: of 0 and 1133 failures, with too wide an interval, both were bold, and 135 were not.
         assert_eq!(of(&[0.0; 3], &[1978.0, 861.0, 1133.0]), Place::Undecided);
-        assert_eq!((of(&[0.0; 3], &[0.0; 3]), of(&[0.0; 3], &[0.0, 0.0, 9.0])), (Place::Level, Place::Level));
+        assert_eq!((of(&[0.0; 3], &[0.0; 3]), of(&[0.0; 3], &[0.0, 0.0, 9.0])), (Place::Shared, Place::Shared));
         assert_eq!(of(&[0.0; 3], &[2000.0, 1900.0, 2100.0]), Place::Worse);
         assert_eq!(of(&[1.0; 3], &[2.0, 1.0, 9.0]), Place::Undecided);
     }

@@ -353,7 +353,7 @@ fn settings_of_today_for_which_memory_is_short_are_said_not_to_be_measured() {
                 settings of heavy that were tried stand for it";
     assert!(words.contains(says), "{words}");
     let advice = summary.advice.unwrap();
-    // On a busy machine a load may end before its first answer, so that nobody is recommended.
+    // On a busy machine a load may end before its first answer, and then no server is recommended.
     let is_busy = advice.contender.is_empty() && words.contains("the load was too short");
     assert!(is_busy || advice.uncertainty.iter().any(|caveat| caveat == says), "{advice:?}");
 }

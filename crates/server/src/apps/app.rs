@@ -187,23 +187,14 @@ impl App {
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
-        let mut overrides = self.overrides();
-        if self.shutdown.refuses_orders() {
-            let never = match order {
-                Order::Pause => "waiting requests are answered, and none is paused",
-                Order::Scale { .. } => "the number of its workers changes no more",
-                Order::Recycle => "no worker is replaced any more",
-                Order::Resume | Order::EndWorker { .. } | Order::Backtraces(_) => "",
-            };
-            if !never.is_empty() {
-                return Err(format!("the server is shutting down: {never}"));
-            }
-        }
         // A worker may take seconds for its backtraces. The orders that are kept do not wait for that.
-        if !matches!(order, Order::Pause | Order::Resume | Order::Scale { .. }) {
-            drop(overrides);
-            return self.engine().order(order);
+        let is_kept = matches!(order, Order::Pause | Order::Resume | Order::Scale { .. });
+        let overrides = is_kept.then(|| self.overrides());
+        // With the lock: a pause that is ordered now is over before the shutdown ends all, or refused.
+        if let Some(why) = refusal_at_shutdown(&order).filter(|_| self.shutdown.refuses_orders()) {
+            return Err(format!("the server is shutting down: {why}"));
         }
+        let Some(mut overrides) = overrides else { return self.engine().order(order) };
         if matches!(order, Order::Pause | Order::Resume) {
             return self.hold(&mut overrides, order);
         }
@@ -370,6 +361,16 @@ impl App {
         let mut log = self.log.lock();
         log.past.add(&last);
         log.leaving.retain(|other| !Arc::ptr_eq(other, old));
+    }
+}
+
+/// Why an order is refused while the server shuts down; none for one that is carried out all the same.
+fn refusal_at_shutdown(order: &Order) -> Option<&'static str> {
+    match order {
+        Order::Pause => Some("waiting requests are answered, and none is paused"),
+        Order::Scale { .. } => Some("the number of its workers changes no more"),
+        Order::Recycle => Some("no worker is replaced any more"),
+        Order::Resume | Order::EndWorker { .. } | Order::Backtraces(_) => None,
     }
 }
 

@@ -43,11 +43,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Time after the shutdown for connections that were cut off to write their last log lines.
 const CUT_TIME: Duration = Duration::from_millis(200);
 
-/// Time for a start that was called off to end by itself. What does not react in it, as a script that an embedded
-/// interpreter loads, ends with the process.
+/// Time for a start that was called off to end by itself. What has not stopped by then, such as a script that an
+/// embedded interpreter loads, ends with the process.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 
-/// What is said of a start that was called off.
+/// Log line about a start that was called off, and the report to the process that waits for it.
 const CALLED_OFF: &str = "shut down before it served";
 
 /// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
@@ -115,13 +115,13 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         apps.wait_for_scale();
         Ok(apps)
     };
-    // The previous process, if it ends, leaves the sockets to nobody: this one must not hold them any longer.
+    // The previous process may be exiting: nobody would accept the connections of sockets that stay open here.
     let patience = if is_successor { Duration::ZERO } else { CALL_OFF_TIME };
     let apps = match server_context.load(load, &mut signals, patience) {
         Ok(apps) => Arc::new(apps),
         Err(StartFailure::CalledOff) => {
             info!(target: "server", "{CALLED_OFF}");
-            // Who started it, and waits for it, is told that it does not serve.
+            // The process that started this one waits for its report.
             return if prepared.parent.is_some() { Err(CALLED_OFF.to_owned()) } else { Ok(()) };
         }
         Err(StartFailure::Failed(why)) => return Err(why),
@@ -237,14 +237,16 @@ impl ServerContext {
         patience: Duration,
     ) -> Result<Apps, StartFailure> {
         let (loaded, mut outcome) = oneshot::channel();
-        // After a start that was given up nobody takes them.
+        // Without a receiver: the start was given up.
         let loading = thread::Builder::new().name("start".into()).spawn(move || drop(loaded.send(load())));
         let no_thread = |error: io::Error| StartFailure::Failed(format!("no thread to load applications: {error}"));
         loading.map_err(no_thread)?;
         let lost = || Err(StartFailure::Failed("the thread that loads applications was lost".to_owned()));
         let outcome = self.threads.waiting.block_on(async {
-            let mut given_up = pin!(tokio::time::sleep(Duration::MAX));
-            let mut is_unwanted = false;
+            let mut given_up = pin!(async {
+                self.admin.unwanted().await;
+                tokio::time::sleep(patience).await;
+            });
             loop {
                 tokio::select! {
                     // A signal for all processes of the service may end what loads the application, too.
@@ -253,23 +255,19 @@ impl ServerContext {
                         true => return None,
                         false => self.admin.call_off(name),
                     },
-                    () = self.admin.unwanted(), if !is_unwanted => {
-                        is_unwanted = true;
-                        given_up.as_mut().reset(tokio::time::Instant::now() + patience);
-                    }
                     outcome = &mut outcome => return Some(outcome.unwrap_or_else(|_| lost())),
-                    () = &mut given_up, if is_unwanted => return None,
+                    () = &mut given_up => return None,
                 }
             }
         });
         match outcome {
-            None => Err(StartFailure::CalledOff),
-            Some(Ok(apps)) if self.admin.is_unwanted() => {
-                apps.stop(WORKERS_CUT_TIME);
+            Some(outcome) if !self.admin.is_unwanted() => outcome,
+            called_off => {
+                if let Some(Ok(apps)) = called_off {
+                    apps.stop(WORKERS_CUT_TIME);
+                }
                 Err(StartFailure::CalledOff)
             }
-            Some(Err(_)) if self.admin.is_unwanted() => Err(StartFailure::CalledOff),
-            Some(outcome) => outcome,
         }
     }
 }

@@ -1,12 +1,10 @@
 //! `--daemonize`: starts the program again in a session of its own, with its output in the log file, and waits until it
 //! serves, or reports why it does not.
 
-use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Child;
-use std::task::Poll;
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -43,20 +41,21 @@ pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>)
     Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
 }
 
-/// Passes signals for a shutdown on to the child from now on, as TERM, which is one with all meanings of signals. It
-/// ends then, and reports that it does not serve.
+/// Passes TERM, INT and QUIT on to the child from now on, as TERM, which is a shutdown with every `--signals`. The
+/// child ends, and reports that it does not serve.
 fn pass_signals_on(child: &Child) {
     let child = Pid::from_child(child);
     let listen = move || -> io::Result<()> {
         Builder::new_current_thread().enable_io().build()?.block_on(async {
-            let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()];
-            let mut heard = kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?;
+            let mut term = signal(SignalKind::terminate())?;
+            let mut int = signal(SignalKind::interrupt())?;
+            let mut quit = signal(SignalKind::quit())?;
             loop {
-                poll_fn(|cx| match heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready()) {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
-                })
-                .await;
+                tokio::select! {
+                    _ = term.recv() => {}
+                    _ = int.recv() => {}
+                    _ = quit.recv() => {}
+                }
                 // It may have ended by itself.
                 let _ = kill_process(child, Signal::TERM);
             }

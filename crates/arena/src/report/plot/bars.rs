@@ -1,6 +1,6 @@
 //! Bar plot: a bar for each contender, best first, with the median beside it; a line down from the end of the best
-//! one's bar, and on each other bar a whisker for the interval of its ratio to the best: contenders level with it reach
-//! the line. A published figure of the original study is an open diamond.
+//! one's bar, and on each other bar a whisker for the interval of its ratio to the best: contenders that are not told
+//! apart from it reach the line. A published figure of the original study is an open diamond.
 
 use super::drawing::{
     Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
