@@ -75,7 +75,7 @@ fn where_it_is_there_ruby_is_started_once() {
     let [counted, notes] = ["ruby", "notes"].map(|name| folder.path().join(name).display().to_string());
     fs::write(&counted, format!("#!/bin/sh\necho started >>'{notes}'\nexec '{}' \"$@\"\n", ruby::program())).unwrap();
     fs::set_permissions(&counted, fs::Permissions::from_mode(0o755)).unwrap();
-    for (starts, worker) in [(1, "auto"), (3, "native")] {
+    for (starts, worker) in [(1, "auto"), (2, "native")] {
         let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &counted, "-w", "1", "-t", "1"];
         let options = [&options[..], &["--ruby-worker", worker]].concat();
         let app = ruby::folder(&[("config.ru", APP)]);

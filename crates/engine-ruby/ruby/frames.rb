@@ -42,6 +42,7 @@ module FoolsGold
     BEFORE_EXEC = 22
     HOOK_FAILED = 23
     RELEASE = 24
+    NO_NATIVE = 25
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32

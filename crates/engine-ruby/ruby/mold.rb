@@ -71,6 +71,9 @@ module FoolsGold
       exit!(1) unless kind == Frames::SETUP
       @setup = Hash.new("").merge!(Frames.strings(payload).each_slice(2).to_h)
       @setup.each_value { |value| value.force_encoding(Encoding.default_external) }
+      @natives = natives
+      return tell_no_native if @natives.empty? && @setup["needs_native"] == "yes"
+
       Title.begin(@setup["hooks_kind"])
       Title.show("mold", @setup["tag"])
       @application = Application.new(@setup)
@@ -88,13 +91,22 @@ module FoolsGold
       false
     end
 
-    # Loads a native worker that was built for this Ruby, if there is one; without it everything works, but slower. The
-    # name of its folder says for which it was built (native/build.rb).
-    def load_native
+    # The paths of the native workers that were built for this Ruby: the names of their folders say for which they were
+    # built (native/build.rb).
+    def natives
       mine = [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM].join("-")
-      errors = @setup["native"].split("\n").filter_map do |path|
-        next unless File.basename(File.dirname(path)).rpartition("-").first == mine
+      @setup["native"].split("\n").select { |path| File.basename(File.dirname(path)).rpartition("-").first == mine }
+    end
 
+    # The front builds one, and starts another mold.
+    def tell_no_native
+      Log.frame(Frames::NO_NATIVE, "")
+      false
+    end
+
+    # Loads a native worker, if there is one; without it everything works, but slower.
+    def load_native
+      errors = @natives.filter_map do |path|
         return Kernel.require(path) # An application may define a method of this name for all objects.
       rescue LoadError => error # The next one is of another folder, and may be loaded.
         error

@@ -52,6 +52,9 @@ pub struct Settings {
     /// The absolute paths of native workers, Ruby extensions ([`built`](crate::native::built)). The mold takes the
     /// first that is for its Ruby, by the name of its folder.
     pub native: Vec<PathBuf>,
+    /// Whether the start fails if none of these is for this Ruby ([`StartError::NoNative`](crate::StartError)): before
+    /// the application is loaded, so that the caller can build one and start again.
+    pub needs_native: bool,
     /// Whether the application is loaded before workers are forked.
     pub preload: Preload,
     /// The value of RACK_ENV, such as `production`.

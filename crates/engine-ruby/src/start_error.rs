@@ -25,6 +25,8 @@ pub enum StartError {
     Ended(String),
     /// A worker, or the mold that was to fork it, ended before the worker was ready, as the text says.
     Unready(String),
+    /// None of the native workers is for this Ruby, and one is needed.
+    NoNative,
     /// The application was not loaded within this time.
     Late(Duration),
     /// The caller cancelled the start.
@@ -52,6 +54,7 @@ impl fmt::Display for StartError {
                 write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
             }
             StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
+            StartError::NoNative => f.write_str("no native worker has been built for this Ruby"),
             StartError::Unready(text) => f.write_str(text),
             StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
             StartError::CalledOff => f.write_str("it was called off"),

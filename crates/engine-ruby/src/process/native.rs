@@ -63,11 +63,11 @@ fn is_whole(folder: &Path) -> bool {
 }
 
 /// Returns the path of the extension that fits this Ruby, in the first of the folders `caches` that has it whole; none
-/// if no folder has. Takes as long as the start of a Ruby, which runs as `user` if one is given.
-pub fn find(ruby: &Path, user: Option<&User>, caches: &[PathBuf]) -> Result<Option<PathBuf>, String> {
+/// if no folder has. Takes as long as the start of a Ruby, which runs as `user`, whose folders this process may not see.
+pub fn find(ruby: &Path, user: &User, caches: &[PathBuf]) -> Result<Option<PathBuf>, String> {
     let caches = caches.iter().map(|cache| cache.as_os_str());
     let arguments: Vec<&OsStr> = iter::once(OsStr::new("--find")).chain(caches).collect();
-    let output = run(ruby, user, &arguments, FIND_TIME)?;
+    let output = run(ruby, Some(user), &arguments, FIND_TIME)?;
     if output.status.code() == Some(NONE_THERE) { Ok(None) } else { printed(&output).map(Some) }
 }
 

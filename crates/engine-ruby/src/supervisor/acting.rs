@@ -23,7 +23,9 @@ impl EventLoop {
         match action {
             Action::StartMold => return Some(self.start_mold()),
             Action::SetUp { mold, preload, max_workers } => {
-                let frame = setup(&self.settings, preload, max_workers);
+                // A Ruby that is replaced while the server runs must not keep it from starting workers.
+                let needs_native = self.settings.needs_native && self.start.is_some();
+                let frame = setup(&self.settings, preload, max_workers, needs_native);
                 self.tell(Speaker::Mold(mold), |control| control.send(frame));
             }
             Action::Fork { mold, worker } => {

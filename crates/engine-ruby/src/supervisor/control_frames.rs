@@ -101,6 +101,7 @@ impl EventLoop {
                 return Ok(());
             }
             kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),
+            kind::NO_NATIVE => Event::MoldFailed(mold, StartError::NoNative),
             kind::SHARED => Event::MoldShares(mold, reader.list()),
             kind::FORKED => {
                 let (worker, pid) = (reader.u32()?, reader.u32()?);

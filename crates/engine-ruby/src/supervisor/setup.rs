@@ -9,13 +9,14 @@ use crate::preload::Preload;
 use crate::settings::{PUMA_SINGLE, Settings};
 use crate::wire::frames::{frame, kind, put_item};
 
-/// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made.
-pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes {
+/// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made; `needs_native` is
+/// false once the engine has started.
+pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_native: bool) -> Bytes {
     // Bytes: a path need not be UTF-8.
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 17] = [
+    let pairs: [(&str, Vec<u8>); 18] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
@@ -25,6 +26,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.into()),
         ("native", settings.native.iter().map(|path| of(path)).collect::<Vec<_>>().join(&b'\n')),
+        ("needs_native", yes(needs_native)),
         ("oob_gc", yes(settings.oob_gc)),
         ("early_hints", yes(settings.early_hints)),
         ("batch", yes(settings.is_batch)),

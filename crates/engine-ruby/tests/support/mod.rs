@@ -56,6 +56,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         retries_hooks: false,
         evaluated: None,
         native: Vec::new(),
+        needs_native: false,
         environment: "test".to_owned(),
         environment_variables: vec!["RACK_ENV", "APP_ENV", "RAILS_ENV"],
         variables: Vec::new(),

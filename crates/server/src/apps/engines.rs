@@ -13,7 +13,7 @@ use engine_ruby::{RubyEngine, StartError};
 use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
-use crate::apps::native;
+use crate::apps::native::{self, Extensions};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial;
 use crate::apps::trial::Verdict;
@@ -271,20 +271,21 @@ fn start_ruby(
         Size::Full => (ruby.min_workers, ruby.max_workers),
         Size::Workers(number) => (number, number.max(1)),
     };
-    let native = native::choose(ruby.worker, &ruby.program, ruby.user.as_ref())?;
+    let extensions = native::choose(ruby.worker, &ruby.program, ruby.user.as_ref())?;
     let (hooks, hooks_kind) = hooks(spec, ruby)?;
-    let engine = RubyEngine::start(
-        engine_ruby::Settings {
+    let start = |extensions: Extensions| {
+        let settings = engine_ruby::Settings {
             ruby: ruby.program.clone(),
             rackup: spec.rackup.clone(),
             gemfile: spec.gemfile.clone(),
             load_path: spec.load_path.clone(),
-            hooks,
+            hooks: hooks.clone(),
             retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
             hooks_names: compat::directives(hooks_kind),
             hooks_kind: hooks_kind.to_owned(),
             evaluated: ruby.evaluated.clone(),
-            native,
+            native: extensions.paths,
+            needs_native: extensions.is_needed,
             preload: ruby.preload,
             environment: settings.environment.clone(),
             environment_variables: environment_variables(settings.names_environment, &ruby.variables),
@@ -313,9 +314,14 @@ fn start_ruby(
             kill_time: ruby.kill_time,
             linger: engine_context.drain_time,
             called_off: engine_context.called_off.clone(),
-        },
-        engine_context.io_threads.clone(),
-    );
+        };
+        RubyEngine::start(settings, engine_context.io_threads.clone())
+    };
+    let mut engine = start(extensions);
+    if let Err(StartError::NoNative) = engine {
+        let built = native::build_wanted(&ruby.program, ruby.user.as_ref())?;
+        engine = start(Extensions { paths: vec![built], is_needed: false });
+    }
     let engine = engine.map_err(|error| Refusal {
         kind: match error {
             StartError::App(_) | StartError::Ended(_) | StartError::Unready(_) | StartError::Late(_) => {
@@ -325,6 +331,7 @@ fn start_ruby(
             StartError::User(..)
             | StartError::NoRuby(..)
             | StartError::Ruby(..)
+            | StartError::NoNative
             | StartError::CalledOff
             | StartError::Machine(_) => RefusalKind::Engine,
         },

@@ -40,17 +40,32 @@ fn let_all_read(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o755))
 }
 
-/// The extensions that are there for workers, each for another Ruby; with `native` that for this Ruby, and a new one if
-/// it is not there. `auto` never builds one: that would make a start slow. With a `user`, workers run as that user, and
-/// so does the Ruby that finds or builds it: it may belong to that user, and must not run as root.
-pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Vec<PathBuf>, String> {
+/// The extensions for the workers of a start.
+#[derive(Debug, Default)]
+pub struct Extensions {
+    /// Each is for another Ruby.
+    pub paths: Vec<PathBuf>,
+    /// Whether one of them must be for the workers' Ruby; otherwise [`build_wanted`] makes it.
+    pub is_needed: bool,
+}
+
+/// The extensions that are there for workers. `native` needs one for this Ruby: where there is none at all it is built
+/// now. `auto` never builds one: that would make a start slow. With a `user`, workers run as that user, and so does the
+/// Ruby that finds or builds it: it may belong to that user, and must not run as root.
+pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Extensions, String> {
     if wanted == RubyWorker::Plain {
-        return Ok(Vec::new());
+        return Ok(Extensions::default());
     }
-    let found = search(wanted, ruby, user);
-    if !found.is_empty() || wanted == RubyWorker::Auto {
-        return Ok(found);
+    let paths = search(ruby, user);
+    if paths.is_empty() && wanted == RubyWorker::Native {
+        return Ok(Extensions { paths: vec![build_wanted(ruby, user)?], is_needed: false });
     }
+    // That of a user is for this Ruby.
+    Ok(Extensions { paths, is_needed: wanted == RubyWorker::Native && user.is_none() })
+}
+
+/// Builds the extension that `native` asks for, and returns its path.
+pub fn build_wanted(ruby: &Path, user: Option<&User>) -> Result<PathBuf, String> {
     let built = match user {
         Some(user) => native::build(ruby, Some(user), &cache_in(user.home.join(".cache"))),
         None => build(ruby),
@@ -62,7 +77,7 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Ve
             remedy(ruby, user)
         )
     };
-    built.map(|path| vec![path]).map_err(told)
+    built.map_err(told)
 }
 
 /// ` by NAME` for an error message, if a user other than the server's own was to build the extension; else empty.
@@ -89,9 +104,8 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
 }
 
 /// The extensions in the folder of the workers' user, then those in that of all users. Ruby is asked for that of its
-/// own only where that must be had, so that the application is not loaded in vain, and where workers have a user of
-/// their own, whose folder may be closed to this process.
-fn search(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Vec<PathBuf> {
+/// own only where workers have a user of their own, whose folder may be closed to this process.
+fn search(ruby: &Path, user: Option<&User>) -> Vec<PathBuf> {
     let own = user.map_or_else(cache, |user| Ok(cache_in(user.home.join(".cache"))));
     let own = own.ok().filter(|folder| folder.is_dir());
     let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
@@ -99,9 +113,7 @@ fn search(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Vec<PathBuf> 
     if caches.is_empty() || !may_have_one(ruby) {
         return Vec::new();
     }
-    if wanted == RubyWorker::Auto && user.is_none() {
-        return native::built(&caches);
-    }
+    let Some(user) = user else { return native::built(&caches) };
     match native::find(ruby, user, &caches) {
         Ok(found) => found.into_iter().collect(),
         Err(why) => {
