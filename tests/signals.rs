@@ -307,3 +307,16 @@ fn signals_move_within_what_scale_has_set_last() {
         assert!(server.logs(words), "{bounds}: {words}\n{}", server.log());
     }
 }
+
+/// A supervisor that waits for its signals by sigwait(3) blocks them, and what it starts inherits that.
+#[test]
+fn signals_that_were_blocked_before_the_start_have_their_effect() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
+    let mut server = Server::spawn_by(&["env", "--block-signal"], folder, &[], &options);
+    server.signal(Signal::HUP);
+    assert!(server.logs("SIGHUP: "), "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+}

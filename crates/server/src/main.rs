@@ -37,6 +37,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
+    // It fails on no known system; then blocked signals stay without effect.
+    let _ = control::signals::unblock();
     // If it fails, everything works except process 1's report of the server's exit.
     let _ = control::signals::hear_of_children();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::thread;
 
 use engine::{Order, count};
+use nix::sys::signal::SigSet;
 use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
@@ -33,6 +34,12 @@ pub struct Signals {
     /// here, and the next action tries again.
     waiting: Arc<Mutex<Option<Receiver<Errand>>>>,
     has_thread: bool,
+}
+
+/// Unblocks all signals: a program inherits which are blocked, and whoever started this one may have blocked some for
+/// itself. Must be called before there are threads; they, and the processes that are started, inherit it in turn.
+pub fn unblock() -> io::Result<()> {
+    SigSet::all().thread_unblock().map_err(io::Error::from)
 }
 
 /// Has the kernel report child exits even if SIGCHLD is ignored in the process that started this one (`trap '' CHLD` in

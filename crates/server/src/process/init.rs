@@ -64,8 +64,6 @@ pub fn fix_variables(program: &Program) -> Result<(), String> {
     if !is_below() {
         return Ok(());
     }
-    // They were blocked while this process was started.
-    SigSet::all().thread_unblock().map_err(|error| format!("signals cannot be listened to: {error}"))?;
     let misnamed: Vec<&str> =
         FOR_ONE.into_iter().filter(|name| env::var_os(name).is_some_and(|id| id == "1")).collect();
     if misnamed.is_empty() {
