@@ -91,9 +91,10 @@ impl Fleet {
         self.hook_failed(error, now);
     }
 
-    /// Notes that dispatch has retired a worker.
+    /// Notes that dispatch has retired a worker. If that had expired, it waits for no successor any more.
     pub(super) fn leaving(&mut self, id: u32, reason: ExitReason) {
         self.workers.entry(id).and_modify(|worker| worker.leave = Some(Leave::of(reason)));
+        self.expired.retain(|(expired, _)| *expired != id);
     }
 
     /// Retires a worker: it finishes its requests and exits.

@@ -72,6 +72,18 @@ fn a_worn_worker_that_leaves_or_ends_by_itself_is_not_replaced_twice() {
 }
 
 #[test]
+fn a_worn_worker_that_leaves_for_another_reason_has_one_successor() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 3 }}")]);
+    // The supervisor fills after each event, and checks the health a tenth of a second later.
+    scene.feed(Event::Leaving(1, ExitReason::Timeout));
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    scene.serve(MOLD, 3);
+    assert_eq!((retired(&mut scene).len(), scene.ready()), (0, vec![2, 3]));
+}
+
+#[test]
 fn where_memory_does_not_hold_a_successor_the_worn_worker_goes_first_unless_it_is_the_last() {
     let mut scene = Scene::serving(policy(2, 2));
     scene.weigh(&[(1, 100), (2, 100)]);
