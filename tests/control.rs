@@ -369,6 +369,20 @@ fn drain_tells_load_balancers_before_connections_are_refused() {
 }
 
 #[test]
+fn a_worker_that_is_killed_while_the_server_shuts_down_is_not_replaced_while_another_serves() {
+    let options = ["-w", "2", "-t", "1", "--drain-lag", "2s", "--log", "engine=debug"];
+    let mut server = ruby::serve("run ->(_) { [200, {}, ['gold']] }", &options);
+    let are_ready = || server.log().matches(" ready after ").count() == 2;
+    assert!(within(MAX_WAIT, are_ready), "{}", server.log());
+    done(&server, &["drain", "--no-wait"]);
+    done(&server, &["kill-worker", "1", "--now"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    assert!(!server.log().contains("worker 3"), "{}", server.log());
+}
+
+#[test]
 fn a_server_that_starts_says_so() {
     let folder = server::folder();
     let ru = app("sleep 0.05 until File.exist?(\"go\")", "\"gold\"");

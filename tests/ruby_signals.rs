@@ -186,6 +186,24 @@ fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_e
     assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
+/// As a service manager ends a service that has no other instruction. A second later they would be replaced.
+#[test]
+fn workers_that_are_asked_to_end_with_the_server_are_not_replaced_while_it_finishes_requests() {
+    let mut server = serve("2", "auto");
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let mut client = server.client();
+    client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 1), "{}", server.log());
+    let pids = ruby::processes(server.id());
+    pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
+    assert!(server.ended(Duration::from_secs(2)).is_none(), "it finishes the request");
+    assert_eq!(ruby::processes(server.id()), pids, "{}", server.log());
+    ruby::let_go(&server, "go");
+    assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    assert!(!server.log().contains("a signal asked it to exit"), "{}", server.log());
+}
+
 /// What applications and hooks do to their server: they send a signal to the parent of their worker, or to themselves
 /// from a hook that runs in other servers' master.
 #[test]

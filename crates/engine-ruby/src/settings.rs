@@ -113,6 +113,9 @@ pub struct Settings {
     pub linger: Duration,
     /// Cancels the start when it is set while the engine starts.
     pub called_off: Arc<AtomicBool>,
+    /// Set when the server begins to shut down. From then on a worker that an operator ends is not replaced while
+    /// another one serves, and a signal to a worker, which was for the whole service, does not end it.
+    pub is_shutting_down: Arc<AtomicBool>,
 }
 
 impl Settings {

@@ -111,10 +111,11 @@ pub enum Event {
 
     /// An operator orders other bounds for the number of workers.
     Scale { min: usize, max: usize, loads: Vec<Load> },
-    /// An operator orders a worker to exit when it has finished its requests.
-    EndWorker(u32),
-    /// An operator orders a worker to be killed.
-    KillWorker(u32),
+    /// An operator orders a worker to exit when it has finished its requests; without a successor, if it is not to be
+    /// replaced and another one serves.
+    EndWorker { worker: u32, is_replaced: bool },
+    /// An operator orders a worker to be killed, likewise.
+    KillWorker { worker: u32, is_replaced: bool },
     /// An operator orders all workers to be replaced.
     Recycle,
     /// An operator asks for the backtraces of a worker.

@@ -7,6 +7,7 @@ use engine::count;
 use super::Fleet;
 use super::action::Action;
 use super::outcome::Outcome;
+use super::worker::{Life, WorkerProcess};
 use crate::exit_reason::ExitReason;
 
 impl Fleet {
@@ -19,11 +20,12 @@ impl Fleet {
         self.answer(Ok(format!("replacing {workers}, one at a time")));
     }
 
-    pub(super) fn end_worker(&mut self, id: u32) {
+    pub(super) fn end_worker(&mut self, id: u32, is_replaced: bool) {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                self.retire(id, ExitReason::Order);
+                let is_spared = !is_replaced && self.spare(id);
+                self.retire(id, if is_spared { ExitReason::Scale } else { ExitReason::Order });
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),
@@ -31,13 +33,30 @@ impl Fleet {
         self.answer(outcome);
     }
 
-    pub(super) fn kill_worker(&mut self, id: u32) {
+    pub(super) fn kill_worker(&mut self, id: u32, is_replaced: bool) {
         let outcome = self.known(id).map(|(pid, _)| {
+            if !is_replaced && self.spare(id) {
+                self.leaving(id, ExitReason::Scale);
+            }
             self.act(Action::Mark(id, ExitReason::Order));
             self.act(Action::Kill(pid));
             format!("worker {id} (pid {pid}) was killed")
         });
         self.answer(outcome);
+    }
+
+    /// Gives up the place of a worker, if another one serves: without one nothing is answered. Returns whether another
+    /// one does.
+    fn spare(&mut self, id: u32) -> bool {
+        let serves = |worker: &WorkerProcess| worker.life == Life::Ready && worker.stays();
+        let is_spared = self.workers.iter().any(|(other, worker)| *other != id && serves(worker));
+        // One that leaves anyway has none any more, and one more than wanted is or has a successor.
+        let has_place = self.workers.get(&id).is_some_and(WorkerProcess::stays) && self.staying() <= self.wanted;
+        if is_spared && has_place {
+            self.wanted -= 1;
+            self.policy.min_workers = self.policy.min_workers.min(self.wanted);
+        }
+        is_spared
     }
 
     /// Asks a worker for backtraces; its reply answers the order.

@@ -21,16 +21,24 @@ fn refused(text: &str) -> String {
     format!("Answer(Err({text:?}))")
 }
 
+fn end(worker: u32) -> Event {
+    Event::EndWorker { worker, is_replaced: true }
+}
+
+fn kill(worker: u32) -> Event {
+    Event::KillWorker { worker, is_replaced: true }
+}
+
 #[test]
 fn a_worker_is_ended_when_it_has_finished() {
     let mut scene = scene();
     let ends = format!("worker 1 (pid {}) ends when it has finished what it runs", pid(1));
-    assert_eq!(scene.feed(Event::EndWorker(1)), ["Retire(1, Order)".to_owned(), ok(&ends)]);
+    assert_eq!(scene.feed(end(1)), ["Retire(1, Order)".to_owned(), ok(&ends)]);
     assert!(scene.ready().is_empty());
     let boots = format!("worker 2 (pid {}) is booting: it can only be ended at once", pid(2));
-    assert_eq!(scene.feed(Event::EndWorker(2)), [refused(&boots)]);
-    assert_eq!(scene.feed(Event::EndWorker(3)), [refused("worker 3 is not there yet")]);
-    assert_eq!(scene.feed(Event::EndWorker(9)), [refused("there is no worker 9: there are 1, 2, 3")]);
+    assert_eq!(scene.feed(end(2)), [refused(&boots)]);
+    assert_eq!(scene.feed(end(3)), [refused("worker 3 is not there yet")]);
+    assert_eq!(scene.feed(end(9)), [refused("there is no worker 9: there are 1, 2, 3")]);
 }
 
 #[test]
@@ -39,10 +47,42 @@ fn a_worker_is_ended_at_once_whatever_it_does() {
     for worker in [1, 2] {
         let killed = format!("worker {worker} (pid {}) was killed", pid(worker));
         let done = [format!("Mark({worker}, Order)"), format!("Kill({})", pid(worker)), ok(&killed)];
-        assert_eq!(scene.feed(Event::KillWorker(worker)), done);
+        assert_eq!(scene.feed(kill(worker)), done);
     }
-    assert_eq!(scene.feed(Event::KillWorker(3)), [refused("worker 3 is not there yet")]);
-    assert_eq!(Scene::new(policy(1, 1)).feed(Event::KillWorker(3)), [refused("there is no worker 3: there is none")]);
+    assert_eq!(scene.feed(kill(3)), [refused("worker 3 is not there yet")]);
+    assert_eq!(Scene::new(policy(1, 1)).feed(kill(3)), [refused("there is no worker 3: there is none")]);
+}
+
+#[test]
+fn a_worker_that_is_not_to_be_replaced_has_no_successor_unless_it_is_the_only_one_that_serves() {
+    let orders: [fn(u32) -> Event; 2] = [
+        |worker| Event::EndWorker { worker, is_replaced: false },
+        |worker| Event::KillWorker { worker, is_replaced: false },
+    ];
+    for order in orders {
+        let mut scene = Scene::serving(policy(2, 3));
+        scene.feed(order(1));
+        scene.feed(Event::Fill);
+        scene.worker_ends(1);
+        assert_eq!(scene.feed(Event::Fill), [""; 0]);
+        assert_eq!((scene.ready(), scene.fleet.wanted(), scene.fleet.min_workers()), (vec![2], 1, 1));
+        scene.feed(order(2));
+        scene.worker_ends(2);
+        assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 3 }}")]);
+    }
+}
+
+#[test]
+fn one_that_has_a_successor_already_leaves_no_place_empty() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    scene.fill_and_serve();
+    assert_eq!(scene.ready(), [1, 2, 3]);
+    scene.feed(Event::KillWorker { worker: 1, is_replaced: false });
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    scene.worker_ends(1);
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
 }
 
 #[test]

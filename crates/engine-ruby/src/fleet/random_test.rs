@@ -390,8 +390,8 @@ impl World {
                 Event::Scale { min, max: min + more, loads: self.loads() }
             }
             1 => Event::Recycle,
-            2 => Event::EndWorker(worker),
-            3 => Event::KillWorker(worker),
+            2 => Event::EndWorker { worker, is_replaced: self.dice.one_in(2) },
+            3 => Event::KillWorker { worker, is_replaced: self.dice.one_in(2) },
             4 => Event::GiveUp(self.loads()),
             5 => Event::Expired(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),

@@ -163,7 +163,7 @@ impl EventLoop {
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Expired(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Expired(_, ExitReason::Signal) if self.is_shutting_down() => {}
             Message::Expired(worker, reason) => self.feed(Event::Expired(worker, reason)),
             Message::Wanted => self.feed(Event::Wanted),
             Message::GiveUp => self.give_up(),
@@ -174,6 +174,11 @@ impl EventLoop {
             // `run` and `stop` handle it themselves.
             Message::Stop(..) => {}
         }
+    }
+
+    /// Returns whether the server shuts down, or this engine gets no more requests.
+    fn is_shutting_down(&self) -> bool {
+        self.settings.is_shutting_down.load(Ordering::SeqCst) || self.pool.dispatch().is_closed
     }
 
     /// Makes the periodic checks: timeouts, idle workers, memory and health.
@@ -248,8 +253,11 @@ impl EventLoop {
                 let growth = self.settings.growth(self.fleet.min_workers(), self.fleet.max_workers());
                 self.pool.dispatch().growth = growth;
             }
-            Order::EndWorker { worker, now: false } => self.feed(Event::EndWorker(worker)),
-            Order::EndWorker { worker, now: true } => self.feed(Event::KillWorker(worker)),
+            Order::EndWorker { worker, now } => {
+                let is_replaced = !self.is_shutting_down();
+                let kill = Event::KillWorker { worker, is_replaced };
+                self.feed(if now { kill } else { Event::EndWorker { worker, is_replaced } });
+            }
             Order::Recycle => self.feed(Event::Recycle),
             Order::Backtraces(worker) => self.feed(Event::Backtraces(worker)),
         }

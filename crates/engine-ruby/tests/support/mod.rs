@@ -71,6 +71,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         budget: None,
         linger: Duration::from_secs(30),
         called_off: Arc::default(),
+        is_shutting_down: Arc::default(),
         max_requests: 0,
         max_requests_jitter: 0,
         worker_memory: None,

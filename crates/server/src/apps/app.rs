@@ -101,8 +101,8 @@ impl App {
     pub fn start(spec: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let name = settings.name.clone();
         let begun = Instant::now();
-        let shutdown = ShutdownState::new(context.called_off.clone());
         let engine_context = context.engine_context();
+        let shutdown = ShutdownState::new(context.called_off.clone(), engine_context.is_shutting_down.clone());
         let generation = Generation::start(1, spec, settings, Size::Full, &engine_context)?;
         let active = ArcSwap::from_pointee(ActiveGeneration::new(Arc::new(generation), None, &context));
         let log = Mutex::default();

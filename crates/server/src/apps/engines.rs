@@ -39,6 +39,8 @@ pub struct EngineContext {
     pub meter: Arc<Meter>,
     /// Set when the server shuts down: cancels starts.
     pub called_off: Arc<AtomicBool>,
+    /// Set when the server begins to shut down: orders that change the workers are refused.
+    pub is_shutting_down: Arc<AtomicBool>,
     /// Time for upgraded connections to close when the application or its worker goes.
     pub drain_time: Duration,
     /// The application's share of `--total-workers`.
@@ -56,6 +58,7 @@ impl EngineContext {
             io_threads,
             meter: Arc::default(),
             called_off: Arc::default(),
+            is_shutting_down: Arc::default(),
             drain_time: Duration::ZERO,
             budget: None,
             retries_hooks: false,
@@ -314,6 +317,7 @@ fn start_ruby(
             kill_time: ruby.kill_time,
             linger: engine_context.drain_time,
             called_off: engine_context.called_off.clone(),
+            is_shutting_down: engine_context.is_shutting_down.clone(),
         };
         RubyEngine::start(settings, engine_context.io_threads.clone())
     };

@@ -39,7 +39,7 @@ pub struct Generation {
 pub struct ShutdownState {
     is_hurried: Arc<AtomicBool>,
     is_paused: AtomicBool,
-    refuses_orders: AtomicBool,
+    refuses_orders: Arc<AtomicBool>,
     end_ms: AtomicU64,
 }
 
@@ -152,10 +152,11 @@ impl Generation {
 }
 
 impl ShutdownState {
-    /// The state of an application that runs until the flag is set, by a shutdown.
-    pub fn new(is_hurried: Arc<AtomicBool>) -> ShutdownState {
+    /// The state of an application. A shutdown sets the second flag when it begins, and the first when nothing is
+    /// waited for any more; the engines have the flags, too.
+    pub fn new(is_hurried: Arc<AtomicBool>, refuses_orders: Arc<AtomicBool>) -> ShutdownState {
         let end_ms = AtomicU64::new(EXIT_TIME.as_millis() as u64);
-        let (is_paused, refuses_orders) = (AtomicBool::new(false), AtomicBool::new(false));
+        let is_paused = AtomicBool::new(false);
         ShutdownState { is_hurried, is_paused, refuses_orders, end_ms }
     }
 
