@@ -251,3 +251,36 @@ fn a_child_that_the_application_forks_without_a_block_while_it_is_loaded_is_no_s
         }
     }
 }
+
+#[test]
+fn a_hook_of_the_mold_may_raise_anything() {
+    let hooks =
+        "before_fork { raise Exception, 'no standard error' }\nbefore_fork { raise SecurityError, 'nor this' }\n";
+    let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
+    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    for words in ["no standard error (Exception)", "nor this (SecurityError)"] {
+        assert!(server.logs(&format!("the hook before_fork failed: {words}")), "{words}: {}", server.log());
+    }
+    let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
+    kill(worker, Signal::KILL);
+    let is_replaced = || ruby::workers(&server).len() == 2 && !ruby::workers(&server).contains(&worker);
+    assert!(within(MAX_WAIT, is_replaced), "{}", server.log());
+    assert_eq!((ruby::mold(&server), server.text("/").as_str()), (mold, "gold"), "{}", server.log());
+}
+
+#[test]
+fn a_child_that_a_hook_forks_without_a_block_is_no_second_mold_or_worker() {
+    for hook in ["before_fork", "on_worker_boot"] {
+        for end in ["exec 'no-such-program-of-ours'", "nil"] {
+            let note = "File.write(\"notes\", \"#{Process.pid}\\n\", mode: \"a\")";
+            let hooks = format!("{hook} do\n  unless fork\n    {note}\n    {end}\n  end\nend\n");
+            let files = [("config.ru", APP), ("config/foolsgold.rb", hooks.as_str())];
+            let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
+            assert!(within(MAX_WAIT, || server.text("/") == "gold"), "{hook}, {end}: {}", server.log());
+            assert!(within(MAX_WAIT, || !noted(&server.folder).is_empty()), "{hook}, {end}: {}", server.log());
+            assert_gone(&noted(&server.folder));
+            assert!(!server.log().contains("protocol"), "{hook}, {end}: {}", server.log());
+        }
+    }
+}

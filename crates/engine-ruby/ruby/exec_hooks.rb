@@ -56,10 +56,13 @@ module FoolsGold
       ENV.singleton_class.prepend(Noted)
       before = ENV.to_h
       folder = Dir.pwd
+      own = Process.pid
       begin
         FoolsGold.hooks.run(:before_exec)
         told = ["", Dir.pwd == folder ? "" : Dir.pwd, *changes(before)]
       rescue Exception => error # Also `exit`: a hook that exits cancels the new program.
+        raise unless Process.pid == own # In a child that a hook has forked.
+
         told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
       end
       Forking.flush

@@ -30,14 +30,20 @@ module FoolsGold
       @blocks.key?(name) ? @blocks[name].size : 0
     end
 
-    # Runs the hooks of a name in the order of registration, without the first `but`.
+    # Runs the hooks of a name in the order of registration, without the first `but`. A child that a hook has forked
+    # without a block ends with it: it would go on as a second mold or worker, on the connections of the first.
     def run(name, *arguments, but: 0)
       return unless @blocks.key?(name)
 
+      own = Process.pid
       @blocks[name].drop(but).each do |block|
         call(name, block, arguments)
-      rescue StandardError, ScriptError => error
+        exit unless Process.pid == own
+      rescue SystemExit, SignalException, HookFailed # They end more than the hook.
+        raise
+      rescue Exception => error # Also one that is no StandardError, such as a SystemStackError.
         raise if name == :before_exec # There will be no new program.
+        raise unless Process.pid == own
 
         Log.exception(error, "the hook #{name} failed")
       end

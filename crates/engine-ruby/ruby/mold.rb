@@ -132,6 +132,8 @@ module FoolsGold
         exit
       end
     rescue Errno::EPIPE
+      raise unless Process.pid == @pid # In a child that a hook has forked.
+
       abandon # The front is gone.
     end
 
@@ -170,6 +172,8 @@ module FoolsGold
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front retries.
+      raise unless Process.pid == @pid # As above.
+
       Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end

@@ -185,7 +185,7 @@ module FoolsGold
       end
       raise
     rescue StandardError => error
-      raise if FATAL.include?(name) && !@is_puma
+      raise if Process.pid != own || (FATAL.include?(name) && !@is_puma)
 
       Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
