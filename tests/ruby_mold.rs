@@ -284,3 +284,19 @@ fn a_child_that_a_hook_forks_without_a_block_is_no_second_mold_or_worker() {
         }
     }
 }
+
+#[test]
+fn a_process_that_the_application_forks_has_a_title_that_is_no_workers() {
+    let app = "knows = Process.respond_to?(:_fork)\n\
+               run ->(env) { [200, {}, [(env['PATH_INFO'] == '/fork' ? fork { sleep 120 } : knows).to_s]] }\n";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--tag", "shop"]);
+    if server.text("/") == "true" {
+        let child: u32 = server.text("/fork").parse().unwrap();
+        let expected = "foolsgold: child of worker 1 [shop]";
+        let has_title = within(MAX_WAIT, || ruby::title(child) == expected);
+        let title = ruby::title(child);
+        kill(child, Signal::KILL);
+        assert!(has_title, "{title}");
+        assert_eq!(ruby::title(ruby::workers(&server)[0]), "foolsgold: worker 1 [shop]");
+    }
+}

@@ -12,6 +12,13 @@ module FoolsGold
       end
     end
 
+    # Notices that this process has been forked, by the application or by the mold (from Ruby 3.1 on).
+    module Forked
+      def _fork
+        super.tap { |pid| FoolsGold::Title.show_child if pid.zero? }
+      end
+    end
+
     SET = Process.method(:setproctitle)
 
     class << self
@@ -24,6 +31,7 @@ module FoolsGold
         $PROGRAM_NAME = @program
         @is_left = false
         Process.singleton_class.prepend(Noticed)
+        Process.singleton_class.prepend(Forked) if Process.respond_to?(:_fork)
       end
 
       # Leaves the title to the application from now on.
@@ -33,15 +41,22 @@ module FoolsGold
 
       # Shows a role such as `worker 1`, and perhaps a request.
       def show(role, tag, request = "")
-        return if @is_left || $PROGRAM_NAME != @program
+        @role = tag.empty? ? role : "#{role} [#{tag}]"
+        set(request.empty? ? @role : "#{@role} #{request}")
+      end
 
-        parts = ["foolsgold: #{role}", ("[#{tag}]" unless tag.empty?), (request unless request.empty?)]
-        SET.call(parts.compact.join(" "))
-      rescue NotImplementedError
-        nil
+      # Shows a process that was forked from one with a role as what it is. A worker shows its own role then.
+      def show_child
+        set("child of #{@role}")
       end
 
       private
+
+      def set(text)
+        SET.call("foolsgold: #{text}") unless @is_left || $PROGRAM_NAME != @program
+      rescue NotImplementedError
+        nil
+      end
 
       def with_index(name, server, index)
         case server
