@@ -569,6 +569,32 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
     }
 }
 
+/// The application waits for all children, also for the one in which the hooks run; or the kernel does.
+#[test]
+fn hooks_before_a_new_program_are_heard_of_where_the_application_waits_for_children() {
+    for taker in ["Thread.new { loop { Process.waitall; sleep 0.001 } }", "trap('CHLD', 'IGNORE')"] {
+        adopt_orphans();
+        let app = "run ->(env) { [200, {}, [ENV['MARK'].to_s]] }\n";
+        let file = format!(
+            "pid 'web.pid'\nbefore_fork {{ |*| $taker ||= begin; {taker}; true; end }}\n\
+             before_exec {{ |server| ENV['MARK'] = 'of the hook' }}\n"
+        );
+        let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
+        let program = ruby::program();
+        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "unicorn.rb"];
+        let server = Server::spawn(folder, &[], &options);
+        assert_eq!(server.text("/"), "", "{taker}: {}", server.log());
+        server.signal(Signal::USR2);
+        let has_new = || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id());
+        assert!(within(MAX_WAIT, has_new), "{taker}: {}", server.log());
+        let new = Process::named_in(&pidfile(&server), server.id());
+        server.signal(Signal::QUIT);
+        assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{taker}: {}", server.log());
+        assert_eq!(server.text("/"), "of the hook", "{taker}: {}", server.log());
+        new.signal(Signal::KILL);
+    }
+}
+
 #[test]
 fn the_new_program_starts_where_a_hook_has_gone_to() {
     adopt_orphans();

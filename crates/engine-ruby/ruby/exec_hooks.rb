@@ -39,12 +39,19 @@ module FoolsGold
         # Not to the end of the connection: a process that a hook has started may hold it open.
         _, told = Frames.read(reader) if is_there
         Process.kill("KILL", pid) unless is_there
-        _, status = Process.wait2(pid)
+        status = status_of(pid)
         return Frames.list(["they have not ended within #{limit} seconds"]) unless is_there
 
         told || Frames.list(["the process that ran them has ended (#{status})"])
       ensure
         reader.close
+      end
+
+      # Waits for the process; its status in words. The application may have waited for it, or ignore SIGCHLD.
+      def status_of(pid)
+        Process.wait2(pid).last.to_s
+      rescue Errno::ECHILD
+        "its status is not known"
       end
     end
 
