@@ -109,7 +109,7 @@ fn a_worker_that_asks_itself_to_end_answers_and_is_replaced_at_once() {
 fn a_child_that_the_application_forks_is_ended_by_a_signal_and_its_worker_is_not() {
     let server = serve("1", "auto");
     let worker = ruby::workers(&server);
-    for name in ["TERM", "QUIT"] {
+    for name in ["TERM", "QUIT", "INT", "HUP", "USR1", "USR2", "PWR"] {
         assert_eq!(server.text(&format!("/forked/{name}")), name, "{}", server.log());
     }
     assert_eq!(ruby::workers(&server), worker, "{}", server.log());

@@ -57,7 +57,7 @@ module FoolsGold
         @front = front
         @mold = ::Process.pid
         ::Process.singleton_class.prepend(Kill)
-        OF_MASTERS.each { |name| set(name, proc { tell(name) if ::Process.pid == @mold }) }
+        OF_MASTERS.each { |name| set_own(name) { tell(name) if ::Process.pid == @mold } }
       end
 
       def redirected(signal, pids)
