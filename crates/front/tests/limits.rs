@@ -5,7 +5,8 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -324,6 +325,37 @@ fn a_client_that_reads_nothing_is_cut_off() {
         let text = shelf.text();
         assert!(ms(&text) >= SHORT.as_secs_f64() * 1e3 && text.lines().count() == 1, "{text}");
         assert!(client.rest().len() < 64 << 20);
+    }
+}
+
+/// As a client on a slow line to which an application sends events, or a file.
+#[test]
+fn a_client_that_reads_a_hijacked_connection_slowly_and_all_the_time_is_not_let_go() {
+    let mut settings = settings();
+    settings.limits.write_time = Duration::from_secs(1);
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let theirs = is_cut.clone();
+    let server = Server::with(settings, move |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        let is_cut = theirs.clone();
+        std::thread::spawn(move || {
+            let chunk = Bytes::from(vec![b'x'; 1 << 16]);
+            while app.outgoing.send_blocking(chunk.clone(), Instant::now() + SOON).is_ok() {}
+            is_cut.store(true, Ordering::SeqCst);
+        });
+        Reply::ready(Ok(with(200, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    // A small buffer, so that the kernel says soon what was read.
+    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    let begun = Instant::now();
+    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        drop(client.exactly(32 << 10));
+        std::thread::park_timeout(Duration::from_millis(60));
+        assert!(!is_cut.load(Ordering::SeqCst), "after {:?}", begun.elapsed());
     }
 }
 

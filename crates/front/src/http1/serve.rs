@@ -156,7 +156,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
     let Some(upgraded) = link.take_upgraded() else { return End::Finished };
     early.extend(wire.take_held());
-    let relay = upgrade::relay(link, wire.socket, early, upgraded);
+    let relay = upgrade::relay(link, &wire.socket, early, upgraded);
     let _ = until_stopped(link, relay).await;
     End::Finished
 }
@@ -168,7 +168,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         // It is no answer of an application, and such a connection is not evicted: a client that does not take it soon
         // goes without it.
         let time = link.common.settings.limits.write_time.min(LINGER_TIME);
-        let write = upgrade::write(&mut wire.socket, &text, time);
+        let write = upgrade::write(&wire.socket, &text, time);
         if !matches!(until_stopped(link, write).await, Some(Ok(()))) {
             return End::Finished;
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Duplex, Fault, Sink, Source};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -76,16 +76,15 @@ impl Drop for RelayRecord<'_> {
 
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
 /// worker, shuts down. `early` holds the bytes that the client sent before that.
-pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, upgraded: Upgraded) {
+pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded: Upgraded) {
     let Upgraded { head, duplex, reply, record, tracker } = upgraded;
-    let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
     let state = RelayState::default();
     let mut relay_record = RelayRecord { record, link, state: &state };
-    let from_client = client_to_app(&mut reader, early, to_app, &state);
+    let from_client = client_to_app(socket, early, to_app, &state);
     let to_client = async {
         let mut to_client =
-            AppToClient { link, writer, from_app, tracker, state: &state, closes_at: None, is_closed_by_us: false };
+            AppToClient { link, socket, from_app, tracker, state: &state, closes_at: None, is_closed_by_us: false };
         to_client.run(head).await;
         state.set(&state.has_app_ended);
         to_client.is_closed_by_us
@@ -107,7 +106,7 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, upgraded:
 
 /// Relays from the client to the application, until the client ends, the application has closed both directions, or the
 /// relay is over.
-async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, state: &RelayState) {
+async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &RelayState) {
     let mut buffer = BytesMut::new();
     // An application that reads nothing must not hold the connection of a client that has gone.
     let send = async |bytes| {
@@ -120,7 +119,7 @@ async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>,
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
-                read = timeout(CHECK_INTERVAL, reader.read_buf(&mut buffer)) => read,
+                read = timeout(CHECK_INTERVAL, socket.read_some(&mut buffer)) => read,
                 () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
@@ -151,7 +150,7 @@ async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>,
 /// Relay from the application to the client.
 struct AppToClient<'a> {
     link: &'a Link,
-    writer: WriteHalf<Socket>,
+    socket: &'a Socket,
     from_app: Source,
     tracker: Tracker,
     state: &'a RelayState,
@@ -173,7 +172,7 @@ impl AppToClient<'_> {
             self.close().await;
         }
         // A client that has only half-closed learns here that nothing more will come.
-        let _ = self.writer.shutdown().await;
+        self.socket.end_output();
     }
 
     /// Relays until the stream ends, or the connection is to be closed, for which it returns true. Connections are
@@ -273,7 +272,8 @@ impl AppToClient<'_> {
     /// directions. The same holds for a client that has not taken them by the time of closing.
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let write_time = self.link.common.settings.limits.write_time;
-        let AppToClient { link, writer, from_app, closes_at, .. } = self;
+        let socket = self.socket;
+        let AppToClient { link, from_app, closes_at, .. } = self;
         let cut = async {
             if closes_at.is_none() {
                 // Checked at each poll: a stop wakes this task, and so does the relay from the client, at each
@@ -285,7 +285,7 @@ impl AppToClient<'_> {
             until(closes_at.map(|at| at + CLOSE_TIME)).await;
         };
         let wrote = tokio::select! {
-            wrote = write(writer, bytes, write_time) => wrote,
+            wrote = write(socket, bytes, write_time) => wrote,
             () = cut => {
                 self.is_closed_by_us = true;
                 Err(io::ErrorKind::TimedOut.into())
@@ -318,13 +318,11 @@ fn share() -> f64 {
 }
 
 /// Writes all bytes; fails if the client takes none of them for `write_time`.
-pub(crate) async fn write(
-    writer: &mut (impl AsyncWriteExt + Unpin),
-    mut bytes: &[u8],
-    write_time: Duration,
-) -> io::Result<()> {
+pub(crate) async fn write(socket: &Socket, mut bytes: &[u8], write_time: Duration) -> io::Result<()> {
     while !bytes.is_empty() {
-        let count = timeout(write_time, writer.write(bytes)).await??;
+        let wrote = timeout(write_time, poll_fn(|cx| socket.poll_write_some(cx, bytes))).await;
+        // The client may have read too little for the event loop to report room in the socket.
+        let count = wrote.unwrap_or_else(|_| socket.write_now(bytes))?;
         if count == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }

@@ -1,5 +1,6 @@
 //! A TCP or Unix stream as one type, so that other modules need not distinguish them. TLS will be another variant.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,9 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use engine::Peer;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, send, sendmsg, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -90,10 +92,37 @@ impl Socket {
         count.is_ok_and(|bytes| bytes > 0)
     }
 
+    /// Waits until something has arrived and appends it. Returns the number of bytes, 0 at the end of input. The same
+    /// task may write meanwhile.
+    pub(crate) async fn read_some(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        loop {
+            poll_fn(|cx| self.poll_read_ready(cx)).await?;
+            let read = match self {
+                Socket::Tcp(stream) => stream.try_read_buf(buffer),
+                Socket::Unix(stream) => stream.try_read_buf(buffer),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+    }
+
+    /// Writes what the kernel takes, when the event loop reports that it takes something. The same task may read
+    /// meanwhile.
+    pub(crate) fn poll_write_some(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_send(cx, || self.write_now(bytes))
+    }
+
     /// Writes what the kernel takes at this moment, without asking the event loop: it reports a socket as writable only
     /// when a third of its buffer is free.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
+    }
+
+    /// Ends the output. An error means that the client is gone, and is of no interest.
+    pub(crate) fn end_output(&self) {
+        let _ = shutdown(self, Shutdown::Write);
     }
 
     /// Sends up to `most` bytes of a file.
