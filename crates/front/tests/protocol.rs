@@ -791,6 +791,60 @@ fn a_partial_hijack_that_codes_its_body_itself_says_so() {
     assert_eq!((got.header("content-length"), got.header("connection")), (None, Some("close")));
 }
 
+/// Without a length and without chunks, the end of the connection is that of the body.
+#[test]
+fn a_partial_hijack_that_is_cut_off_does_not_look_complete() {
+    use std::io::{ErrorKind, Read};
+    type Headers = &'static [(&'static str, &'static str)];
+    /// Returns what is kept until the client has the end.
+    type Act = fn(&Server, Duplex) -> Option<Duplex>;
+    const STOPS: Act = |server, app| {
+        server.stop.now();
+        Some(app)
+    };
+    const DRAINS: Act = |server, app| {
+        server.stop.drain();
+        Some(app)
+    };
+    const FAILS: Act = |_, app| {
+        app.outgoing.fail(Fault::Broken("x".into()));
+        None
+    };
+    const ENDS: Act = |_, app| {
+        app.outgoing.finish();
+        None
+    };
+    const CODED: Headers = &[("transfer-encoding", "chunked")];
+    const SIZED: Headers = &[("content-length", "9")];
+    let cases: [(&str, i64, Headers, Act, bool); 7] = [
+        ("a stop", 200, &[], STOPS, true),
+        ("a drain", 200, &[], DRAINS, true),
+        ("a fault", 200, &[], FAILS, true),
+        ("its end", 200, &[], ENDS, false),
+        ("a stop between chunks", 200, CODED, STOPS, false),
+        ("a stop before its length", 200, SIZED, STOPS, false),
+        ("a stop of another protocol", 101, &[], STOPS, false),
+    ];
+    for (name, status, headers, act, is_reset) in cases {
+        let made: Arc<Mutex<Option<Duplex>>> = Arc::default();
+        let theirs = made.clone();
+        let server = Server::start(move |_| {
+            let (ours, app) = body::duplex(1 << 16);
+            app.outgoing.send_blocking("abc".into(), soon()).unwrap();
+            *theirs.lock().unwrap() = Some(app);
+            Reply::ready(Ok(with(status, headers, Body::Upgrade(ours))))
+        });
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(i64::from(client.head().status), status);
+        assert_eq!(client.exactly(3), b"abc");
+        let app = made.lock().unwrap().take().unwrap();
+        let _kept = act(&server, app);
+        let end = client.stream.read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(end, if is_reset { Err(ErrorKind::ConnectionReset) } else { Ok(0) }, "{name}");
+    }
+}
+
 #[test]
 fn an_answer_that_is_not_final_takes_no_connection_over() {
     let server = Server::start(|request| {

@@ -68,8 +68,8 @@ pub(crate) struct Link {
     /// Whether the wire finds that the connection has been idle for long enough to be parked: set by the wire, for the
     /// task, which takes it from hyper.
     is_parking: AtomicBool,
-    /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks:
-    /// set by the service, for the task, which closes the connection.
+    /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks, or the
+    /// application writes the body itself: set by the service, for the task, which closes the connection.
     ends_body: AtomicBool,
     /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire,
     /// for the logs.

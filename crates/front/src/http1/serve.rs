@@ -157,7 +157,9 @@ async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
     let Some(upgraded) = link.take_upgraded() else { return End::Finished };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, &wire.socket, early, upgraded);
-    let _ = until_stopped(link, relay).await;
+    if until_stopped(link, relay).await != Some(true) {
+        reset_if_incomplete(link, &wire);
+    }
     End::Finished
 }
 

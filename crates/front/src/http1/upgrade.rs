@@ -75,19 +75,22 @@ impl Drop for RelayRecord<'_> {
 }
 
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
-/// worker, shuts down. `early` holds the bytes that the client sent before that.
-pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded: Upgraded) {
+/// worker, shuts down. `early` holds the bytes that the client sent before that. Returns whether the application has
+/// ended its output, and all of it was relayed.
+pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded: Upgraded) -> bool {
     let Upgraded { head, duplex, reply, record, tracker } = upgraded;
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
     let state = RelayState::default();
     let mut relay_record = RelayRecord { record, link, state: &state };
     let from_client = client_to_app(socket, early, to_app, &state);
     let to_client = async {
+        let state = &state;
+        let (closes_at, is_closed_by_us, is_whole) = (None, false, false);
         let mut to_client =
-            AppToClient { link, socket, from_app, tracker, state: &state, closes_at: None, is_closed_by_us: false };
+            AppToClient { link, socket, from_app, tracker, state, closes_at, is_closed_by_us, is_whole };
         to_client.run(head).await;
         state.set(&state.has_app_ended);
-        to_client.is_closed_by_us
+        (to_client.is_closed_by_us, to_client.is_whole)
     };
     // The application may continue after the connection has ended; its reply is kept until it is done.
     let running = async {
@@ -95,13 +98,14 @@ pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded
             reply.await;
         }
     };
-    let ((), is_closed_by_us, ()) = tokio::join!(from_client, to_client, running);
+    let ((), (is_closed_by_us, is_whole), ()) = tokio::join!(from_client, to_client, running);
     if let Some(record) = &mut relay_record.record {
         record.is_over = true;
         if is_closed_by_us {
             record.fault = "going_away";
         }
     }
+    is_whole
 }
 
 /// Relays from the client to the application, until the client ends, the application has closed both directions, or the
@@ -157,6 +161,8 @@ struct AppToClient<'a> {
     /// Time at which it is to be closed, once the server, or the application's worker, shuts down.
     closes_at: Option<Instant>,
     is_closed_by_us: bool,
+    /// The application has ended its output, and all of it is relayed.
+    is_whole: bool,
 }
 
 enum Next {
@@ -171,8 +177,13 @@ impl AppToClient<'_> {
         if self.write(&head).await.is_ok() && self.until_closing().await {
             self.close().await;
         }
-        // A client that has only half-closed learns here that nothing more will come.
-        self.socket.end_output();
+        if self.link.ends_body() && !self.is_whole {
+            // The client would take the end of the output for that of the body: the connection is reset instead.
+            self.state.set(&self.state.is_over);
+        } else {
+            // A client that has only half-closed learns here that nothing more will come.
+            self.socket.end_output();
+        }
     }
 
     /// Relays until the stream ends, or the connection is to be closed, for which it returns true. Connections are
@@ -199,10 +210,13 @@ impl AppToClient<'_> {
     /// The next chunk of the application, its end, or, if `asks`, the request to close. Checked at each poll.
     async fn next(&mut self, asks: bool) -> Next {
         let stop = &self.link.common.stop;
-        let from_app = &mut self.from_app;
+        let (from_app, is_whole) = (&mut self.from_app, &mut self.is_whole);
         poll_fn(|cx| match from_app.poll_next(cx) {
             Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
-            Poll::Ready(_) => Poll::Ready(Next::End),
+            Poll::Ready(end) => {
+                *is_whole = end.is_none();
+                Poll::Ready(Next::End)
+            }
             // A stop wakes this task.
             Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Close),
             Poll::Pending => Poll::Pending,

@@ -425,6 +425,8 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
         // What the application writes is sent as it is. A transfer coding takes precedence (RFC 9112 section 6.3).
         headers.remove(header::CONTENT_LENGTH);
         headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    } else if !given.content_length {
+        context.link.set_ends_body();
     }
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);
