@@ -1044,6 +1044,22 @@ fn a_drain_is_over_after_its_time() {
     assert!(client.is_closed());
 }
 
+#[test]
+fn a_hijacked_connection_that_a_stop_cuts_off_is_counted_as_cut_off() {
+    let kept: Mutex<Vec<Duplex>> = Mutex::default();
+    let mut server = Server::start(move |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        kept.lock().unwrap().push(app);
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    server.stop.now();
+    let ended = server.ended();
+    assert_eq!((ended.finished, ended.cut), (0, 1));
+}
+
 /// As when `foolsgold stop` is called twice.
 #[test]
 fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {

@@ -157,10 +157,11 @@ async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
     let Some(upgraded) = link.take_upgraded() else { return End::Finished };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, &wire.socket, early, upgraded);
-    if until_stopped(link, relay).await != Some(true) {
+    let relayed = until_stopped(link, relay).await;
+    if relayed != Some(true) {
         reset_if_incomplete(link, &wire);
     }
-    End::Finished
+    if relayed.is_some() { End::Finished } else { End::Cut }
 }
 
 /// Closes a connection after hyper is done, because of an error or because the wire reported the end of input.
