@@ -138,6 +138,39 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
     server.ended();
 }
 
+/// The I/O thread of the connection that is to be closed for a new one is held up, and its next request comes then.
+#[test]
+fn a_request_that_comes_while_its_connection_is_to_be_closed_for_another_is_answered() {
+    let (entered, has_entered) = mpsc::channel();
+    let (go, may_go) = mpsc::channel::<()>();
+    let gate = Mutex::new((entered, may_go));
+    let mut settings = settings();
+    settings.limits.connections = 4;
+    let counts = settings.counts.clone();
+    let server = Server::on(listeners(), 2, settings, move |request| {
+        if request.path == "/held" {
+            let gate = gate.lock().unwrap();
+            gate.0.send(()).unwrap();
+            gate.1.recv_timeout(SOON).unwrap();
+        }
+        Reply::ready(Ok(support::full(&request.path)))
+    });
+    // By turns on the thread that accepts and on the other one.
+    let [mut first, mut holds, mut third, mut idle] = [(); 4].map(|()| server.connect());
+    for client in [&mut idle, &mut first, &mut third] {
+        assert_eq!(client.get("/").status, 200);
+    }
+    holds.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    has_entered.recv_timeout(SOON).unwrap();
+    idle.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+    // Two are to be closed for this one: what has been idle the longest cannot be now.
+    assert_eq!(server.connect().get("/new").text(), "/new");
+    assert!(counts.displaced_connections() >= 2);
+    go.send(()).unwrap();
+    assert_eq!(holds.response().text(), "/held");
+    assert_eq!(idle.response().text(), "/late");
+}
+
 /// Milliseconds of the first request in a log of JSON.
 fn ms(log: &str) -> f64 {
     let (_, rest) = log.split_once("\"ms\":").unwrap();

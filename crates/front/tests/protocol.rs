@@ -777,6 +777,46 @@ fn an_upgrade_relays_both_ways() {
 }
 
 #[test]
+fn an_application_that_has_ended_its_output_still_reads_what_its_client_sends_later() {
+    let (sender, received) = std::sync::mpsc::channel();
+    let server = Server::start(move |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let Duplex { mut incoming, outgoing } = app;
+            outgoing.finish();
+            let _ = sender.send(incoming.next_blocking(soon()));
+        });
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    assert_eq!(client.rest(), "");
+    // Silent for longer than the interval of the checks whether the application has left.
+    std::thread::park_timeout(Duration::from_millis(1200));
+    client.send("late");
+    assert_eq!(received.recv_timeout(SOON).unwrap(), Ok(Some(Bytes::from("late"))));
+}
+
+#[test]
+fn a_connection_that_the_application_has_closed_ends_though_its_client_stays() {
+    let settings = settings();
+    let counts = settings.counts.clone();
+    let server = Server::with(settings, |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        app.outgoing.finish();
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    assert!(client.is_closed());
+    eventually("its end", || counts.open() == 0);
+    drop(client);
+}
+
+#[test]
 fn a_partial_hijack_that_codes_its_body_itself_says_so() {
     let server = Server::start(|_| {
         let (ours, theirs) = body::duplex(1 << 16);
@@ -1024,6 +1064,28 @@ fn a_drain_answers_what_has_come_and_closes_what_is_idle() {
     assert!(busy.is_closed());
     let ended = server.ended();
     assert_eq!((ended.finished, ended.cut), (2, 0));
+}
+
+/// Its client could not know of the shutdown when it sent it.
+#[test]
+fn a_request_that_comes_just_after_a_drain_has_begun_is_answered() {
+    let are_answered = || {
+        let settings = settings();
+        let counts = settings.counts.clone();
+        let server = Server::with(settings, |request| path(&request));
+        let (mut new, mut used) = (server.connect(), server.connect());
+        assert_eq!(used.get("/").text(), "/");
+        eventually("both are accepted", || counts.accepted() == 2);
+        server.stop.drain();
+        let is_answered = |client: &mut support::Client| {
+            client.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+            let answer = client.rest();
+            answer.contains("\r\nconnection: close\r\n") && answer.ends_with("\r\n\r\n/late")
+        };
+        is_answered(&mut new) && is_answered(&mut used)
+    };
+    // A second later they would be closed: on a busy machine one of several attempts must go well.
+    assert!((0..5).any(|_| are_answered()));
 }
 
 #[test]

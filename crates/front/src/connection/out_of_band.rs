@@ -101,6 +101,18 @@ mod tests {
     }
 
     #[test]
+    fn a_takeover_stays_when_the_hints_before_it_are_taken() {
+        let out_of_band = OutOfBand::default();
+        let first = out_of_band.epoch();
+        out_of_band.leave(first, |items| items.hints.push(b'a'));
+        out_of_band.leave(first, |items| items.takeover = Some(engine::body::duplex(16).0));
+        assert_eq!(out_of_band.take_hints(), b"a");
+        assert!(out_of_band.has_takeover() && out_of_band.take_takeover().is_some());
+        assert!(!out_of_band.has_takeover());
+        assert!(out_of_band.take_hints().is_empty() && !out_of_band.has_items());
+    }
+
+    #[test]
     fn a_takeover_gets_the_connection_only_before_a_response() {
         let out_of_band = OutOfBand::default();
         let take_over = |epoch| out_of_band.leave(epoch, |items| items.takeover = Some(engine::body::duplex(16).0));

@@ -361,3 +361,17 @@ pub(crate) async fn linger(socket: &mut Socket, most_time: Duration, most_bytes:
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_closed_all_over_the_drain_time() {
+        let shares: Vec<f64> = (0..400).map(|_| share()).collect();
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+        for from in [0.0, 0.25, 0.5, 0.75] {
+            assert!(shares.iter().any(|share| (from..from + 0.25).contains(share)), "from {from}: {shares:?}");
+        }
+    }
+}

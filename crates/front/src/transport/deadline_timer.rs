@@ -44,3 +44,54 @@ impl DeadlineTimer {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::tests_support::block_on;
+
+    const SHORT: Duration = Duration::from_millis(200);
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Asks once whether the deadline has passed.
+    async fn is_over(timer: &mut DeadlineTimer, until: Instant) -> bool {
+        poll_fn(|cx| Poll::Ready(timer.is_over(cx, until))).await
+    }
+
+    /// Waits until the deadline has passed, woken by nothing but the timer.
+    async fn wait(timer: &mut DeadlineTimer, until: Instant) {
+        let over = poll_fn(|cx| if timer.is_over(cx, until) { Poll::Ready(()) } else { Poll::Pending });
+        tokio::time::timeout(LONG / 2, over).await.unwrap();
+        assert!(Instant::now() >= until);
+    }
+
+    #[test]
+    fn a_task_is_woken_by_the_earliest_deadline_and_again_by_the_next() {
+        block_on(async {
+            let mut timer = DeadlineTimer::default();
+            let start = Instant::now();
+            assert!(is_over(&mut timer, start).await && !timer.expires_by(start + LONG), "nothing is waited for");
+            assert!(!is_over(&mut timer, start + LONG).await);
+            assert!(timer.expires_by(start + LONG) && !timer.expires_by(start + LONG - SHORT));
+            wait(&mut timer, start + SHORT).await;
+            assert!(!timer.expires_by(start + LONG), "it has expired, and is not set again");
+            wait(&mut timer, Instant::now() + SHORT).await;
+        });
+    }
+
+    #[test]
+    fn a_later_deadline_waits_until_the_earlier_one_has_passed() {
+        block_on(async {
+            let mut timer = DeadlineTimer::default();
+            let earlier = Instant::now() + SHORT;
+            let later = earlier + SHORT / 10;
+            assert!(!is_over(&mut timer, earlier).await && !is_over(&mut timer, later).await);
+            assert!(timer.expires_by(earlier), "it was left as it was");
+            wait(&mut timer, later).await;
+        });
+    }
+}
