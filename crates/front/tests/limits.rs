@@ -5,6 +5,7 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -226,6 +227,32 @@ fn a_body_over_the_limit_is_413() {
     let mut client = server.connect();
     client.send(post(1000) + &"x".repeat(1000));
     assert_eq!(client.response().body.len(), 1000);
+}
+
+/// A reset could overtake the response, which some systems then discard.
+#[test]
+fn a_client_that_goes_on_sending_after_its_last_response_is_not_reset() {
+    let mut settings = settings();
+    settings.limits.body_bytes = 1000;
+    let server = Server::echo(settings);
+    let last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    for (request, status) in [
+        (post(100_000), 413),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
+        // The second one is read with the first.
+        (last.repeat(2), 200),
+    ] {
+        let mut client = server.connect();
+        client.send(&request);
+        assert_eq!(client.response().status, status, "{request:?}");
+        for _ in 0..10 {
+            // After a reset this fails, from the second time on.
+            client.stream.write_all(&[b'x'; 10_000]).unwrap();
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+        client.stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(client.rest(), "", "{request:?}");
+    }
 }
 
 #[test]
