@@ -105,10 +105,15 @@ impl Bind {
         let own = own.into_iter().filter(|_| name.eq_ignore_ascii_case("localhost"));
         let mut found: Vec<SocketAddr> = own.map(|ip| SocketAddr::new(ip, *port)).collect();
         found.extend((name.as_str(), *port).to_socket_addrs()?);
-        found.sort_by_key(SocketAddr::is_ipv6);
-        found.dedup();
-        Ok(found)
+        Ok(distinct(found))
     }
+}
+
+/// Each of the addresses once, IPv4 first.
+fn distinct(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
 }
 
 impl fmt::Display for Bind {
@@ -223,6 +228,14 @@ mod tests {
         for text in ["ssl://127.0.0.1:1", "https://127.0.0.1:1"] {
             assert!(text.parse::<Bind>().unwrap_err().contains("no TLS"), "{text}");
         }
+    }
+
+    #[test]
+    fn an_address_that_a_name_has_twice_is_one_address() {
+        let texts = ["[::1]:80", "127.0.0.1:80", "127.0.1.1:80", "127.0.0.1:80", "[::1]:80"];
+        let found: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let shown: Vec<String> = distinct(found).iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["127.0.0.1:80", "127.0.1.1:80", "[::1]:80"]);
     }
 
     #[test]
