@@ -123,6 +123,13 @@ fn numbers_and_times_of_puma() {
         ("early_hints", json!([null]), "early-hints=no"),
         ("workers", json!([null]), "workers=0"),
         ("workers", json!([""]), "workers=0"),
+        // The output of `nproc`, and half of four processors.
+        ("workers", json!(["8\n"]), "workers=8"),
+        ("workers", json!([2.0]), "workers=2"),
+        ("threads", json!([" 5", "5\n"]), "threads=5"),
+        ("threads", json!([1.0, 3.0]), "threads=1:3"),
+        ("port", json!(["3000\n"]), "bind=tcp://[::]:3000"),
+        ("http_content_length_limit", json!([1_048_576.0]), "body-bytes=1048576"),
         // Longer than the longest time.
         ("worker_timeout", json!([99_999_999]), "worker-timeout=0s"),
         ("persistent_timeout", json!([99_999_999]), "keep-alive=24h"),

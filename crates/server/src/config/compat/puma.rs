@@ -199,7 +199,7 @@ pub fn absolute(path: &str) -> String {
 
 fn port(to: &mut Translation, call: &Directive) {
     let host = text(call.args.get(1)).or_else(|| to.default_host.clone()).unwrap_or_else(|| "::".to_owned());
-    match text(call.args.first()) {
+    match whole(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
         None => to.remark(call, RemarkKind::Needless, "says nothing, and changes nothing"),
     }
@@ -224,10 +224,14 @@ fn activated(to: &mut Translation, call: &Directive) {
     to.set(call, "bind-to-activated-sockets", value);
 }
 
-/// A number as Puma reads it: the integer part of one such as `Etc.nprocessors * 1.5`.
+/// A number as Puma reads it: the integer part of one such as `Etc.nprocessors * 1.5` (3.0 where there are two); of a
+/// text, without the white space around it, such as the line feed of what `nproc` prints.
 fn whole(value: Option<&Value>) -> Option<String> {
-    let fraction = value.and_then(Value::as_f64).filter(|number| number.fract() != 0.0 && (0.0..1e9).contains(number));
-    fraction.map_or_else(|| text(value), |number| Some((number as u64).to_string()))
+    let fraction = value.filter(|value| value.is_f64()).and_then(Value::as_f64);
+    match fraction.filter(|number| (0.0..1e9).contains(number)) {
+        Some(number) => Some((number as u64).to_string()),
+        None => text(value).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+    }
 }
 
 /// Puma reads nil and an empty text as 0: a single process.
