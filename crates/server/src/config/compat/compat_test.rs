@@ -192,6 +192,18 @@ fn numbers_and_times_of_puma() {
 }
 
 #[test]
+fn files_of_puma_are_appended_to_whatever_says_so() {
+    let redirect = |args: Value| of(ServerKind::Puma, "stdout_redirect", args);
+    let files = || vec!["redirect-stdout=a".to_owned(), "redirect-stderr=b".to_owned()];
+    for append in [json!(true), json!("append"), json!(0)] {
+        assert_eq!(redirect(json!(["a", "b", append])), (files(), vec![]), "{append}");
+    }
+    for args in [json!(["a", "b"]), json!(["a", "b", false]), json!(["a", "b", null])] {
+        assert_eq!(redirect(args.clone()), (files(), vec![RemarkKind::Differs]), "{args}");
+    }
+}
+
+#[test]
 fn what_requests_and_answers_may_have_in_puma() {
     for (name, args, expected) in [
         ("early_hints", json!([]), "early-hints=yes"),

@@ -375,7 +375,8 @@ fn redirect(to: &mut Translation, call: &Directive) {
             }
         }
     }
-    if !matches!(call.args.get(2), Some(Value::Bool(true))) {
+    // Puma appends for any value that Ruby takes for true, such as `:append`.
+    if matches!(call.args.get(2), None | Some(Value::Bool(false) | Value::Null)) {
         to.remark(call, RemarkKind::Differs, "what is in the files is kept, and more is written behind it");
     }
 }
