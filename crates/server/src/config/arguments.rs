@@ -83,6 +83,8 @@ pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
+/// What may speak HTTP for Passenger (`passenger start --engine=builtin`), and no engine of ours.
+const ENGINES_OF_PASSENGER: [&str; 2] = ["builtin", "nginx"];
 
 /// The command of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -391,8 +393,12 @@ impl Arguments {
         } else {
             optional_value(row, parser)
         };
+        let word = value.as_deref().and_then(OsStr::to_str).unwrap_or_default();
         match row.kind {
             Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
+            _ if row.name == Name::Engine && ENGINES_OF_PASSENGER.contains(&word) => {
+                self.notices.push(format!("{spelt} {word}: the server speaks HTTP itself, with or without this"));
+            }
             _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
         }
     }

@@ -63,6 +63,7 @@ const CONTROL: &str = "there is no control app: foolsgold status, reload, stop a
 const VERSION: &str = "say --version for the version; requests are logged anyway";
 const NGINX: &str = "there is no nginx in it; leave it out";
 const KEEPS_SERVING: &str = "a reload always keeps serving";
+const UPDATES: &str = "no updates are looked for, and nothing is reported";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
@@ -87,7 +88,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--servers"], "Thin", "N", Means::Is("workers")),
     flag(&["-s"], "Thin, Puma, rackup", "", Means::ServersOrSilent),
     flag(&["--server"], "rackup, Unicorn", "NAME", Means::Refused(ONE_SERVER)),
-    flag(&["-R", "--rackup"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
+    flag(&["-R", "--rackup", "--startup-file"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
     flag(&["--max-conns"], "Thin", "N", Means::Is("connections")),
     flag(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
     flag(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
@@ -103,7 +104,21 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--option"], "rackup", "X", Means::Refused(RACKUP_OPTION)),
     flag(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
     flag(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
-    flag(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
+    flag(
+        &["--max-persistent-conns"],
+        "Thin",
+        "N",
+        Means::Always("every connection may be kept, as long as --keep-alive says"),
+    ),
+    flag(&["--no-epoll"], "Thin", "", Means::Always("sockets are not read by Ruby")),
+    flag(&["--wait"], "Thin", "SECONDS", Means::Always("a reload waits as long as --boot-time says")),
+    flag(&["--force"], "Thin", "", Means::Always("the pid file of a server that has ended is no obstacle")),
+    flag(&["--trace"], "Thin", "", Means::Says("log", "trace")),
+    flag(&["-y", "--swiftiply"], "Thin", "", Means::Refused("Swiftiply is not spoken; leave it out")),
+    flag(&["--only"], "Thin", "N", Means::Refused("all servers of a cluster are one here; leave it out")),
+    flag(&["--all"], "Thin", "", Means::Refused("name one file at a time")),
+    flag(&["--backend"], "Thin", "CLASS", Means::Refused("there is no other way to listen; leave it out")),
+    flag(&["--ssl", "--ssl-disable-verify", "--ssl-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
     flag(
         &["--ssl-key-file", "--ssl-cert-file", "--ssl-certificate", "--ssl-certificate-key", "--ssl-port"],
         "Thin, Passenger",
@@ -150,6 +165,99 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
     flag(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
     flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
+    flag(&["--app-log-file"], "Passenger", "FILE", Means::Is("log-file")),
+    flag(&["--app-type"], "Passenger", "NAME", Means::Always("only Rack applications are served")),
+    flag(&["--python", "--nodejs"], "Passenger", "FILE", Means::Always("only Ruby is served")),
+    flag(
+        &["--app-start-command", "--meteor-app-settings"],
+        "Passenger",
+        "X",
+        Means::Refused("applications are started by their config.ru"),
+    ),
+    flag(&["--socket-backlog"], "Passenger", "N", Means::Refused("say --bind with ?backlog=N behind the address")),
+    flag(&["--restart-dir"], "Passenger", "FOLDER", Means::Refused("say --restart-file FOLDER/restart.txt")),
+    flag(
+        &["--friendly-error-pages", "--no-friendly-error-pages"],
+        "Passenger",
+        "",
+        Means::Always("errors are shown in the environment development, and in no other"),
+    ),
+    flag(&["--custom-error-page"], "Passenger", "FILE", Means::Always("the pages of the server are its own")),
+    flag(&["--request-queue-overflow-status-code"], "Passenger", "N", Means::Always("the status is 503")),
+    flag(&["--load-shell-envvars"], "Passenger", "", Means::Always("the application's environment is the server's")),
+    flag(&["--preload-bundler"], "Passenger", "", Means::Always("Bundler is set up before the application is loaded")),
+    flag(&["--max-preloader-idle-time"], "Passenger", "SECONDS", Means::Always("the process that forks stays")),
+    flag(
+        &["--force-max-concurrent-requests-per-process"],
+        "Passenger",
+        "N",
+        Means::Always("a worker has as many requests at once as threads (-t)"),
+    ),
+    flag(&["--unlimited-concurrency-path"], "Passenger", "PATH", Means::Always("all paths have the same limits")),
+    flag(
+        &["--sticky-sessions-cookie-name", "--sticky-sessions-cookie-attributes"],
+        "Passenger",
+        "X",
+        Means::Refused("any worker may get any request; leave it out"),
+    ),
+    flag(&["--disable-turbocaching"], "Passenger", "", Means::Always("responses are not cached")),
+    flag(&["--vary-turbocache-by-cookie"], "Passenger", "NAME", Means::Always("responses are not cached")),
+    flag(
+        &["--abort-websockets-on-process-shutdown", "--no-abort-websockets-on-process-shutdown"],
+        "Passenger",
+        "",
+        Means::Always("they are closed within --websocket-drain"),
+    ),
+    flag(
+        &["--nginx-bin", "--nginx-version", "--nginx-tarball", "--ctl", "--binaries-url-root"],
+        "Passenger",
+        "X",
+        Means::Always("there is no nginx in it"),
+    ),
+    flag(&["--debug-nginx-config"], "Passenger", "", Means::Refused(NGINX)),
+    flag(&["--runtime-check-only"], "Passenger", "", Means::Refused("nothing has to be installed; leave it out")),
+    flag(
+        &["--no-install-runtime", "--no-compile-runtime", "--no-download-binaries"],
+        "Passenger",
+        "",
+        Means::Always("nothing is installed"),
+    ),
+    flag(
+        &["--disable-security-update-check", "--disable-anonymous-telemetry"],
+        "Passenger",
+        "",
+        Means::Always(UPDATES),
+    ),
+    flag(&["--security-update-check-proxy", "--anonymous-telemetry-proxy"], "Passenger", "URL", Means::Always(UPDATES)),
+    flag(&["--log-level"], "Passenger", "N", Means::Always("the log has the lines that --log says")),
+    flag(&["--disable-log-prefix"], "Passenger", "", Means::Always("lines of the application have no prefix")),
+    flag(&["--auto"], "Passenger", "", Means::Always("nothing is asked for")),
+    flag(&["--debugger"], "Passenger", "", Means::Always("the log has the backtrace of each request that timed out")),
+    flag(
+        &["--core-file-descriptor-ulimit"],
+        "Passenger",
+        "N",
+        Means::Always("the server raises its limit to the hard limit"),
+    ),
+    flag(
+        &["--app-file-descriptor-ulimit"],
+        "Passenger",
+        "N",
+        Means::Always("the application has the limit of the server"),
+    ),
+    flag(
+        &["--instance-registry-dir"],
+        "Passenger",
+        "FOLDER",
+        Means::Always("the control socket says where the server is"),
+    ),
+    flag(&["--data-buffer-dir"], "Passenger", "FOLDER", Means::Always("TMPDIR says where bodies are kept")),
+    flag(
+        &["--admin-panel-url", "--admin-panel-auth-type", "--admin-panel-username", "--admin-panel-password"],
+        "Passenger",
+        "X",
+        Means::Always("there is no panel; --admin shows a page of this server"),
+    ),
 ];
 
 impl OtherFlag {
@@ -389,6 +497,33 @@ mod tests {
         assert_eq!(said(&["-s", "3"], Name::Workers).as_deref(), Some("-s 3"));
         assert_eq!(said(&["-s"], Name::AccessLog).as_deref(), Some("-s off"));
         assert_eq!(ask(&["-R", "puma"]).notices, ["-R: a restart runs the same command again, with or without this"]);
+    }
+
+    /// As scripts that start Passenger and Thin have them.
+    #[test]
+    fn flags_that_ask_for_what_is_so_anyway_are_taken() {
+        for arguments in [
+            &["start", "--no-friendly-error-pages", "--disable-turbocaching", "app.ru"][..],
+            &["--disable-security-update-check", "--disable-anonymous-telemetry", "--auto", "app.ru"],
+            &["--app-type", "rack", "--log-level=3", "--ctl", "a=b", "--load-shell-envvars", "app.ru"],
+            &["--engine", "builtin", "app.ru"],
+            &["--engine=nginx", "app.ru"],
+            &["--max-persistent-conns", "512", "--no-epoll", "--wait=30", "--force", "--trace", "app.ru"],
+            &["start", "--startup-file", "app.ru"],
+        ] {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            assert_eq!(asked.rackup.as_deref(), Some(Path::new("app.ru")), "{arguments:?}");
+            assert!(asked.values(Name::Engine).is_empty(), "{arguments:?}");
+        }
+        let notices = [
+            "--engine builtin: the server speaks HTTP itself, with or without this",
+            "--auto: nothing is asked for, with or without this",
+        ];
+        assert_eq!(ask(&["--engine", "builtin", "--auto"]).notices, notices);
+        let problems: Vec<String> = ask(&["--restart-dir", "x"]).problems.iter().map(Problem::to_string).collect();
+        assert_eq!(problems, ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
+        assert_eq!(ask(&["--app-log-file", "x.log"]).values(Name::LogFile)[0].value, "x.log");
     }
 
     #[test]
