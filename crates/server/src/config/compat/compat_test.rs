@@ -332,6 +332,20 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
 
+/// Passenger starts no more than its pool holds.
+#[test]
+fn no_more_processes_of_passenger_must_be_there_than_may_be() {
+    let bounds = |calls: &[(&str, Value)]| {
+        let translation = translated(ServerKind::Passenger, calls);
+        ["min-workers", "max-workers"].map(|key| translation.value(key).unwrap_or_default().to_owned())
+    };
+    let least = |count: u32| ("min_instances", json!([count]));
+    assert_eq!(bounds(&[least(4), ("max_pool_size", json!([2]))]), ["2", "2"]);
+    assert_eq!(bounds(&[least(4), ("max_instances", json!(["3"])), ("max_pool_size", json!([8]))]), ["3", "3"]);
+    assert_eq!(bounds(&[least(2), ("max_pool_size", json!([4]))]), ["2", "4"]);
+    assert_eq!(bounds(&[least(9)]), ["9", "9"]);
+}
+
 #[test]
 fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     let binds = |calls: &[(&str, Value)]| {

@@ -320,7 +320,16 @@ fn processes(to: &mut Translation) {
         }
     }
     match to.call("min_instances").cloned() {
-        Some(call) => to.copy(&call, "min-workers"),
+        Some(call) => {
+            to.copy(&call, "min-workers");
+            let number = |key| to.value(key).and_then(|count| count.parse::<u32>().ok());
+            // Of more than its pool holds, Passenger starts as many as that.
+            if let (Some(least), Some(most)) = (number("min-workers"), number("max-workers"))
+                && least > most
+            {
+                to.set(&call, "min-workers", most.to_string());
+            }
+        }
         None => to.assume("min-workers", "1", false),
     }
 }
