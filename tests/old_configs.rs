@@ -195,6 +195,25 @@ fn flags_and_own_variables_count_before_the_file_and_others_do_not() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As `ENV FOOLS_GOLD_ENVIRONMENT=production` of an image: the application gets it as RAILS_ENV, and so does the file.
+#[test]
+fn a_file_knows_the_variables_of_this_program_that_count_more() {
+    let file = "workers 3 if ENV['RAILS_ENV'] == 'production'\ncluster { tag 'many' }\nsingle { tag 'one' }\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", file)]);
+    for (env, expected) in [
+        (&[("FOOLS_GOLD_ENVIRONMENT", "production")][..], "many"),
+        (&[], "one"),
+        (&[("FOOLS_GOLD_WORKERS", "2")], "many"),
+        (&[("FOOLS_GOLD_ENVIRONMENT", "production"), ("FOOLS_GOLD_WORKERS", "0")], "one"),
+    ] {
+        let (output, said) = run(&folder, env, &["config", "-C", "config/puma.rb"]);
+        assert!(output.status.success(), "{said}");
+        let tag = said.lines().find(|line| line.starts_with("  tag ")).unwrap();
+        assert_eq!(tag.split_whitespace().nth(1), Some(expected), "{env:?}: {said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn limits_that_the_other_server_does_not_have_are_none_unless_somebody_says_them() {
     let thin = "---\naddress: 127.0.0.1\n";

@@ -11,7 +11,8 @@ end
 class FoolsGold::OldFile
   # Own methods begin with an underscore: all other names are directives.
   #
-  # `names` are the directives of the server; `workers` is the number of workers on the command line, if it is there.
+  # `names` are the directives of the server; `workers` is the number of workers that counts more than the file, if
+  # there is one.
   def initialize(path, kind, names: [], workers: nil)
     @_said = FoolsGold::Directives.new(path, workers)
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords

@@ -53,9 +53,9 @@ pub struct Question<'a> {
     pub gemfile: Option<&'a Path>,
     /// The names of that server's directives.
     pub names: &'a [&'a str],
-    /// The number of workers on the command line, for files that ask for it.
+    /// The number of workers that counts more than the file, if there is one, for files that ask for it.
     pub workers: Option<&'a str>,
-    /// The value of RACK_ENV, RAILS_ENV and APP_ENV, if the command line sets it.
+    /// The value of RACK_ENV, RAILS_ENV and APP_ENV, if one is set that counts more than the file.
     pub environment: Option<&'a str>,
     /// The working directory of the evaluation.
     pub folder: &'a Path,

@@ -137,9 +137,10 @@ fn translate(
         calls.extend(daemonize(asked));
         return Ok(Translation::of(kind, shown, home, calls));
     }
-    let flag = |name: Name| {
+    // A variable of this program counts more than the file, as a flag does.
+    let outdoes = |name: Name| {
         let given = asked.values(name).into_iter().next_back()?;
-        matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())
+        given.is_for_this_program().then(|| given.value.clone())
     };
     let names: Vec<&str> = kind.rules().iter().map(|(name, _)| *name).collect();
     let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
@@ -147,8 +148,8 @@ fn translate(
     let absolute = path::absolute(home.join(path)).map_err(told)?;
     let folder = path::absolute(home.join(".")).map_err(told)?;
     let gemfile = gemfile(asked, &folder);
-    let workers = flag(Name::Workers);
-    let environment = flag(Name::Environment);
+    let workers = outdoes(Name::Workers);
+    let environment = outdoes(Name::Environment);
     let question = Question {
         ruby: Path::new(&ruby),
         path: &absolute,
