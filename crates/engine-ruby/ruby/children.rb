@@ -5,31 +5,40 @@
 module FoolsGold
   class Children
     def initialize
-      @numbers = {} # by process
+      @forked = {} # number and time of the fork, by process
     end
 
     def empty?
-      @numbers.empty?
+      @forked.empty?
     end
 
     def add(pid, number)
-      @numbers[pid] = number
+      @forked[pid] = [number, Time.now]
+    end
+
+    # Process, number and time of the fork of each worker. Threads of the application may ask while one is added, so
+    # nothing is called for each of them before there is a copy.
+    def list
+      @forked.to_a.map { |pid, (number, time)| [pid, number, time] }
     end
 
     # Returns the number, the process and the status of each worker that has exited, and with `ending` of each that is
     # exiting. It waits only for workers: the application may have started other processes. The application may also
     # wait for workers (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
     def reap(ending: false)
-      @numbers.keys.each do |pid|
+      @forked.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
-        yield @numbers.delete(pid), pid, status if ended
+        next unless ended
+
+        number, = @forked.delete(pid)
+        yield number, pid, status
       end
     end
 
     # Kills all workers. One that the application has waited for is left out: its process id may be reused by now.
     def kill
       reap { nil }
-      @numbers.each_key do |pid|
+      @forked.each_key do |pid|
         Process.kill("KILL", pid)
       rescue Errno::ESRCH
         nil # It has ended.

@@ -78,7 +78,10 @@ module FoolsGold
       Title.show("mold", @setup["tag"])
       @application = Application.new(@setup)
       @application.prepare
+      stats = PumaClusterStats.new(@workers)
+      stats.offer
       @application.load if @application.preload?
+      stats.offer
       load_native
       @application.tell_keepers
       @application.warm_up

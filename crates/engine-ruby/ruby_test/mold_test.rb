@@ -155,6 +155,32 @@ RUBY
 Harness.check("Puma.stats has the figures of the worker") do
   Front.run(PUMA, threads: "3") { |front| Harness.same("[0, 3, 1, 2, 3]", front.fork.get("/").body) }
 end
+CLUSTER = <<~'RUBY'
+  module Puma
+    def self.stats_object=(object)
+      @stats = object
+    end
+    def self.stats_hash = @stats.stats
+    Const = Module.new
+    Const::PUMA_VERSION = "8"
+  end
+  run ->(_) { [200, {}, [$seen.inspect]] }
+RUBY
+SEEN = <<~'RUBY'
+  before_fork do
+    stats = Puma.stats_hash
+    $seen = [stats.values_at(:workers, :booted_workers, :old_workers),
+             stats[:worker_status].map { |one| one.values_at(:pid, :index, :last_status) }]
+  end
+RUBY
+if RUBY_ENGINE == "ruby"
+  Harness.check("Puma.stats lists the workers in the process that forks them") do
+    Front.run(CLUSTER, hooks: SEEN) do |front|
+      expected = [[1, 1, 0], [[front.fork.pid, 0, {}]]]
+      Harness.same(expected.inspect, front.fork(2).get("/").body)
+    end
+  end
+end
 Harness.check("all end with the front") do
   pids = []
   Front.run("run ->(env) { sleep }") do |front|
