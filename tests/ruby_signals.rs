@@ -247,3 +247,18 @@ fn gems_that_would_end_workers_of_their_own_server_are_named_with_what_does_the_
         assert_eq!(server.log().matches("--worker-memory=SIZE").count(), 2, "{preload}: {}", server.log());
     }
 }
+
+/// As the page of the gem has it, for an application that does not load all gems of its bundle.
+#[test]
+fn such_a_gem_is_named_once_if_only_a_hook_before_the_fork_loads_it() {
+    let gem = "module PumaWorkerKiller\n  def self.start; end\nend\n";
+    let file = "workers 2\npreload_app!\nbind 'tcp://127.0.0.1:0'\n\
+                before_fork do\n  require File.expand_path('lib/puma_worker_killer')\n  PumaWorkerKiller.start\nend\n";
+    let app = "run ->(_) { [200, {}, []] }\n";
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file), ("lib/puma_worker_killer.rb", gem)]);
+    let program = ruby::program();
+    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{}", server.log());
+    assert_eq!(server.log().matches("PumaWorkerKiller finds").count(), 1, "{}", server.log());
+}

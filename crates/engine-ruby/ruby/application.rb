@@ -84,6 +84,7 @@ module FoolsGold
     def before_fork(number)
       FoolsGold.hooks.run(:before_fork)
       FoolsGold.hooks.run(:before_worker_fork, number)
+      tell_keepers # A hook may be the first to load one.
       close_databases
     end
 
@@ -129,10 +130,14 @@ module FoolsGold
       end
     end
 
-    # Logs the alternative for each such gem that is loaded.
+    # Logs the alternative for each such gem that is loaded, once.
     def tell_keepers
-      KEEPERS.each do |name, remedy|
-        Log.warn("#{name} finds no server of its own here and does nothing: #{remedy}") if Object.const_defined?(name)
+      @untold ||= KEEPERS.dup
+      @untold.delete_if do |name, remedy|
+        next unless Object.const_defined?(name)
+
+        Log.warn("#{name} finds no server of its own here and does nothing: #{remedy}")
+        true
       rescue NameError
         nil # A part of the name is no module.
       end
