@@ -537,6 +537,17 @@ fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() 
     }
 }
 
+/// Gems that bring a configuration call the method with which Puma reads a file.
+#[test]
+fn pumas_file_may_read_another_one() {
+    let puma = "threads 2, 2\n_load_from File.expand_path('shared.rb', __dir__)\n_load_from nil\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma), ("shared.rb", "\nworkers 3\n")]);
+    let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["threads = 2 ", "workers = 3 "]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Files that their own servers take: constants and objects of older Pumas, sockets that nobody has handed over.
 #[test]
 fn what_pumas_files_lean_on_is_there() {

@@ -80,6 +80,11 @@ module FoolsGold
     def inject(&block)
       instance_eval(&block)
     end
+
+    # Reads another file at once, as Puma reads one; its `load` is for files that are read later.
+    def _load_from(path)
+      instance_eval(File.read(path, encoding: "UTF-8"), path.to_s, 1) if path
+    end
   end
 
   # Those of Unicorn and Pitchfork.
