@@ -33,8 +33,8 @@ const SCRIPTS: [&str; 8] = [
     "successor.rb",
     "reader.rb",
 ];
-/// The time limit for evaluating a configuration, which may run code of its own.
-const EVALUATION_TIME: Duration = Duration::from_secs(60);
+/// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
+const EVALUATION_TIME: Duration = Duration::from_secs(600);
 /// The interval of checks whether the process still lives.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The largest record, in bytes, that is accepted from the process.
