@@ -444,6 +444,32 @@ fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
     assert_eq!(calls("4001").last().map(|call| call.written.clone()).as_deref(), Some("PASSENGER_SSL_PORT=4001"));
 }
 
+/// In development error pages show the exception, to whoever asks.
+#[test]
+fn the_environment_of_passenger_is_that_of_its_variables_where_nothing_else_names_it() {
+    let environment = |json: &str, variables: &[(&str, &str)]| {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let calls = passenger::read(json, variable).unwrap();
+        let translation = Translation::of(ServerKind::Passenger, "the file".to_owned(), Path::new(""), calls);
+        translation.value("environment").map(str::to_owned)
+    };
+    let app = ("PASSENGER_APP_ENV", "staging");
+    assert_eq!(environment("{}", &[app]).as_deref(), Some("staging"));
+    assert_eq!(environment("{ \"environment\": null }", &[app]).as_deref(), Some("staging"));
+    assert_eq!(environment("{}", &[app, ("NODE_ENV", "production")]).as_deref(), Some("production"));
+    assert_eq!(environment("{ \"environment\": \"test\" }", &[app]).as_deref(), Some("test"));
+    assert_eq!(environment("{}", &[app, ("PASSENGER_ENVIRONMENT", "test")]).as_deref(), Some("test"));
+    assert_eq!(environment("{ \"envvars\": { \"RAILS_ENV\": \"test\" } }", &[app]).as_deref(), Some("test"));
+    for name in ["RAILS_ENV", "RACK_ENV", "APP_ENV"] {
+        assert_eq!(environment("{}", &[app, (name, "production")]), None, "{name} counts by itself");
+    }
+    assert_eq!(environment("{}", &[app, ("RAILS_ENV", "")]).as_deref(), Some("staging"));
+    assert_eq!(environment("{}", &[]), None);
+}
+
 #[test]
 fn variables_of_passengers_file_are_for_the_application() {
     let variables = |value: Value| {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use nix::unistd::geteuid;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, capped_backlog, tcp};
@@ -141,7 +141,33 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
         let args = vec![Value::String(value)];
         Some(Directive { name: (*name).to_owned(), line: None, file: None, args, written })
     });
-    Ok(calls.chain(in_environment).collect())
+    let mut calls: Vec<Directive> = calls.chain(in_environment).collect();
+    let is_said = |call: &Directive| match (call.name.as_str(), call.args.first()) {
+        ("environment", value) => text(value).is_some(),
+        ("envvars", Some(Value::Object(variables))) => environment_of(variables).is_some(),
+        _ => false,
+    };
+    if !calls.iter().any(is_said) {
+        calls.extend(usual_environment(variable));
+    }
+    Ok(calls)
+}
+
+/// The environment that these variables of the application name.
+fn environment_of(variables: &Map<String, Value>) -> Option<String> {
+    ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)))
+}
+
+/// Passenger's default of `environment`, where the variables that count here with any file say nothing.
+fn usual_environment(variable: impl Fn(&str) -> Option<String>) -> Option<Directive> {
+    let said = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if ENVIRONMENT.iter().any(|name| said(name).is_some()) {
+        return None;
+    }
+    let (name, value) = ["NODE_ENV", "PASSENGER_APP_ENV"].into_iter().find_map(|name| Some((name, said(name)?)))?;
+    let written = format!("{name}={value}");
+    let args = vec![Value::String(value)];
+    Some(Directive { name: "environment".to_owned(), line: None, file: None, args, written })
 }
 
 /// These are translated together in [`finish`], once all are known.
@@ -212,8 +238,7 @@ fn variables(to: &mut Translation, call: &Directive) {
         to.variables.push((name.clone(), value));
         names.push(name.as_str());
     }
-    let environment = ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)));
-    if let Some(environment) = environment.filter(|_| to.word("environment").is_none()) {
+    if let Some(environment) = environment_of(variables).filter(|_| to.word("environment").is_none()) {
         to.set(call, "environment", environment);
     }
     if !names.is_empty() {
