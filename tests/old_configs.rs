@@ -440,6 +440,26 @@ fn a_flag_for_the_background_means_the_log_of_thins_or_passengers_file() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Files name their pid file and their log only then: `-D` in production, and the terminal in development.
+#[test]
+fn a_file_of_unicorn_knows_whether_the_server_goes_to_the_background() {
+    let file = "listen '127.0.0.1:0'\nif RACKUP[:daemonize]\n  pid 'web.pid'\n  stderr_path 'web.log'\nend\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
+    for (flag, variable, expected) in [
+        (&["-D"][..], &[("FOOLS_GOLD_DAEMONIZE", "no")][..], true),
+        (&["--daemonize"], &[], true),
+        (&[], &[("FOOLS_GOLD_DAEMONIZE", "yes")], true),
+        (&[], &[], false),
+    ] {
+        let (output, said) = run(&folder, variable, &[&["config", "-C", "unicorn.rb"], flag].concat());
+        assert!(output.status.success(), "{flag:?} {variable:?}: {said}");
+        for name in ["web.pid", "web.log"] {
+            assert_eq!(said.contains(name), expected, "{flag:?} {variable:?}: {said}");
+        }
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Thin makes the folders of its log and of its pid file, and so does a start with its file.
 #[test]
 fn a_check_does_not_ask_for_folders_that_a_start_makes() {

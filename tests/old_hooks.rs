@@ -218,7 +218,7 @@ fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
     let file = "listen '127.0.0.1:0'\nstart = Unicorn::HttpServer::START_CTX\n\
                 raise start.inspect unless start[0] == 'unicorn' && start[:argv] == ['-c', __FILE__] && \
                 start[:cwd] == Dir.pwd\n\
-                raise 'daemon' if Unicorn::Configurator::RACKUP[:daemonize]\n\
+                raise 'daemon' if Unicorn::Configurator::RACKUP[:daemonize] || RACKUP[:daemonize]\n\
                 Configurator::RACKUP[:options][:listeners].each { |one| listen one }\n\
                 working_directory start[:cwd]\n";
     let server = serve("unicorn.rb", file);

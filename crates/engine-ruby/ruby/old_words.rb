@@ -94,11 +94,12 @@ module FoolsGold
     end
 
     # Sets what the file at `path` finds as the start of its server: as if by `unicorn -c PATH` in this folder, whose
-    # path goes by a symlink such as `current` if that of PWD does.
-    def self.start(path)
+    # path goes by a symlink such as `current` if that of PWD does. `daemonizes` is whether there was a `-D`, too.
+    def self.start(path, daemonizes)
       name = ENV.fetch("PWD", "")
       folder = File.identical?(name, ".") ? name : Dir.pwd
       Unicorn::HttpServer::START_CTX.replace(argv: ["-c", path], 0 => $PROGRAM_NAME.dup, cwd: folder)
+      Unicorn::Configurator::RACKUP[:daemonize] = daemonizes
     end
 
     # Returns methods of Unicorn's server that code has replaced, each with file and line: in the class here, or by the
@@ -221,7 +222,7 @@ module FoolsGold
       HttpParser = HttpRequest # Its name from Unicorn 4 on, and in Pitchfork.
 
       class Configurator
-        # What the command line said; a file asks whether it is to be a daemon.
+        # What the command line said; a file asks whether it is to be a daemon, which `start` sets.
         RACKUP = { daemonize: false, host: "0.0.0.0", port: 8080, set_listener: false, options: { listeners: [] } }
         DEFAULTS = Hash.new do |defaults, key|
           defaults[key] = key == :logger ? Logger.new($stderr) : { timeout: 60, worker_processes: 1 }[key]
@@ -241,5 +242,8 @@ module FoolsGold
     HttpParser = Unicorn::HttpParser
     Configurator = Unicorn::Configurator
     Const = Unicorn::Const
+    # In Unicorn a file is evaluated in a Configurator.
+    RACKUP = Configurator::RACKUP
+    DEFAULTS = Configurator::DEFAULTS
   end
 end

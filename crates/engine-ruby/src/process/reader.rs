@@ -57,6 +57,8 @@ pub struct Question<'a> {
     pub workers: Option<&'a str>,
     /// The value of RACK_ENV, RAILS_ENV and APP_ENV, if one is set that counts more than the file.
     pub environment: Option<&'a str>,
+    /// Whether the server was told to go to the background, for files that ask for it.
+    pub daemonizes: bool,
     /// The working directory of the evaluation.
     pub folder: &'a Path,
     /// Whether the process waits afterwards, so that it can continue as a mold.
@@ -115,7 +117,8 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String
     let mut command = user::command(question.ruby, None);
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
-    command.arg(question.workers.unwrap_or("")).arg(if question.stays { "stays" } else { "" });
+    command.arg(question.workers.unwrap_or("")).arg(if question.daemonizes { "daemonizes" } else { "" });
+    command.arg(if question.stays { "stays" } else { "" });
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
     // What the file prints is for people; the server's own output goes to standard output.
     command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(unable)?);

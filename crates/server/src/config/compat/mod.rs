@@ -158,6 +158,7 @@ fn translate(
         names: &names,
         workers: workers.as_deref(),
         environment: environment.as_deref(),
+        daemonizes: daemonize(asked).is_some_and(|call| call.args == [Value::Bool(true)]),
         folder: &folder,
         stays: asked.command == Command::Serve && kind.is_code(),
     };
