@@ -22,7 +22,11 @@ const BY_HEADER: &str = "the header counts where a proxy has sent it that --trus
                          said otherwise); in Puma any client can say with it who it is";
 const PRELOADED: &str = "it is for workers that load the application: where that is preloaded, and in single mode, \
                          Puma has no limit either; --boot-time sets one";
-const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
+const BOOTED: &str = "runs when the first worker has been forked, in the process that forks; with workers 0 in the \
+                      worker";
+const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
+                       worker when it has answered its requests, and in Puma before that: what is to end long \
+                       responses comes too late, and --drain-time bounds them";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
                        stop and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
@@ -129,10 +133,10 @@ pub const RULES: &[DirectiveRule] = &[
     ("before_thread_exit", Rule::Hook("")),
     ("on_thread_exit", Rule::Hook("")),
     ("out_of_band", Rule::Hook("")),
-    ("after_booted", Rule::Hook("runs when the first worker has been forked, in the process that forks")),
-    ("on_booted", Rule::Hook("runs when the first worker has been forked, in the process that forks")),
-    ("after_stopped", Rule::Hook(PROCESS)),
-    ("on_stopped", Rule::Hook(PROCESS)),
+    ("after_booted", Rule::Hook(BOOTED)),
+    ("on_booted", Rule::Hook(BOOTED)),
+    ("after_stopped", Rule::Hook(STOPPED)),
+    ("on_stopped", Rule::Hook(STOPPED)),
     ("before_restart", Rule::Hook(RESTART)),
     ("on_restart", Rule::Hook(RESTART)),
     ("before_refork", Rule::Missing(REFORK)),
