@@ -63,7 +63,8 @@ fn is_whole(folder: &Path) -> bool {
 }
 
 /// Returns the path of the extension that fits this Ruby, in the first of the folders `caches` that has it whole; none
-/// if no folder has. Takes as long as the start of a Ruby, which runs as `user`, whose folders this process may not see.
+/// if no folder has. Takes as long as the start of a Ruby, which runs as `user`: this process may not see that user's
+/// folders.
 pub fn find(ruby: &Path, user: &User, caches: &[PathBuf]) -> Result<Option<PathBuf>, String> {
     let caches = caches.iter().map(|cache| cache.as_os_str());
     let arguments: Vec<&OsStr> = iter::once(OsStr::new("--find")).chain(caches).collect();

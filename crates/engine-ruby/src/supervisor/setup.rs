@@ -9,8 +9,8 @@ use crate::preload::Preload;
 use crate::settings::{PUMA_SINGLE, Settings};
 use crate::wire::frames::{frame, kind, put_item};
 
-/// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made; `needs_native` is
-/// false once the engine has started.
+/// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made; `needs_native`
+/// is false once the engine has started.
 pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_native: bool) -> Bytes {
     // Bytes: a path need not be UTF-8.
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
