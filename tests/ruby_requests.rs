@@ -125,9 +125,9 @@ const BODIES: &[(&str, &[u8], &str)] = &[
     ("/unread", b"abc", "unread"),
 ];
 
+/// Whether a body can be read again: Rack 3 has no `rewind`, and its Lint none either.
 fn rewinds(server: &Server) -> bool {
-    let rack = env(server, "GET /env HTTP/1.1\nHost: a\n\n");
-    rack.contains_key("rack.version")
+    server.log().contains(", rack 2.")
 }
 
 #[test]

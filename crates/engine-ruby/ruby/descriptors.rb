@@ -82,7 +82,8 @@ module FoolsGold
       return false unless socket.wait_readable(0)
 
       left = socket.recv(FAREWELL.end + 1, Socket::MSG_PEEK)
-      left.empty? || (farewell?(left) && closed?(socket))
+      # nil at the end, from Ruby 3.3 on; before it, an empty text.
+      left.nil? || left.empty? || (farewell?(left) && closed?(socket))
     rescue Errno::ECONNRESET
       true
     end

@@ -136,7 +136,8 @@ module FoolsGold
       lines = []
       while seen.size <= CAUSES && (error = error.cause) && seen.none? { |one| one.equal?(error) }
         seen << error
-        place = backtrace(error).first
+        trace = backtrace(error)
+        place = trace.find { |line| !line.start_with?("<internal:") } || trace.first
         lines << join(["caused by ", error.class.to_s, ": ", message(error).tr("\n", " "), *(" (#{place})" if place)])
       end
       lines

@@ -3,12 +3,12 @@
 # An application with one path for each kind of answer.
 
 class Closing
-  def initialize(*parts) = @parts = parts
-  def each(&block) = @parts.each(&block)
-  def close = $closed = $closed.to_i + 1
+  def initialize(*parts); @parts = parts; end
+  def each(&block); @parts.each(&block); end
+  def close; $closed = $closed.to_i + 1; end
 end
 class Listed < Closing
-  def to_ary = @parts
+  def to_ary; @parts; end
 end
 class Filed < Closing
   def initialize(path)
@@ -16,7 +16,7 @@ class Filed < Closing
     @path = path
   end
 
-  def to_path = @path
+  def to_path; @path; end
 end
 class Failing < Closing
   def each

@@ -10,7 +10,7 @@ BUSY = <<~'RUBY'
       $ended = true
       raise
     end
-    def close = $closed = true
+    def close; $closed = true; end
   end
   run(lambda do |env|
     case env["PATH_INFO"]
@@ -27,7 +27,7 @@ BUSY = <<~'RUBY'
     when "/after"
       env["rack.after_reply"] = [-> { $done = [:first] and sleep }, -> { $done << :second }]
       [200, {}, ["x"]]
-    when "/close" then [200, {}, ["x"].dup.tap { |body| def body.close = ($done = [:closing]) && sleep }]
+    when "/close" then [200, {}, ["x"].dup.tap { |body| def body.close; ($done = [:closing]) && sleep; end }]
     when "/done" then [200, {}, [$done.inspect]]
     when "/ended" then [200, {}, [[$ended, $closed, $env].inspect]]
     else [200, {}, ["x"]]

@@ -5,11 +5,11 @@
 
 EDGES = <<~'RUBY'
   class Mute < StandardError
-    def message = raise(NotImplementedError, "no message")
+    def message; raise(NotImplementedError, "no message"); end
   end
 
   Slow = Struct.new(:parts, :release) do
-    def each(&block) = parts.each(&block)
+    def each(&block); parts.each(&block); end
     def close
       sleep 0.01 until File.exist?(release)
       $closed = true

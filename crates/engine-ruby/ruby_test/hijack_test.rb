@@ -25,7 +25,7 @@ HIJACK = <<~'RUBY'
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
     when "/locked"
       $lock.lock
-      [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close = $lock.unlock }]
+      [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close; $lock.unlock; end }]
     when "/locked?" then [200, {}, [$lock.locked?.to_s]]
     when "/upgrade" then [101, { "upgrade" => "x" }, talk]
     when "/order"
@@ -36,7 +36,7 @@ HIJACK = <<~'RUBY'
         talk.call(io)
         $order << env["rack.input"].read
       end
-      [200, { "rack.hijack" => reads }, Object.new.tap { |body| def body.close = $order << "closed" }]
+      [200, { "rack.hijack" => reads }, Object.new.tap { |body| def body.close; $order << "closed"; end }]
     when "/order?" then [200, {}, [$order.join(", ")]]
     else [200, {}, ["x"]]
     end

@@ -105,24 +105,24 @@ ROLES = <<~'RUBY'
   module ActiveRecord
     Pool = Struct.new(:name) { define_method(:disconnect!) { $closed << name } }
     Handler = Struct.new(:pools) do
-      def clear_all_connections!(_role = :writing) = pools.first.disconnect!
+      def clear_all_connections!(_role = :writing); pools.first.disconnect!; end
     end
     class Base; end
-    def self.version = Gem::Version.new("7.0.8")
+    def self.version; Gem::Version.new("7.0.8"); end
   end
-  def handler(*names) = ActiveRecord::Handler.new(names.map { |name| ActiveRecord::Pool.new(name) })
+  def handler(*names); ActiveRecord::Handler.new(names.map { |name| ActiveRecord::Pool.new(name) }); end
   run ->(_) { [200, {}, [$closed.inspect]] }
 RUBY
 ONE = <<~'RUBY'
   ONE = handler(:writing, :reading)
-  def ONE.all_connection_pools = pools
-  def (ActiveRecord::Base).connection_handler = ONE
-  def (ActiveRecord::Base).connection_handlers = raise(NotImplementedError)
+  def ONE.all_connection_pools; pools; end
+  def (ActiveRecord::Base).connection_handler; ONE; end
+  def (ActiveRecord::Base).connection_handlers; raise(NotImplementedError); end
 RUBY
 EACH = <<~'RUBY'
   EACH = { writing: handler(:writing), reading: handler(:reading) }
-  def (ActiveRecord::Base).connection_handler = EACH[:writing]
-  def (ActiveRecord::Base).connection_handlers = EACH
+  def (ActiveRecord::Base).connection_handler; EACH[:writing]; end
+  def (ActiveRecord::Base).connection_handlers; EACH; end
 RUBY
 if RUBY_ENGINE == "ruby"
   [ONE, EACH].each do |handlers|
@@ -146,7 +146,7 @@ PUMA = <<~'RUBY'
     def self.stats_object=(object)
       @stats = object
     end
-    def self.stats = @stats.stats.values_at(:backlog, :running, :busy_threads, :pool_capacity, :max_threads).inspect
+    def self.stats; @stats.stats.values_at(:backlog, :running, :busy_threads, :pool_capacity, :max_threads).inspect; end
     Const = Module.new
     Const::PUMA_VERSION = "8"
   end
@@ -160,13 +160,13 @@ CLUSTER = <<~'RUBY'
     def self.stats_object=(object)
       @stats = object
     end
-    def self.stats_hash = @stats.stats
+    def self.stats_hash; @stats.stats; end
     Const = Module.new
     Const::PUMA_VERSION = "8"
   end
   run ->(_) { [200, {}, [$seen.inspect]] }
 RUBY
-SEEN = <<~'RUBY'
+AS_SEEN = <<~'RUBY'
   before_fork do
     stats = Puma.stats_hash
     $seen = [stats.values_at(:workers, :booted_workers, :old_workers),
@@ -175,7 +175,7 @@ SEEN = <<~'RUBY'
 RUBY
 if RUBY_ENGINE == "ruby"
   Harness.check("Puma.stats lists the workers in the process that forks them") do
-    Front.run(CLUSTER, hooks: SEEN) do |front|
+    Front.run(CLUSTER, hooks: AS_SEEN) do |front|
       expected = [[1, 1, 0], [[front.fork.pid, 0, {}]]]
       Harness.same(expected.inspect, front.fork(2).get("/").body)
     end
