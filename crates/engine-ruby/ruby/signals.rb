@@ -5,10 +5,12 @@
 
 module FoolsGold
   module Signals
+    # Signals that the Java machine keeps for itself: at QUIT it writes the backtraces of its threads, and goes on.
+    OF_JAVA = RUBY_ENGINE == "jruby" ? %w[QUIT] : []
     # Signals that mean something to the front, or to other servers, and that by default end or stop a process.
-    QUIET = %w[INT HUP QUIT TTIN TTOU USR1 USR2 PWR].freeze
+    QUIET = (%w[INT HUP QUIT TTIN TTOU USR1 USR2 PWR] - OF_JAVA).freeze
     # Signals that ask a process to exit when it has finished.
-    ENDING = %w[TERM QUIT].freeze
+    ENDING = (%w[TERM QUIT] - OF_JAVA).freeze
 
     # Signals to which the master of other servers reacts.
     OF_MASTERS = %w[USR1 USR2 TTIN TTOU].freeze

@@ -5,7 +5,8 @@
 require_relative "../ruby/limits"
 
 HOOKS = <<~RUBY
-  before_fork { $order = [:before] }
+  $order = []
+  before_fork { $order << :before }
   after_fork { |worker| $order << [:after, worker] }
   on_worker_boot { |worker| $order << [:boot, worker] }
   on_worker_shutdown { |worker| File.write(File.join(__dir__, "shutdown"), worker.to_s) }
@@ -47,7 +48,8 @@ Front.run(ORDER, hooks: HOOKS) do |front|
   worker = front.fork
   Harness.check("READY tells of the Ruby") { Harness.match(/ruby\0.*rack\0\d.*fork\0/m, front.ready.last) }
   Harness.check("hooks run in order, secrets are gone") do
-    Harness.same("[:before, [:after, 1], [:boot, 1], [:app, 1]][]", worker.get("/").body)
+    before = ":before, " if front.ready.last.include?("fork\0yes")
+    Harness.same("[#{before}[:after, 1], [:boot, 1], [:app, 1]][]", worker.get("/").body)
   end
   if front.ready.last.include?("fork\0yes")
     Harness.check("workers have different random numbers") do
