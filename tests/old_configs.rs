@@ -753,6 +753,8 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     );
     let reason = String::from_utf8_lossy(&output.stderr);
     assert_says(&reason, &["does not start with puma.rb:", "puma.rb:1: workers \"many\": must be"]);
+    let (named_by_flag, _) = run(&folder, &[], &["explain", "-C", "puma.rb"]);
+    assert_eq!(named_by_flag, output, "as the server is started with it");
     // The rest of a file with a directive that is refused is explained all the same.
     fs::write(folder.join("puma.rb"), "threads 2, 2\nssl_bind \"0.0.0.0\", 9293\n").unwrap();
     let (output, _) = run(&folder, &[], &["explain", "puma.rb"]);

@@ -18,12 +18,14 @@ mod process;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use apps::{native, trial};
 use boot::{run, serve};
 use config::arguments::{Arguments, Command};
 use config::invocation::Invocation;
+use config::options::Name;
 use config::{compat, help, settings};
 use doctor::effective;
 use machine::Machine;
@@ -91,7 +93,9 @@ fn explain(asked: &Arguments) -> ExitCode {
     if !asked.problems.is_empty() {
         return refuse_to("explain this", &asked.problems);
     }
-    let Some(path) = asked.rackup.as_deref() else {
+    // Whoever starts with `-C config/puma.rb` may ask in the same words.
+    let named = asked.values(Name::Config).last().map(|given| Path::new(&given.value)).filter(|path| *path != "-");
+    let Some(path) = asked.rackup.as_deref().or(named) else {
         let why = "explain: needs the configuration file of another server: foolsgold explain config/puma.rb";
         return refuse_to("explain nothing", &[why]);
     };
