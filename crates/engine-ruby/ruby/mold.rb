@@ -78,6 +78,7 @@ module FoolsGold
       Title.show("mold", @setup["tag"])
       @application = Application.new(@setup)
       @application.prepare
+      # Puma may be loaded by now, or by the application.
       stats = PumaClusterStats.new(@workers)
       stats.offer
       @application.load if @application.preload?
@@ -175,7 +176,7 @@ module FoolsGold
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front retries.
-      raise unless Process.pid == @pid # As above.
+      raise unless Process.pid == @pid # In a child that a hook has forked.
 
       Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))

@@ -5,7 +5,7 @@
 
 module FoolsGold
   module Signals
-    # Signals that the Java machine keeps for itself: at QUIT it writes the backtraces of its threads, and goes on.
+    # Signals that the JVM handles itself: at QUIT it prints the backtraces of its threads and goes on.
     OF_JAVA = RUBY_ENGINE == "jruby" ? %w[QUIT] : []
     # Signals that mean something to the front, or to other servers, and that by default end or stop a process.
     QUIET = (%w[INT HUP QUIT TTIN TTOU USR1 USR2 PWR] - OF_JAVA).freeze

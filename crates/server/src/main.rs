@@ -93,7 +93,7 @@ fn explain(asked: &Arguments) -> ExitCode {
     if !asked.problems.is_empty() {
         return refuse_to("explain this", &asked.problems);
     }
-    // Whoever starts with `-C config/puma.rb` may ask in the same words.
+    // Also by `-C config/puma.rb`, as the server is started with it.
     let named = asked.values(Name::Config).last().map(|given| Path::new(&given.value)).filter(|path| *path != "-");
     let Some(path) = asked.rackup.as_deref().or(named) else {
         let why = "explain: needs the configuration file of another server: foolsgold explain config/puma.rb";

@@ -255,8 +255,11 @@ impl EventLoop {
             }
             Order::EndWorker { worker, now } => {
                 let is_replaced = !self.is_shutting_down();
-                let kill = Event::KillWorker { worker, is_replaced };
-                self.feed(if now { kill } else { Event::EndWorker { worker, is_replaced } });
+                let event = match now {
+                    true => Event::KillWorker { worker, is_replaced },
+                    false => Event::EndWorker { worker, is_replaced },
+                };
+                self.feed(event);
             }
             Order::Recycle => self.feed(Event::Recycle),
             Order::Backtraces(worker) => self.feed(Event::Backtraces(worker)),

@@ -45,7 +45,8 @@ fn let_all_read(path: &Path) -> io::Result<()> {
 pub struct Extensions {
     /// Each is for another Ruby.
     pub paths: Vec<PathBuf>,
-    /// Whether one of them must be for the workers' Ruby; otherwise [`build_wanted`] makes it.
+    /// Whether the start needs one for the workers' Ruby. If none of these is, the start fails, and [`build_wanted`]
+    /// makes one for the next.
     pub is_needed: bool,
 }
 

@@ -36,8 +36,9 @@ pub struct Signals {
     has_thread: bool,
 }
 
-/// Unblocks all signals: a program inherits which are blocked, and whoever started this one may have blocked some for
-/// itself. Must be called before there are threads; they, and the processes that are started, inherit it in turn.
+/// Unblocks all signals. A program inherits the mask of blocked signals (sigprocmask(2)) from the one that starts it,
+/// which may have blocked some for itself. Must be called before there are threads; they, and the processes that are
+/// started, inherit it in turn.
 pub fn unblock() -> io::Result<()> {
     SigSet::all().thread_unblock().map_err(io::Error::from)
 }

@@ -444,7 +444,7 @@ fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
     assert_eq!(calls("4001").last().map(|call| call.written.clone()).as_deref(), Some("PASSENGER_SSL_PORT=4001"));
 }
 
-/// In development error pages show the exception, to whoever asks.
+/// A wrong default would show exceptions to all clients: error pages do that in development.
 #[test]
 fn the_environment_of_passenger_is_that_of_its_variables_where_nothing_else_names_it() {
     let environment = |json: &str, variables: &[(&str, &str)]| {
