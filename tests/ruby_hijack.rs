@@ -1,6 +1,6 @@
 //! Connections in the hands of an application on the Ruby engine: after its headers, altogether, and as a WebSocket.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -104,6 +104,36 @@ fn an_application_that_takes_the_connection_of_a_client_that_has_gone_reads_its_
     assert!(server.logs("client_gone"), "{}", server.log());
     ruby::let_go(&server, "go1");
     ruby::wait_for_note(&server, "read \"\"");
+}
+
+/// Without a length and without chunks, the end of the connection is that of the body.
+#[test]
+fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
+    let app = "run ->(env) {\n  hijack = ->(io) {\n    io.write('half')\n    sleep 0.005 until File.exist?('go1')\n    \
+               exit!(0) if env['PATH_INFO'] == '/exit'\n    Process.kill(:KILL, $$)\n    sleep\n  }\n  \
+               [200, { 'rack.hijack' => hijack }, []]\n}";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    for path in ["/exit", "/kill"] {
+        let mut client = get(&server, path, "");
+        assert_eq!(client.head().unwrap().status, 200, "{path}: {}", server.log());
+        assert_eq!(read(&mut client, 4), b"half", "{path}");
+        ruby::let_go(&server, "go1");
+        let end = client.rest().map_err(|error| error.kind());
+        assert_eq!(end, Err(ErrorKind::ConnectionReset), "{path}: {}", server.log());
+        std::fs::remove_file(server.folder.join("go1")).unwrap();
+    }
+}
+
+/// The application closes its socket, and the kernel reports an error where it has not read everything.
+#[test]
+fn a_partial_hijack_that_leaves_input_unread_is_complete() {
+    let app = "run ->(_) {\n  hijack = ->(io) { io.write('all'); io.readpartial(1); io.close }\n  \
+               [200, { 'rack.hijack' => hijack }, []]\n}";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nunread").unwrap();
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    assert_eq!(client.rest().unwrap(), b"all", "{}", server.log());
 }
 
 /// The client may have had an answer by hand, which nobody can take back.

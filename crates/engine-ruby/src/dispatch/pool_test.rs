@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::dispatch::activity::Activity;
-use crate::dispatch::relay::{Leaving, relay_rest};
+use crate::dispatch::relay::{Holder, Leaving, relay, relay_rest};
 use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
 use crate::dispatch::watch::{Seen, check};
 use crate::dispatch::worker_memory::Lent;
@@ -54,6 +54,11 @@ fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     let threads = ends.iter().map(|(thread, ..)| thread.clone()).collect();
     pool.add(Worker::new(1, 1, 0, control, threads));
     ends
+}
+
+/// The process that has an upgraded connection.
+fn holder(pid: u32) -> Holder {
+    Holder { pid, died: Fault::WorkerDied("killed".to_owned()) }
 }
 
 fn job(method: Method) -> (Box<Job>, Reply) {
@@ -794,6 +799,31 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_body_that_was_left()
     drop(app);
 }
 
+#[tokio::test]
+async fn an_upgraded_connection_breaks_off_with_its_process_and_ends_when_the_application_closes_it() {
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let died = Some(Err(Fault::WorkerDied("killed".to_owned())));
+    let stopping = Some(Err(Fault::Stopping));
+    let alive = std::process::id();
+    for (pid, is_leaving, end) in [(gone.id(), false, died), (gone.id(), true, stopping), (alive, true, None)] {
+        let (front, duplex) = engine::body::duplex(9);
+        let (ours, app) = UnixStream::pair().unwrap();
+        let leaving = Arc::new(Leaving::default());
+        if is_leaving {
+            leaving.announce();
+        }
+        let mut source = front.incoming;
+        front.outgoing.send(Bytes::from("unread")).await.unwrap();
+        let relaying = tokio::spawn(relay(ours, duplex, leaving, holder(pid), ()));
+        // The application closes the connection without reading it, which the other end learns as an error.
+        app.readable().await.unwrap();
+        drop(app);
+        assert_eq!(timeout(LAST_ANSWERS, next(&mut source)).await.unwrap(), end, "{pid} {is_leaving}");
+        timeout(LAST_ANSWERS, relaying).await.unwrap().unwrap();
+    }
+}
+
 /// The answer before the connection has made the thread idle. A worker that is stopped exits without the application's
 /// threads that use its connections.
 #[tokio::test]
@@ -873,7 +903,7 @@ async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed(
     let (front, duplex) = engine::body::duplex(1);
     let connection = pool.take_over(1, || Some(duplex)).unwrap();
     let UpgradedConnection { duplex, counted: _counted, leaving } = connection;
-    let relaying = tokio::spawn(crate::dispatch::relay::relay(ours, duplex, leaving, ()));
+    let relaying = tokio::spawn(relay(ours, duplex, leaving, holder(std::process::id()), ()));
     let is_told = async {
         while !front.incoming.is_leaving() {
             tokio::task::yield_now().await;

@@ -14,6 +14,7 @@ use tokio::net::unix::WriteHalf;
 use tokio::sync::{Notify, SetOnce};
 use tokio::time::timeout;
 
+use crate::process::has_ended;
 use crate::wire::frames::{self, kind};
 
 const READ_BYTES: usize = 16 << 10;
@@ -42,11 +43,26 @@ impl Leaving {
     }
 }
 
+/// The process at the other end of an upgraded connection.
+pub struct Holder {
+    /// Its process id.
+    pub pid: u32,
+    /// The fault of a connection that its end has broken off.
+    pub died: Fault,
+}
+
 /// Relays until both directions have ended, the application has closed its socket, or the front accepts no more bytes.
 /// Then it closes the socket, so that a blocked write of the application fails. When the worker is to leave, tells the
-/// front, which closes the connection. Drops `while_open` when the client sends no more bytes, or the application
-/// accepts none.
-pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>, while_open: impl Send) {
+/// front, which closes the connection. If the socket is closed because the process that holds it ends, the output
+/// breaks off: with [`Fault::Stopping`] if the worker was to leave, else with `died`. Drops `while_open` when the
+/// client sends no more bytes, or the application accepts none.
+pub async fn relay(
+    mut stream: UnixStream,
+    duplex: Duplex,
+    leaving: Arc<Leaving>,
+    holder: Holder,
+    while_open: impl Send,
+) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
     let output_ended = Notify::new();
@@ -65,13 +81,17 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
                 }
             };
             match read {
-                Ok(0) => break Ok(()),
-                Ok(_) => {
+                Ok(1..) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
                         return false;
                     }
                 }
-                Err(_) => break Err(Fault::ClientGone),
+                // A process that ends closes its sockets as the application does, and has begun to end before.
+                _ if has_ended(holder.pid) => {
+                    break Err(if leaving.announced.initialized() { Fault::Stopping } else { holder.died });
+                }
+                // An error says only that the application has closed its socket without reading everything.
+                _ => break Ok(()),
             }
         };
         output_ended.notify_one();

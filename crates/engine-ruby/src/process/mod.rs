@@ -11,11 +11,16 @@ pub mod user;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
 /// Number of molds, of all applications and generations of this process, that are loading their application.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
+
+/// The bit of the flags in `/proc/PID/stat` that each thread of a process has before it gives its files back: PF_EXITING
+/// of Linux.
+const EXITING: u32 = 0x4;
 
 /// A guard that counts one loading mold until it is dropped.
 pub struct Loading(());
@@ -59,4 +64,42 @@ pub fn is_stopped(pid: u32) -> bool {
     // The state is the first word after the name, which is in parentheses and may have parentheses in it.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+}
+
+/// Returns whether a process ends or has ended: at the latest when the kernel closes the sockets that the process has
+/// left open. False where `/proc` does not say, and the process is there.
+pub fn has_ended(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else {
+        return kill(Pid::from_raw(pid.cast_signed()), None::<Signal>) == Err(Errno::ESRCH);
+    };
+    let stat = String::from_utf8_lossy(&stat);
+    // After the name: the state, and six words later the flags.
+    let Some((_, rest)) = stat.rsplit_once(") ") else { return false };
+    let flags = rest.split(' ').nth(6).and_then(|flags| flags.parse::<u32>().ok());
+    rest.starts_with(['Z', 'X']) || flags.is_some_and(|flags| flags & EXITING != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_ended_when_its_socket_is_closed_by_that_and_when_it_is_gone() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut command = Command::new("sleep");
+        let mut child = command.arg("600").stdout(OwnedFd::from(theirs)).spawn().unwrap();
+        drop(command);
+        let pid = child.id();
+        assert!(!has_ended(pid) && !has_ended(std::process::id()));
+        kill_now(pid);
+        assert_eq!(ours.read(&mut [0]).unwrap(), 0);
+        assert!(has_ended(pid), "nobody has waited for it");
+        child.wait().unwrap();
+        assert!(has_ended(pid));
+    }
 }

@@ -16,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use crate::dispatch::pool::{Pool, died};
-use crate::dispatch::relay::{relay, relay_rest};
+use crate::dispatch::relay::{Holder, relay, relay_rest};
 use crate::dispatch::upgraded::{Taken, UpgradedConnection};
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
@@ -177,7 +177,10 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     drop(io_thread.spawn(async move {
         match is_rest {
             true => relay_rest(stream, duplex.outgoing, leaving, died(worker, pid)).await,
-            false => relay(stream, duplex, leaving, taken).await,
+            false => {
+                let holder = Holder { pid, died: died(worker, pid) };
+                relay(stream, duplex, leaving, holder, taken).await;
+            }
         }
         drop(counted);
     }));
