@@ -387,6 +387,25 @@ fn at_the_end_an_application_reads_the_end_of_other_connections() {
 }
 
 #[test]
+fn at_the_end_and_at_a_reload_an_application_that_only_reads_reads_the_end() {
+    let app = "note = ->(text) { File.write('notes', \"#{text}\\n\", mode: 'a') }\n\
+               run ->(_) {\n  hijack = ->(io) {\n    io.write('begun')\n    io.close_write\n    \
+               note.call(io.readpartial(4))\n    note.call(\"read #{io.read.inspect}\")\n    io.close\n  }\n  \
+               [200, { 'rack.hijack' => hijack }, []]\n}";
+    let options = ["-w", "1", "-t", "1", "--websocket-drain", "0", "--drain-time", "600s"];
+    for order in [Signal::TERM, Signal::USR1] {
+        let server = ruby::serve(app, &options);
+        let mut client = get(&server, "/", "");
+        assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+        assert_eq!(client.rest().unwrap(), b"begun", "{}", server.log());
+        client.send("sent").unwrap();
+        ruby::wait_for_note(&server, "sent");
+        server.signal(order);
+        ruby::wait_for_note(&server, "read \"\"");
+    }
+}
+
+#[test]
 fn a_client_that_reads_nothing_is_left_though_the_application_does_not_read_either() {
     let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; Thread.new { \
                begin; loop { io.write(\"x\" * 65_536) }; rescue SystemCallError => error; note error.class.name; end \

@@ -189,7 +189,8 @@ impl Sink {
         self.end(Err(fault));
     }
 
-    fn end(&self, how: Result<(), Fault>) {
+    /// Ends the stream as [`Sink::finish`] or [`Sink::fail`] does, and keeps the sink: [`Sink::leave`] still counts.
+    pub fn end(&self, how: Result<(), Fault>) {
         let mut state = self.0.state.lock();
         if state.end.is_none() {
             state.end = Some(how);
@@ -341,6 +342,16 @@ mod tests {
         sink.send_blocking(Bytes::from("a"), soon()).unwrap();
         assert!(source.is_leaving());
         assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
+    }
+
+    #[test]
+    fn a_sink_that_has_ended_may_still_leave() {
+        let (sink, mut source) = stream(9);
+        sink.end(Ok(()));
+        assert_eq!((source.next_blocking(soon()), source.is_leaving()), (Ok(None), false));
+        sink.leave();
+        drop(sink);
+        assert_eq!((source.next_blocking(soon()), source.is_leaving()), (Ok(None), true));
     }
 
     #[test]

@@ -816,6 +816,32 @@ fn a_connection_that_the_application_has_closed_ends_though_its_client_stays() {
     drop(client);
 }
 
+/// It could read for any time.
+#[test]
+fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_shuts_down() {
+    for is_worker in [false, true] {
+        let made: Arc<Mutex<Option<Duplex>>> = Arc::default();
+        let theirs = made.clone();
+        let server = Server::start(move |_| {
+            let (ours, app) = body::duplex(1 << 16);
+            *theirs.lock().unwrap() = Some(app);
+            Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+        });
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head().status, 101);
+        let Duplex { mut incoming, outgoing } = made.lock().unwrap().take().unwrap();
+        outgoing.end(Ok(()));
+        assert_eq!(client.rest(), "");
+        if is_worker {
+            outgoing.leave();
+        } else {
+            server.stop.drain();
+        }
+        assert_eq!(incoming.next_blocking(soon()), Ok(None), "{is_worker}");
+    }
+}
+
 #[test]
 fn a_partial_hijack_that_codes_its_body_itself_says_so() {
     let server = Server::start(|_| {

@@ -67,6 +67,7 @@ pub async fn relay(
     let Duplex { mut incoming, outgoing } = duplex;
     let output_ended = Notify::new();
     let output_ended = &output_ended;
+    let leaves = leaving.clone();
     let to_client = async move {
         let mut buffer = BytesMut::new();
         let mut has_announced = false;
@@ -83,7 +84,7 @@ pub async fn relay(
             match read {
                 Ok(1..) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
-                        return false;
+                        return None;
                     }
                 }
                 // A process that ends closes its sockets as the application does, and has begun to end before.
@@ -95,11 +96,8 @@ pub async fn relay(
             }
         };
         output_ended.notify_one();
-        match ended {
-            Ok(()) => outgoing.finish(),
-            Err(fault) => outgoing.fail(fault),
-        }
-        true
+        outgoing.end(ended);
+        Some(outgoing)
     };
     let to_app = async move {
         let mut has_output_ended = false;
@@ -127,8 +125,17 @@ pub async fn relay(
     };
     let (mut to_client, mut to_app) = (pin!(to_client), pin!(to_app));
     tokio::select! {
-        has_ended_in_order = &mut to_client => if has_ended_in_order {
-            to_app.await;
+        ended = &mut to_client => if let Some(outgoing) = ended {
+            // An application that has ended its output may read on for any time.
+            let announce = async {
+                leaves.announced.wait().await;
+                outgoing.leave();
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = to_app => {}
+                () = announce => {}
+            }
         },
         () = &mut to_app => {
             to_client.await;

@@ -89,7 +89,6 @@ pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded
         let mut to_client =
             AppToClient { link, socket, from_app, tracker, state, closes_at, is_closed_by_us, is_whole };
         to_client.run(head).await;
-        state.set(&state.has_app_ended);
         (to_client.is_closed_by_us, to_client.is_whole)
     };
     // The application may continue after the connection has ended; its reply is kept until it is done.
@@ -177,12 +176,36 @@ impl AppToClient<'_> {
         if self.write(&head).await.is_ok() && self.until_closing().await {
             self.close().await;
         }
+        self.state.set(&self.state.has_app_ended);
         if self.link.ends_body() && !self.is_whole {
             // The client would take the end of the output for that of the body: the connection is reset instead.
             self.state.set(&self.state.is_over);
         } else {
             // A client that has only half-closed learns here that nothing more will come.
             self.socket.end_output();
+            self.until_input_ends().await;
+        }
+    }
+
+    /// Waits until the client, or the application, has ended the input. An application that has ended its output may
+    /// read on for any time, so the input ends when the connection is to be closed. One that has closed its socket is
+    /// gone within [`CLOSE_TIME`].
+    async fn until_input_ends(&mut self) {
+        let ended = Instant::now();
+        let AppToClient { link, from_app, closes_at, state, .. } = self;
+        let closing = async {
+            while closes_at.is_none() {
+                if link.common.stop.is_draining() || from_app.is_leaving() {
+                    *closes_at = Some(closing_time(link));
+                } else {
+                    tokio::time::sleep(CHECK_INTERVAL).await;
+                }
+            }
+            until(closes_at.map(|at| at.max(ended + CLOSE_TIME))).await;
+        };
+        tokio::select! {
+            () = state.wait(&state.has_client_ended) => {}
+            () = closing => state.set(&state.is_over),
         }
     }
 
