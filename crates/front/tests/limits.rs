@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Fault, Reply, Responder, body, reply};
-use support::{SOON, Server, Shelf, eventually, listeners, settings, with};
+use support::{SOON, Server, Shelf, eventually, full, listeners, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -417,6 +417,47 @@ fn a_client_that_reads_a_hijacked_connection_slowly_and_all_the_time_is_not_let_
         std::thread::park_timeout(Duration::from_millis(60));
         assert!(!is_cut.load(Ordering::SeqCst), "after {:?}", begun.elapsed());
     }
+}
+
+/// Hints fill its buffer here; usually the response before them has.
+#[test]
+fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go_for_an_early_hint() {
+    type Kept = (Responder, Option<Arc<dyn engine::Hints>>);
+    let mut settings = settings();
+    settings.limits.write_time = Duration::from_secs(1);
+    let kept: Arc<Mutex<Option<Kept>>> = Arc::default();
+    let theirs = kept.clone();
+    let server = Server::with(settings, move |request| {
+        let (responder, reply) = reply::pair();
+        *theirs.lock().unwrap() = Some((responder, request.hints));
+        reply
+    });
+    let mut client = server.connect();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    eventually("the call", || kept.lock().unwrap().is_some());
+    let (responder, hints) = kept.lock().unwrap().take().unwrap();
+    let hints = hints.unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let theirs = is_over.clone();
+    let hinting = std::thread::spawn(move || {
+        let mut links = http::HeaderMap::new();
+        links.insert("link", http::HeaderValue::from_str(&"x".repeat(16 << 10)).unwrap());
+        while !theirs.load(Ordering::SeqCst) {
+            hints.send(links.clone());
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    });
+    let begun = Instant::now();
+    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        drop(client.exactly(32 << 10));
+        std::thread::park_timeout(Duration::from_millis(60));
+    }
+    is_over.store(true, Ordering::SeqCst);
+    hinting.join().unwrap();
+    responder.send(Ok(full("all")), SOON);
+    assert!(client.rest().ends_with("\r\n\r\nall"));
 }
 
 #[test]

@@ -357,7 +357,15 @@ impl Wire {
         }
         while !self.hints.is_empty() {
             let went = Pin::new(&mut self.socket).poll_write(cx, &self.hints);
-            let count = ready!(self.wrote(cx, 0, went))?;
+            let went = match self.wrote(cx, 0, went) {
+                // As with a response: see `write_now`.
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                    let count = self.socket.write_now(&self.hints).map_err(|_| error)?;
+                    self.wrote(cx, 0, Poll::Ready(Ok(count)))
+                }
+                went => went,
+            };
+            let count = ready!(went)?;
             self.hints.drain(..count);
         }
         self.link.caught_up();
