@@ -642,18 +642,43 @@ fn a_client_that_goes_while_a_stream_runs_is_told_to_its_sink() {
     eventually("the news", || sink.is_gone());
 }
 
+/// What it has sent is held until the first request is answered.
+#[test]
+fn a_client_that_leaves_with_its_next_request_behind_the_first_is_noticed() {
+    let kept: Arc<Mutex<Option<Responder>>> = Arc::default();
+    let theirs = kept.clone();
+    let mut settings = settings();
+    settings.limits.request_time = 6 * SOON;
+    let server = Server::with(settings, move |_| {
+        let (responder, reply) = reply::pair();
+        *theirs.lock().unwrap() = Some(responder);
+        reply
+    });
+    for behind in ["G", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let mut client = server.connect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n\r\n{behind}"));
+        eventually("the call", || kept.lock().unwrap().is_some());
+        drop(client);
+        let responder = kept.lock().unwrap().take().unwrap();
+        eventually("the news", || responder.is_abandoned());
+    }
+    assert_eq!(server.calls(), 2);
+}
+
 #[test]
 fn half_a_body_never_reaches_the_engine() {
     let shelf = Shelf::default();
     let mut settings = settings();
+    settings.limits.body_time = 6 * SOON;
     settings.access_log = shelf.log(LogFormat::Text);
     let server = Server::echo(settings);
-    for head in ["Content-Length: 9\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"] {
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+    for head in ["Content-Length: 9\r\n\r\nabc", chunked, &format!("{chunked}12")] {
         let mut client = server.connect();
         client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{head}"));
         drop(client);
     }
-    eventually("both are over", || shelf.text().matches("client_gone").count() == 2);
+    eventually("they are over", || shelf.text().matches("client_gone").count() == 3);
     for is_closed in [true, false] {
         let mut client = server.connect();
         client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\nExpect: 100-continue\r\n\r\n");
@@ -666,7 +691,7 @@ fn half_a_body_never_reaches_the_engine() {
             assert!(client.is_closed());
         }
     }
-    eventually("all are over", || shelf.text().matches("client_gone").count() == 4);
+    eventually("all are over", || shelf.text().matches("client_gone").count() == 5);
     assert_eq!(server.calls(), 0);
 }
 

@@ -125,12 +125,10 @@ impl Wire {
             if self.refusal.is_some() {
                 return Poll::Ready(Ok(()));
             }
-            let has_more = !self.held.rest().is_empty();
-            let is_busy = self.link.stage().is_busy();
-            if self.is_ended() && !(has_more && is_busy) {
+            if self.is_ended() {
                 return if self.hides_end(cx) { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
-            if self.is_ended() || (is_busy && self.held.rest().len() >= AHEAD_BYTES) {
+            if self.link.stage().is_busy() && self.held.rest().len() >= AHEAD_BYTES {
                 return self.pending(cx);
             }
             match self.fill(cx, cursor)? {
@@ -142,7 +140,7 @@ impl Wire {
     }
 
     /// Whether the end of input must be hidden from hyper for now: hyper would drop the request, whose response may be
-    /// wanted.
+    /// wanted. Further requests may be held behind it.
     fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.link.stage().is_busy() || !self.held.is_at_a_head() {
             return false;
