@@ -25,9 +25,9 @@ impl Eviction {
         self.requested.get().is_some_and(|requested| requested.is_same_wait(state))
     }
 
-    /// Records that the connection closes for this reason.
-    pub(crate) fn confirm(&self) {
-        self.confirmed.store(true, Relaxed);
+    /// Records that the connection closes for this reason. Returns whether that is new.
+    pub(crate) fn confirm(&self) -> bool {
+        !self.confirmed.swap(true, Relaxed)
     }
 
     pub(crate) fn is_confirmed(&self) -> bool {
@@ -48,7 +48,7 @@ mod tests {
         assert!(eviction.is_requested(idle) && !eviction.is_requested(idle.head_began(2)));
         assert!(!eviction.is_requested(idle.head_given(2).head_parsed().answered(3).flushed()));
         assert!(!eviction.is_confirmed());
-        eviction.confirm();
+        assert!(eviction.confirm() && !eviction.confirm());
         assert!(eviction.is_confirmed());
     }
 }

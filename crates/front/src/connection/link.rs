@@ -331,9 +331,11 @@ impl Link {
         self.eviction.is_requested(self.state())
     }
 
-    /// Records that the connection closes because it is evicted.
+    /// Records that the connection closes because it is evicted, and counts it.
     pub(crate) fn confirm_eviction(&self) {
-        self.eviction.confirm();
+        if self.eviction.confirm() {
+            self.common.settings.counts.displaced();
+        }
     }
 
     pub(crate) fn closes_for_eviction(&self) -> bool {
@@ -474,7 +476,6 @@ impl Evictable for Link {
     fn evict(&self, state: State) {
         self.eviction.request(state);
         self.wake();
-        self.common.settings.counts.displaced();
     }
 }
 

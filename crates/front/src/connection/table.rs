@@ -69,7 +69,7 @@ pub(crate) trait Evictable: Send + Sync {
     /// State under which it is in a queue; `None` if it is in none. Protected by the lock of the table.
     fn queued_as(&self) -> &StateCell;
 
-    /// Requests its eviction, unless its state changes meanwhile, and counts it.
+    /// Requests its eviction, unless its state changes meanwhile.
     fn evict(&self, state: State);
 }
 

@@ -189,7 +189,13 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         // No response is owed to the client any more.
         link.closing();
         let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
-        let linger = poll_fn(|cx| if link.is_evicted() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
+        let linger = poll_fn(|cx| {
+            if link.is_evicted() {
+                link.confirm_eviction();
+                return Poll::Ready(());
+            }
+            linger.as_mut().poll(cx)
+        });
         let _ = until_stopped(link, linger).await;
     }
     End::Finished

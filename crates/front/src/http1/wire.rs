@@ -345,6 +345,14 @@ impl Wire {
         if matches!(went, Poll::Ready(Ok(_))) { went } else { Poll::Pending }
     }
 
+    /// Returns the error with which a connection ends whose client takes nothing. It may end for another connection.
+    fn let_go(&self, error: io::Error) -> io::Error {
+        if self.link.is_evicted() {
+            self.link.confirm_eviction();
+        }
+        error
+    }
+
     /// Writes early hints, if there are any and no response is partly written.
     fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.hints.is_empty() {
@@ -358,7 +366,7 @@ impl Wire {
             let went = match self.wrote(cx, 0, went) {
                 // As with a response: see `write_now`.
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
-                    let count = self.socket.write_now(&self.hints).map_err(|_| error)?;
+                    let count = self.socket.write_now(&self.hints).map_err(|_| self.let_go(error))?;
                     self.wrote(cx, 0, Poll::Ready(Ok(count)))
                 }
                 went => went,
@@ -409,7 +417,7 @@ impl hyper::rt::Write for Wire {
         let went = match this.wrote(cx, wanted, went) {
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
                 let went = this.write_now(bytes);
-                if went.is_ready() { this.wrote(cx, wanted, went) } else { Poll::Ready(Err(error)) }
+                if went.is_ready() { this.wrote(cx, wanted, went) } else { Poll::Ready(Err(this.let_go(error))) }
             }
             went => went,
         };
