@@ -6,7 +6,7 @@ use super::Fleet;
 use super::action::Action;
 use super::log_line::WorkerLine;
 use super::speaker::Speaker;
-use super::worker::{Leave, Life};
+use super::worker::{Leave, Life, named};
 use crate::exit_reason::ExitReason;
 use crate::start_error::StartError;
 
@@ -72,8 +72,13 @@ impl Fleet {
         self.has_started();
     }
 
-    pub(super) fn worker_not_added(&mut self, id: u32) {
-        self.workers.entry(id).and_modify(|worker| worker.threads = 0);
+    /// Ends a worker whose connections cannot be used. It does not open them again, so it would never be ready.
+    pub(super) fn worker_not_added(&mut self, id: u32, why: &str, now: Instant) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.fail();
+        let pid = worker.pid;
+        pid.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+        self.cannot_start(StartError::Unready(format!("{} cannot be used: {why}", named(id, pid))), now);
     }
 
     /// Handles a worker that cannot load the application.

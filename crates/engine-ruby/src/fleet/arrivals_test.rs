@@ -74,15 +74,32 @@ fn the_first_worker_that_boots_after_failures_is_told() {
 }
 
 #[test]
-fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
+fn a_worker_whose_connections_cannot_be_used_ends_and_another_one_is_tried() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    scene.read_log();
+    // Without a scene, no worker is added to dispatch.
+    let actions = scene.fleet.take(Event::WorkerReady(2), scene.now);
+    assert!(matches!(actions[..], [Action::AddWorker { worker: 2, .. }]));
+    assert_eq!(scene.feed(Event::WorkerNotAdded(2, "full".to_owned())), [format!("Kill({})", pid(2))]);
+    let log = scene.read_log();
+    let is_said = |error: &str| error == "worker 2 (pid 1002) cannot be used: full";
+    assert!(matches!(&log[..], [LogLine::BootFailed { error, .. }] if is_said(error)), "{log:?}");
+    scene.feed(Event::WorkerDisconnected(2));
+    scene.pass(Duration::from_secs(1));
+    scene.fill_and_serve();
+    assert_eq!(scene.ready(), [3]);
+}
+
+#[test]
+fn a_start_whose_worker_cannot_be_used_fails_with_the_reason() {
     let mut scene = ordered(policy(1, 1));
     scene.boot(MOLD, 1);
-    // Without a scene, no worker is added to dispatch.
-    let actions = scene.fleet.take(Event::WorkerReady(1), scene.now);
-    assert!(matches!(actions[..], [Action::AddWorker { worker: 1, .. }]));
-    scene.feed(Event::WorkerNotAdded(1));
-    assert_eq!((scene.fleet.workers[&1].life, scene.fleet.workers[&1].threads), (Life::Booted, 0));
-    assert!(scene.ready().is_empty());
+    scene.fleet.take(Event::WorkerReady(1), scene.now);
+    let done = scene.feed(Event::WorkerNotAdded(1, "full".to_owned()));
+    assert_eq!(done.last().unwrap(), "CannotStart(Unready(\"worker 1 (pid 1001) cannot be used: full\"))");
 }
 
 #[test]

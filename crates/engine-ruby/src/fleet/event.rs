@@ -57,8 +57,8 @@ pub enum Event {
     WorkerReady(u32),
     /// Dispatch has added a worker.
     WorkerAdded(u32),
-    /// Dispatch could not add a worker, because its connections could not be used.
-    WorkerNotAdded(u32),
+    /// Dispatch could not add a worker, because its connections cannot be used, for this reason.
+    WorkerNotAdded(u32, String),
     /// A worker cannot load the application.
     WorkerFailed(u32, StartError),
     /// A hook keeps a worker from starting.

@@ -156,7 +156,7 @@ impl Fleet {
             Event::ThreadConnected(worker) => self.thread_connected(worker),
             Event::WorkerReady(worker) => self.worker_ready(worker),
             Event::WorkerAdded(worker) => self.worker_added(worker, now),
-            Event::WorkerNotAdded(worker) => self.worker_not_added(worker),
+            Event::WorkerNotAdded(worker, why) => self.worker_not_added(worker, &why, now),
             Event::WorkerFailed(worker, error) => self.worker_failed(worker, error, now),
             Event::HookFailed(worker, error) => self.worker_hook_failed(worker, error, now),
             Event::Alive(worker) => self.alive(worker),

@@ -165,8 +165,7 @@ impl World {
                 let fails = !self.is_calm && self.dice.one_in(20);
                 let process = self.worker(worker)?;
                 if fails {
-                    process.is_dead = true;
-                    return Some(Event::WorkerNotAdded(worker));
+                    return Some(Event::WorkerNotAdded(worker, "full".to_owned()));
                 }
                 assert!(process.pid == Some(pid) && !process.is_in_dispatch && process.has_spoken);
                 process.is_in_dispatch = true;

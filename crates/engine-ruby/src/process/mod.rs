@@ -18,8 +18,8 @@ use nix::unistd::{Pid, geteuid};
 /// Number of molds, of all applications and generations of this process, that are loading their application.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
 
-/// The bit of the flags in `/proc/PID/stat` that each thread of a process has before it gives its files back: PF_EXITING
-/// of Linux.
+/// The bit of the flags in `/proc/PID/stat` that each thread of a process has before it gives its files back: Linux's
+/// PF_EXITING.
 const EXITING: u32 = 0x4;
 
 /// A guard that counts one loading mold until it is dropped.

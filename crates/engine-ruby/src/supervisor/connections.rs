@@ -1,5 +1,6 @@
 //! The connections of molds and workers, from their HELLO until the fleet drops the process or dispatch takes them.
 
+use std::io;
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
@@ -58,16 +59,21 @@ impl EventLoop {
 
     /// Adds a worker whose connections are complete to dispatch.
     pub(super) fn add_worker(&mut self, id: u32, pid: u32) -> Event {
-        let Some(worker) = self.worker(id, pid) else { return Event::WorkerNotAdded(id) };
-        self.pool.add(worker);
-        Event::WorkerAdded(id)
+        match self.worker(id, pid) {
+            Ok(worker) => {
+                self.pool.add(worker);
+                Event::WorkerAdded(id)
+            }
+            Err(why) => Event::WorkerNotAdded(id, why),
+        }
     }
 
-    fn worker(&mut self, id: u32, pid: u32) -> Option<Worker> {
-        let link = self.links.get_mut(&Speaker::Worker(id))?;
+    fn worker(&mut self, id: u32, pid: u32) -> Result<Worker, String> {
+        let missing = || "it has no control connection".to_owned();
+        let link = self.links.get_mut(&Speaker::Worker(id)).ok_or_else(missing)?;
+        let control = link.control.clone().ok_or_else(missing)?;
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
-        let control = link.control.clone()?;
         let has_out_of_band = link.has_out_of_band;
         let (io_thread_number, io_thread) = self.pool.io_thread(id);
         // A hook may have changed its user.
@@ -78,7 +84,8 @@ impl EventLoop {
         for (number, stream) in streams {
             let stream = {
                 let _in = io_thread.enter();
-                UnixStream::from_std(stream).ok()?
+                let broken = |error: io::Error| format!("its connections cannot be waited for: {error}");
+                UnixStream::from_std(stream).map_err(broken)?
             };
             let (reader, writer) = stream.into_split();
             let thread = Arc::new(WorkerThread::new(owner.clone(), number, writer));
@@ -96,6 +103,6 @@ impl EventLoop {
         let mut worker = Worker::new(id, pid.cast_signed(), io_thread_number, control, threads);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_out_of_band = has_out_of_band;
-        Some(worker)
+        Ok(worker)
     }
 }
