@@ -124,6 +124,18 @@ fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
     }
 }
 
+#[test]
+fn a_partial_hijack_whose_code_fails_does_not_look_complete() {
+    let app = "run ->(_) { [200, { 'rack.hijack' => ->(io) { io.write('half'); raise 'half way' } }, []] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = get(&server, "/", "");
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    assert_eq!(read(&mut client, 4), b"half");
+    let end = client.rest().map_err(|error| error.kind());
+    assert_eq!(end, Err(ErrorKind::ConnectionReset), "{}", server.log());
+    assert!(server.logs("the application's code for an upgraded connection failed: half way"), "{}", server.log());
+}
+
 /// The application closes its socket, and the kernel reports an error where it has not read everything.
 #[test]
 fn a_partial_hijack_that_leaves_input_unread_is_complete() {

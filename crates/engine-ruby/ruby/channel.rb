@@ -166,6 +166,18 @@ module FoolsGold
       raise IOError, "the client's connection is gone or cannot be taken"
     end
 
+    # Tells the front that the connection of this partial hijack ends before its output is complete, and waits until the
+    # front knows. Not from a process that the application has forked: the worker's code may go on.
+    def break_off(seq)
+      return unless own_process?
+
+      io = @wire.open(Frames::BROKEN_ROLE, @worker, @number, seq)
+      io.recv(1)
+      io.close
+    rescue SystemCallError, IOError
+      nil # This process may have no more files, or the front is gone.
+    end
+
     # Called by Control: the client of this request has gone. The list is replaced, never changed, as two threads use
     # it; it is short, since it names requests that are here now.
     def cancel(seq)

@@ -17,6 +17,7 @@ module FoolsGold
     FULL_ROLE = 4
     PARTIAL_ROLE = 5
     REST_ROLE = 6
+    BROKEN_ROLE = 7
 
     HELLO = 1
     SETUP = 2

@@ -32,6 +32,7 @@ module FoolsGold
     # The connection was opened before the answer; the block, which closes the body, is called in the end.
     def initialize(slot, io, callable, &finish)
       @slot = slot
+      @seq = slot.seq
       @io = io
       @callable = callable
       @ends = [finish]
@@ -48,6 +49,7 @@ module FoolsGold
       @callable.call(@io) if confirmed?
     rescue Exception => error # Logged here: no caller could.
       Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
+      @slot.break_off(@seq) # Its end alone would look like that of the whole output.
       @io.close
     ensure
       @ends.each(&:call)

@@ -23,6 +23,7 @@ HIJACK = <<~'RUBY'
       $kept.last.call("link" => "</secret.css>")
       [200, {}, [begin $kept.first.call; rescue IOError => error; error.message; end]]
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
+    when "/raise" then [200, { "rack.hijack" => ->(io) { io.write("half") && raise("way") } }, []]
     when "/locked"
       $lock.lock
       [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close; $lock.unlock; end }]
@@ -80,6 +81,19 @@ Front.run(HIJACK) do |front|
       talk.call(frames::PARTIAL_ROLE)
       Harness.same("x", worker.get("/").body)
     end
+  end
+  Harness.check("a partial hijack whose code raises closes its connection when the front knows of that") do
+    answer = worker.get("/raise")
+    Harness.same(frames::UPGRADE, answer.flags)
+    io = front.accept(frames::PARTIAL_ROLE)
+    io.write("\x01")
+    broken = front.accept(frames::BROKEN_ROLE)
+    numbers = [io, broken].map { |one| one.instance_variable_get(:@numbers).first(3) }
+    Harness.same(numbers.first, numbers.last)
+    Harness.same("half", io.read(4))
+    Harness.same(nil, IO.select([io], nil, nil, 0))
+    broken.write("\x01")
+    Harness.same("", io.read)
   end
   Harness.check("the body beside a hijack is closed in the thread of its request, as Rack::Lock needs it") do
     worker.get("/locked")

@@ -58,7 +58,7 @@ fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
 
 /// The process that has an upgraded connection.
 fn holder(pid: u32) -> Holder {
-    Holder { pid, died: Fault::WorkerDied("killed".to_owned()) }
+    Holder { pid, died: Fault::WorkerDied("killed".to_owned()), has_failed: Arc::default() }
 }
 
 fn job(method: Method) -> (Box<Job>, Reply) {

@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -49,13 +50,15 @@ pub struct Holder {
     pub pid: u32,
     /// The fault of a connection that its end has broken off.
     pub died: Fault,
+    /// Set before it closes the connection because the application's code for that has failed.
+    pub has_failed: Arc<AtomicBool>,
 }
 
 /// Relays until both directions have ended, the application has closed its socket, or the front accepts no more bytes.
 /// Then it closes the socket, so that a blocked write of the application fails. When the worker is to leave, tells the
-/// front, which closes the connection. If the socket is closed because the process that holds it ends, the output
-/// breaks off: with [`Fault::Stopping`] if the worker was to leave, else with `died`. Drops `while_open` when the
-/// client sends no more bytes, or the application accepts none.
+/// front, which closes the connection. If the socket is closed because the application's code has failed, or the
+/// process that holds it ends, the output breaks off: then with [`Fault::Stopping`] if the worker was to leave, else
+/// with `died`. Drops `while_open` when the client sends no more bytes, or the application accepts none.
 pub async fn relay(
     mut stream: UnixStream,
     duplex: Duplex,
@@ -86,6 +89,9 @@ pub async fn relay(
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
                         return None;
                     }
+                }
+                _ if holder.has_failed.load(Ordering::SeqCst) => {
+                    break Err(Fault::Broken("the application's code for an upgraded connection failed".to_owned()));
                 }
                 // A process that ends closes its sockets as the application does, and has begun to end before.
                 _ if has_ended(holder.pid) => {

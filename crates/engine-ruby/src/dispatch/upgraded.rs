@@ -2,6 +2,7 @@
 //! application has taken over. A streamed body that was left to threads of a worker counts as one of these.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use engine::Duplex;
@@ -51,6 +52,29 @@ impl Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         self.0.limit_taken(self.1, Instant::now());
+    }
+}
+
+/// A guard for the connection of a partial hijack: until it is dropped, the worker may report that the application's
+/// code for it has failed.
+pub struct Hijacked(Arc<WorkerThread>, u32, Arc<AtomicBool>);
+
+impl Hijacked {
+    /// Creates the guard for the request with this number.
+    pub fn new(thread: Arc<WorkerThread>, seq: u32) -> Hijacked {
+        let has_failed = thread.begin_hijack(seq);
+        Hijacked(thread, seq, has_failed)
+    }
+
+    /// Returns the flag that says whether the code has failed.
+    pub fn has_failed(&self) -> Arc<AtomicBool> {
+        self.2.clone()
+    }
+}
+
+impl Drop for Hijacked {
+    fn drop(&mut self) {
+        self.0.end_hijack(self.1);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The connection to one thread of a worker: the requests it was sent, and where its answers go.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem;
 use std::os::fd::AsRawFd;
@@ -108,6 +108,9 @@ struct State {
     /// Upgraded connections, and bodies that were left to threads, that wait for the application to open its end, by
     /// the number of the request.
     upgrades: VecDeque<(u32, Duplex)>,
+    /// Partial hijacks whose connections are relayed, by the number of the request: whether the application's code has
+    /// failed.
+    hijacks: HashMap<u32, Arc<AtomicBool>>,
     is_open: bool,
     /// The fault with which it was closed.
     closed_by: Option<Fault>,
@@ -148,6 +151,7 @@ impl WorkerThread {
             in_flight: InFlight::default(),
             seq: 0,
             upgrades: VecDeque::new(),
+            hijacks: HashMap::new(),
             is_open: true,
             closed_by: None,
             is_writing: false,
@@ -570,6 +574,24 @@ impl WorkerThread {
         let mut state = self.state.lock();
         let at = state.upgrades.iter().position(|(waiting, _)| *waiting == seq)?;
         state.upgrades.remove(at).map(|(_, duplex)| duplex)
+    }
+
+    /// Begins to relay the connection of a partial hijack. What it returns says whether the application's code for it
+    /// has failed.
+    pub fn begin_hijack(&self, seq: u32) -> Arc<AtomicBool> {
+        self.state.lock().hijacks.entry(seq).or_default().clone()
+    }
+
+    /// Notes that the application's code for the connection of a partial hijack has failed, if that is still relayed.
+    pub fn break_hijack(&self, seq: u32) {
+        if let Some(has_failed) = self.state.lock().hijacks.get(&seq) {
+            has_failed.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets the connection of a partial hijack, which is relayed no more.
+    pub fn end_hijack(&self, seq: u32) {
+        self.state.lock().hijacks.remove(&seq);
     }
 
     /// Returns the method and path of the current request, for the process title.

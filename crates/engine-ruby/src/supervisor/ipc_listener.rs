@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::dispatch::pool::{Pool, died};
 use crate::dispatch::relay::{Holder, relay, relay_rest};
-use crate::dispatch::upgraded::{Taken, UpgradedConnection};
+use crate::dispatch::upgraded::{Hijacked, Taken, UpgradedConnection};
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
 
@@ -121,6 +121,12 @@ async fn handle(
             send_file(&stream, &file).map_err(broken)?;
         }
         Role::Full | Role::Partial | Role::Rest => hijack(stream, &hello, pool).await.map_err(broken)?,
+        Role::Broken => {
+            if let Some(thread) = pool.thread(hello.worker, hello.slot) {
+                thread.break_hijack(hello.seq);
+            }
+            stream.write_all(&[1]).await.map_err(broken)?;
+        }
     }
     Ok(())
 }
@@ -165,6 +171,8 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
             false => Err(io::Error::other("there is no connection to take over: the request has been answered")),
         };
     };
+    let hijacked = thread.clone().filter(|_| hello.role == Role::Partial);
+    let hijacked = hijacked.map(|thread| Hijacked::new(thread, hello.seq));
     let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
     if !is_rest {
         stream.write_all(&[1]).await?;
@@ -178,7 +186,8 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
         match is_rest {
             true => relay_rest(stream, duplex.outgoing, leaving, died(worker, pid)).await,
             false => {
-                let holder = Holder { pid, died: died(worker, pid) };
+                let has_failed = hijacked.as_ref().map(Hijacked::has_failed).unwrap_or_default();
+                let holder = Holder { pid, died: died(worker, pid), has_failed };
                 relay(stream, duplex, leaving, holder, taken).await;
             }
         }

@@ -72,6 +72,7 @@ pub enum Role {
     Full,
     Partial,
     Rest,
+    Broken,
 }
 
 /// An error for a frame that PROTOCOL.md does not allow.
@@ -242,8 +243,8 @@ impl Reader {
 impl Role {
     /// Returns the role with this number.
     pub fn of(number: u8) -> Result<Role, WireError> {
-        use Role::{Body, Control, Full, Mold, Partial, Rest, Slot};
-        let role = [Mold, Control, Slot, Body, Full, Partial, Rest].get(usize::from(number)).copied();
+        use Role::{Body, Broken, Control, Full, Mold, Partial, Rest, Slot};
+        let role = [Mold, Control, Slot, Body, Full, Partial, Rest, Broken].get(usize::from(number)).copied();
         role.ok_or_else(|| WireError(format!("HELLO of role {number}, of which there is none")))
     }
 }
