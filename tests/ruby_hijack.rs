@@ -106,6 +106,11 @@ fn an_application_that_takes_the_connection_of_a_client_that_has_gone_reads_its_
     ruby::wait_for_note(&server, "read \"\"");
 }
 
+/// Whether the access log has a request with these words and this fault.
+fn is_logged(server: &Server, request: &str, fault: &str) -> bool {
+    server.log().lines().any(|line| line.contains(request) && line.contains(fault))
+}
+
 /// Without a length and without chunks, the end of the connection is that of the body.
 #[test]
 fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
@@ -120,6 +125,7 @@ fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
         ruby::let_go(&server, "go1");
         let end = client.rest().map_err(|error| error.kind());
         assert_eq!(end, Err(ErrorKind::ConnectionReset), "{path}: {}", server.log());
+        assert!(within(MAX_WAIT, || is_logged(&server, &format!(" GET {path} 200 4 "), " worker_died")), "{path}");
         std::fs::remove_file(server.folder.join("go1")).unwrap();
     }
 }
@@ -134,6 +140,7 @@ fn a_partial_hijack_whose_code_fails_does_not_look_complete() {
     let end = client.rest().map_err(|error| error.kind());
     assert_eq!(end, Err(ErrorKind::ConnectionReset), "{}", server.log());
     assert!(server.logs("the application's code for an upgraded connection failed: half way"), "{}", server.log());
+    assert!(within(MAX_WAIT, || is_logged(&server, " GET / 200 4 ", " app_error")), "{}", server.log());
 }
 
 /// The application closes its socket, and the kernel reports an error where it has not read everything.

@@ -90,9 +90,8 @@ pub async fn relay(
                         return None;
                     }
                 }
-                _ if holder.has_failed.load(Ordering::SeqCst) => {
-                    break Err(Fault::Broken("the application's code for an upgraded connection failed".to_owned()));
-                }
+                // The worker has logged how.
+                _ if holder.has_failed.load(Ordering::SeqCst) => break Err(Fault::App(Box::default())),
                 // A process that ends closes its sockets as the application does, and has begun to end before.
                 _ if has_ended(holder.pid) => {
                     break Err(if leaving.announced.initialized() { Fault::Stopping } else { holder.died });

@@ -85,11 +85,11 @@ pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded
     let from_client = client_to_app(socket, early, to_app, &state);
     let to_client = async {
         let state = &state;
-        let (closes_at, is_closed_by_us, is_whole) = (None, false, false);
+        let (closes_at, is_closed_by_us, is_whole, fault) = (None, false, false, "");
         let mut to_client =
-            AppToClient { link, socket, from_app, tracker, state, closes_at, is_closed_by_us, is_whole };
+            AppToClient { link, socket, from_app, tracker, state, closes_at, is_closed_by_us, is_whole, fault };
         to_client.run(head).await;
-        (to_client.is_closed_by_us, to_client.is_whole)
+        (if to_client.is_closed_by_us { "going_away" } else { to_client.fault }, to_client.is_whole)
     };
     // The application may continue after the connection has ended; its reply is kept until it is done.
     let running = async {
@@ -97,12 +97,10 @@ pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded
             reply.await;
         }
     };
-    let ((), (is_closed_by_us, is_whole), ()) = tokio::join!(from_client, to_client, running);
+    let ((), (fault, is_whole), ()) = tokio::join!(from_client, to_client, running);
     if let Some(record) = &mut relay_record.record {
         record.is_over = true;
-        if is_closed_by_us {
-            record.fault = "going_away";
-        }
+        record.fault = fault;
     }
     is_whole
 }
@@ -162,6 +160,8 @@ struct AppToClient<'a> {
     is_closed_by_us: bool,
     /// The application has ended its output, and all of it is relayed.
     is_whole: bool,
+    /// Name of the fault that has broken the output off, or empty.
+    fault: &'static str,
 }
 
 enum Next {
@@ -233,11 +233,15 @@ impl AppToClient<'_> {
     /// The next chunk of the application, its end, or, if `asks`, the request to close. Checked at each poll.
     async fn next(&mut self, asks: bool) -> Next {
         let stop = &self.link.common.stop;
-        let (from_app, is_whole) = (&mut self.from_app, &mut self.is_whole);
+        let AppToClient { from_app, is_whole, fault, .. } = self;
         poll_fn(|cx| match from_app.poll_next(cx) {
             Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
-            Poll::Ready(end) => {
-                *is_whole = end.is_none();
+            Poll::Ready(Some(Err(found))) => {
+                *fault = found.name();
+                Poll::Ready(Next::End)
+            }
+            Poll::Ready(None) => {
+                *is_whole = fault.is_empty();
                 Poll::Ready(Next::End)
             }
             // A stop wakes this task.
