@@ -867,6 +867,29 @@ fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_sh
     }
 }
 
+/// As a WebSocket's client may, which does not know of the end yet. A reset could overtake the last bytes.
+#[test]
+fn a_client_that_goes_on_sending_after_the_end_of_its_upgraded_connection_is_not_reset() {
+    use std::io::Write;
+    let server = Server::start(|_| {
+        let (ours, app) = body::duplex(1 << 16);
+        app.outgoing.send_blocking("last".into(), soon()).unwrap();
+        app.outgoing.finish();
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    assert_eq!(client.exactly(4), b"last");
+    for _ in 0..10 {
+        // After a reset this fails, from the second time on.
+        client.stream.write_all(&[b'x'; 10_000]).unwrap();
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.rest(), "");
+}
+
 #[test]
 fn a_partial_hijack_that_codes_its_body_itself_says_so() {
     let server = Server::start(|_| {

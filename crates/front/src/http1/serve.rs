@@ -153,12 +153,14 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 }
 
 /// Relays an upgraded connection between client and application.
-async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
+async fn relay(link: &Arc<Link>, mut wire: Wire, mut early: Vec<u8>) -> End {
     let Some(upgraded) = link.take_upgraded() else { return End::Finished };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, &wire.socket, early, upgraded);
     let relayed = until_stopped(link, relay).await;
-    if relayed != Some(true) {
+    if relayed == Some(true) {
+        linger(link, &mut wire).await;
+    } else {
         reset_if_incomplete(link, &wire);
     }
     if relayed.is_some() { End::Finished } else { End::Cut }
@@ -186,19 +188,23 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         }
     }
     if !wire.is_ended() && !link.closes_for_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        // No response is owed to the client any more.
-        link.closing();
-        let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
-        let linger = poll_fn(|cx| {
-            if link.is_evicted() {
-                link.confirm_eviction();
-                return Poll::Ready(());
-            }
-            linger.as_mut().poll(cx)
-        });
-        let _ = until_stopped(link, linger).await;
+        linger(link, &mut wire).await;
     }
     End::Finished
+}
+
+/// Waits for the client to close, within limits, and discards what it still sends. No response is owed to it any more.
+async fn linger(link: &Arc<Link>, wire: &mut Wire) {
+    link.closing();
+    let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
+    let linger = poll_fn(|cx| {
+        if link.is_evicted() {
+            link.confirm_eviction();
+            return Poll::Ready(());
+        }
+        linger.as_mut().poll(cx)
+    });
+    let _ = until_stopped(link, linger).await;
 }
 
 /// Makes the connection end with a reset if its end would otherwise tell the client that the body is complete.
