@@ -88,6 +88,7 @@ run paths(
     env["rack.response_finished"] << ->(*) { note("finished") }
     [200, {}, Closed.new { |stream| ending(stream) }]
   end,
+  "/raises" => ->(_) { left { |stream| Thread.new { stream.write("begun"); wait_for("go1"); raise "half way" } } },
   "/quick" => ->(_) { left { |stream| Thread.new { stream.write("quick"); stream.close } } },
   "/read" => lambda do |env|
     left do |stream|
@@ -286,6 +287,17 @@ fn streams_without_an_end_are_cut_when_their_code_or_the_server_goes() {
     }
     assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
     assert!(!server.log().contains("worker_died"), "{}", server.log());
+}
+
+#[test]
+fn a_stream_breaks_off_with_the_exception_of_its_thread() {
+    let server = ruby::serve(APP, &ONE);
+    let mut client = listen(&server, "/raises", "begun");
+    ruby::let_go(&server, "go1");
+    let cut = client.chunk();
+    assert!(cut.is_err(), "a response without its end looks whole: {cut:?}\n{}", server.log());
+    assert!(server.logs(", GET /raises: RuntimeError: half way"), "{}", server.log());
+    assert_eq!(server.text("/plain"), "plain");
 }
 
 #[test]

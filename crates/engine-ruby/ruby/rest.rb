@@ -102,6 +102,12 @@ module FoolsGold
       write_on
     end
 
+    # Breaks the body off with this exception, in the same way.
+    def break_off(error)
+      add(Frames::FAULT, [0, 0, Frames.error(error)].pack("NCa*"))
+      write_on
+    end
+
     # Writes as much of the buffer as the connection takes now.
     def write_on
       Thread.handle_interrupt(WHOLLY) do

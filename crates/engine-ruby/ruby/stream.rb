@@ -17,7 +17,7 @@ module FoolsGold
       @input = input
       @closed = false
       @reading = true
-      @group = @returned = @rest = nil
+      @group = @returned = @rest = @writer = nil
       @is_begun = @is_shared = @is_gone = false
       @threads = []
       @lock = Mutex.new
@@ -92,6 +92,7 @@ module FoolsGold
         before.add(Thread.current)
       end
       @is_begun ||= runs?
+      @writer = nil unless @writer&.alive? # The code has seen how it ended.
       @returned = now
     end
 
@@ -102,13 +103,16 @@ module FoolsGold
       !@closed && (shared? || runs?)
     end
 
-    # Returns when the threads to which the stream was left have closed it or ended.
+    # Returns when the threads to which the stream was left have closed it or ended. Raises what has ended the last one
+    # that wrote.
     def wait
       @lock.synchronize do
         while left?
           @slot.check_client
           @changed.wait(@lock, LOOK)
         end
+        error = failure unless @closed
+        raise error if error
       end
     end
 
@@ -127,14 +131,14 @@ module FoolsGold
       end
     end
 
-    # Closes the stream if the threads to which it was left have ended without closing it. Before that, it writes what
+    # Ends the stream if the threads to which it was left have ended without closing it. Before that, it writes what
     # the connection did not take at once, or what an exception of another thread kept from being written.
     def look
       return unless @lock.try_lock
 
       begin
         @rest.write_on
-        end_writing unless @closed || left?
+        end_left unless @closed || left?
       ensure
         @lock.unlock
       end
@@ -159,6 +163,23 @@ module FoolsGold
       @changed.broadcast
     end
 
+    # Ends the body whose threads have ended. It is not complete if an exception has ended the last one that wrote.
+    def end_left
+      error = failure if @slot.own_process?
+      return end_writing unless error
+
+      @rest.break_off(error)
+      @closed = true
+    end
+
+    # The exception that has ended the thread that wrote last, if one has.
+    def failure
+      @writer.join if @writer && @writer.status.nil?
+      nil
+    rescue Exception => error # Whatever the application has raised there.
+      error
+    end
+
     def now
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
@@ -175,7 +196,8 @@ module FoolsGold
     end
 
     def note_writer
-      Thread.current.group.equal?(@group) ? @is_begun = true : @is_shared = true
+      @writer = Thread.current
+      @writer.group.equal?(@group) ? @is_begun = true : @is_shared = true
     end
   end
 end

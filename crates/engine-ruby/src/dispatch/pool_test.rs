@@ -776,6 +776,12 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
     }
     let (sink, mut source) = engine::body::stream(9);
     let (ours, mut app) = UnixStream::pair().unwrap();
+    app.write_all(&frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\0\0IOError\0closed\0"))).await.unwrap();
+    relay_rest(ours, sink, Arc::default(), died.clone()).await;
+    let fault = next(&mut source).await.unwrap().unwrap_err();
+    assert!(matches!(&fault, Fault::App(error) if error.class == "IOError"), "{fault}");
+    let (sink, mut source) = engine::body::stream(9);
+    let (ours, mut app) = UnixStream::pair().unwrap();
     app.write_all(&frame(kind::FREE, |_| ())).await.unwrap();
     relay_rest(ours, sink, Arc::default(), died).await;
     assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));

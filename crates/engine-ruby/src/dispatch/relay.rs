@@ -16,7 +16,8 @@ use tokio::sync::{Notify, SetOnce};
 use tokio::time::timeout;
 
 use crate::process::has_ended;
-use crate::wire::frames::{self, kind};
+use crate::wire::answer;
+use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 const READ_BYTES: usize = 16 << 10;
 /// The interval of checks whether an application that has closed its writing side still reads; and how long after the
@@ -148,10 +149,10 @@ pub async fn relay(
     }
 }
 
-/// Relays the rest of a streamed body, in frames, until its END. If the socket ends before that, the body breaks off:
-/// with [`Fault::Stopping`] if the worker was to leave, else with `died`. A child that the worker has forked may keep
-/// the socket open: when the worker has ended and nothing comes for a moment, that is the end as well. When the client
-/// has gone, the socket is closed, so that writes of the application fail.
+/// Relays the rest of a streamed body, in frames, until its END, or a FAULT, which breaks it off. If the socket ends
+/// before that, the body breaks off, too: with [`Fault::Stopping`] if the worker was to leave, else with `died`. A
+/// child that the worker has forked may keep the socket open: when the worker has ended and nothing comes for a moment,
+/// that is the end as well. When the client has gone, the socket is closed, so that writes of the application fail.
 pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving>, died: Fault) {
     let mut buffer = BytesMut::new();
     let fault = loop {
@@ -164,6 +165,9 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
                 continue;
             }
             Ok(Some(frame)) if frame.kind == kind::END => return sink.finish(),
+            Ok(Some(frame)) if frame.kind == kind::FAULT => {
+                break exception(frame).unwrap_or_else(|error| Fault::Broken(error.to_string()));
+            }
             Ok(Some(frame)) => break Fault::Broken(format!("a frame of kind {} in the rest of a body", frame.kind)),
             Err(error) => break Fault::Broken(error.to_string()),
             Ok(None) => {}
@@ -179,6 +183,13 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
         }
     };
     sink.fail(fault);
+}
+
+/// Reads the exception of a FAULT. On this connection, its number and its flags say nothing.
+fn exception(frame: Frame) -> Result<Fault, WireError> {
+    let mut reader = Reader::new(frame.payload, "FAULT");
+    reader.bytes(5)?;
+    Ok(answer::fault(reader.list()))
 }
 
 /// Waits until a worker has ended, and then for the time in which its last bytes are read.
