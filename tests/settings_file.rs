@@ -139,6 +139,18 @@ fn config_shows_each_setting_and_where_it_came_from() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn config_shows_a_place_in_the_queue_for_each_connection() {
+    let toml = "connections = 40000\n[[app]]\nname = \"shop\"\npath = \".\"\n";
+    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    for (arguments, expected) in [(&["config"][..], "40000"), (&["config", "--connections", "30000"], "30000")] {
+        let (output, said) = run(&files, &[], arguments);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(line(&said, "queue"), ["queue", expected, "default"], "{arguments:?}");
+    }
+    fs::remove_dir_all(files).unwrap();
+}
+
 /// These commands start no server, so their messages must not say that it cannot start.
 #[test]
 fn commands_that_only_look_say_that_they_cannot_look() {

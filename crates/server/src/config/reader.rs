@@ -53,13 +53,23 @@ impl SettingsReader<'_> {
     pub fn default(&self, name: Name) -> String {
         match name.row().default {
             Default::Text(text) => text.to_owned(),
-            Default::Machine(_, of) => of(self.machine).to_string(),
+            Default::Machine(_, of) => {
+                let configured = if name == Name::Queue { self.connections() } else { None };
+                configured.unwrap_or_else(|| of(self.machine).to_string())
+            }
             Default::Stage(development, other, _) if name != Name::Environment => {
                 if self.is_development() { development } else { other }.to_owned()
             }
             Default::Stage(..) => String::new(),
             Default::None => String::new(),
         }
+    }
+
+    /// The number of connections, as configured, unless it is wrong: the queue has a place for a request of each.
+    fn connections(&self) -> Option<String> {
+        let value = self.pick(Name::Connections).value;
+        let Kind::Count(least, most) = Name::Connections.row().kind else { return None };
+        value.parse::<u64>().is_ok_and(|number| (least..=most).contains(&number)).then_some(value)
     }
 
     /// Whether the environment is `development`.

@@ -54,6 +54,18 @@ fn nothing_asked_gives_the_defaults() {
 }
 
 #[test]
+fn the_queue_has_a_place_for_each_connection_unless_it_is_configured() {
+    let places = |arguments: &[&str]| resolved(arguments, &[]).unwrap().apps[0].queue_places;
+    assert_eq!(places(&["--connections", "50000"]), 50_000);
+    assert_eq!(places(&["--connections", "300"]), 300);
+    assert_eq!(places(&["--connections", "50000", "--queue", "7"]), 7);
+    for wrong in ["0", "many", "1000001"] {
+        let problems = resolved(&["--connections", wrong], &[]).unwrap_err();
+        assert!(problems.len() == 1 && problems[0].starts_with(&format!("--connections {wrong}: ")), "{problems:?}");
+    }
+}
+
+#[test]
 fn defaults_follow_the_cores() {
     let threads = |cores| {
         resolve(Arguments::default(), Machine { cores, has_quota: false, memory: None }).unwrap().apps[0]
