@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use crate::apps::engines::Alone;
 use crate::apps::spec::{self, AppSpec, Missing};
+use crate::config::app_settings::{AppSettings, FOREVER};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
@@ -33,7 +34,7 @@ use captured_output::CapturedOutput;
 use recommendation::Recommendation;
 use report::Report;
 
-/// Upper bounds of the time for loading and for a response, whatever the settings say.
+/// Time for loading and for a response where the settings have no limit.
 const BOOT_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
@@ -98,9 +99,7 @@ fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String])
     let mut reports = Vec::new();
     let alone = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
     for app in &mut settings.apps {
-        // The checks must end, whatever the application does.
-        app.ruby.boot_time = app.ruby.boot_time.min(BOOT_TIME);
-        (app.request_time, app.has_request_time) = (app.request_time.min(ANSWER_TIME), true);
+        limit_times(app);
         // Settings that do not fit the other engine must not prevent the checks of this one.
         app.engine = None;
         app.incompatible.clear();
@@ -110,6 +109,14 @@ fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String])
         reports.push(checks::run(&here, &there, app, &alone.engine_context, paths));
     }
     Ok(reports)
+}
+
+/// Sets limits for loading and for a response where there are none: the checks must end, whatever the application
+/// does.
+fn limit_times(app: &mut AppSettings) {
+    let limited = |time: Duration, usual: Duration| if time == FOREVER { usual } else { time };
+    app.ruby.boot_time = limited(app.ruby.boot_time, BOOT_TIME);
+    (app.request_time, app.has_request_time) = (limited(app.request_time, ANSWER_TIME), true);
 }
 
 fn of(found: &AppSpec, engine: EngineKind) -> AppSpec {
@@ -172,7 +179,23 @@ fn is_asked_for(word: &str, has_app: bool) -> bool {
 mod tests {
     use std::path::PathBuf;
 
+    use machine::Machine;
+
     use super::*;
+    use crate::config::settings;
+
+    #[test]
+    fn the_configured_times_are_the_limits_and_without_one_there_is_another() {
+        let times = |words: &[&str]| {
+            let asked = arguments::read(words.iter().map(OsString::from).collect(), &[]);
+            let mut found = settings::resolve(asked, Machine { cores: 1, has_quota: false, memory: None }).unwrap();
+            limit_times(&mut found.apps[0]);
+            [found.apps[0].ruby.boot_time, found.apps[0].request_time].map(|time| time.as_secs())
+        };
+        assert_eq!(times(&[]), [60, 30]);
+        assert_eq!(times(&["--boot-time", "5m", "--request-time", "2m"]), [300, 120]);
+        assert_eq!(times(&["--boot-time", "none", "--request-time", "none"]), [60, 30]);
+    }
 
     #[test]
     fn paths_are_told_from_files() {
