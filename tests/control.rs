@@ -629,6 +629,10 @@ fn probes_are_answered_though_others_hold_connections_open() {
     assert!(done(&server, &["status"]).contains("serving"));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(server.logs("(64 connections are allowed)"), "{}", server.log());
+    // --connections is for the application's listeners.
+    let log = server.log();
+    assert!(log.contains("; this is the limit of the control socket and of the admin listener"), "{log}");
+    assert!(!log.contains("--connections allows more"), "{log}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         passes_underscores: false,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,
+        more_connections: "",
         json_errors: false,
         counts: Default::default(),
     };

@@ -66,7 +66,7 @@ pub async fn serve(
 ) -> Ended {
     let drain_time = settings.limits.drain_time;
     let http = serve::http(&settings.limits);
-    let connections = Arc::new(ConnectionTable::new(&settings.limits));
+    let connections = Arc::new(ConnectionTable::new(&settings.limits, settings.more_connections));
     let notices = Notices::default();
     let common = Arc::new(Common { engine, settings, stop: stop.clone(), connections, http, notices });
     let (guard, gone) = drain::guard();

@@ -27,6 +27,8 @@ pub struct Settings {
     pub scheme: Option<Scheme>,
     /// The access log, if there is one.
     pub access_log: Option<AccessLog>,
+    /// What allows more connections, or that nothing does, for the log where all are taken.
+    pub more_connections: &'static str,
     /// Whether error responses are JSON, `{"error": "..."}`, instead of pages.
     pub json_errors: bool,
     /// The counters of the front.

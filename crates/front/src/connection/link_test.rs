@@ -74,13 +74,14 @@ fn link_with(access_log: Option<AccessLog>) -> Arc<Link> {
         remote_address: RemoteAddress::Socket,
         scheme: None,
         access_log,
+        more_connections: "",
         json_errors: false,
         counts: Arc::default(),
     };
     let common = Common {
         engine: Arc::new(NoEngine),
         stop: Stop::new(),
-        connections: Arc::new(ConnectionTable::new(&settings.limits)),
+        connections: Arc::new(ConnectionTable::new(&settings.limits, settings.more_connections)),
         http: hyper::server::conn::http1::Builder::new(),
         notices: Notices::default(),
         settings: Arc::new(settings),

@@ -51,7 +51,6 @@ struct Scarce {
     remedy: &'static str,
 }
 
-const PLACES: Scarce = Scarce { name: "places for connections", remedy: "--connections allows more" };
 const FILES: Scarce =
     Scarce { name: "open files", remedy: "LimitNOFILE= in a systemd unit, or ulimit -Hn, allows more" };
 
@@ -77,6 +76,7 @@ pub(crate) trait Evictable: Send + Sync {
 pub(crate) struct ConnectionTable {
     permits: Arc<Semaphore>,
     limit: usize,
+    places: Scarce,
     per_client: Option<usize>,
     clock: Clock,
     serial: AtomicU64,
@@ -102,10 +102,12 @@ struct Entries {
 }
 
 impl ConnectionTable {
-    pub(crate) fn new(limits: &Limits) -> ConnectionTable {
+    /// An empty table; the log says with `more` what allows more connections.
+    pub(crate) fn new(limits: &Limits, more: &'static str) -> ConnectionTable {
         ConnectionTable {
             permits: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             limit: limits.connections,
+            places: Scarce { name: "places for connections", remedy: more },
             per_client: limits.connections_per_client,
             clock: Clock::start(),
             serial: AtomicU64::new(0),
@@ -168,7 +170,7 @@ impl ConnectionTable {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            let has_evicted = self.evict(&PLACES);
+            let has_evicted = self.evict(&self.places);
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
                 () = changed, if !has_evicted => {}
@@ -404,7 +406,7 @@ mod tests {
     }
 
     fn table(connections: usize) -> ConnectionTable {
-        ConnectionTable::new(&Limits { connections, ..limits() })
+        ConnectionTable::new(&Limits { connections, ..limits() }, "")
     }
 
     #[test]
@@ -446,7 +448,7 @@ mod tests {
         assert!(table.permit_now().is_none());
         let end = Instant::now() + LAST_STEP.1;
         while Instant::now() < end {
-            assert!(!table.evict(&PLACES), "the second of two is not here yet");
+            assert!(!table.evict(&table.places), "the second of two is not here yet");
             std::thread::yield_now();
         }
         drop(permits.1);
@@ -455,8 +457,8 @@ mod tests {
         table.add(&slow);
         table.add(&busy);
         let _permit = table.permit_now().unwrap();
-        assert!(table.evict(&PLACES) && slow.is_evicted() && !busy.is_evicted(), "all are here");
-        assert!(!table.evict(&PLACES));
+        assert!(table.evict(&table.places) && slow.is_evicted() && !busy.is_evicted(), "all are here");
+        assert!(!table.evict(&table.places));
     }
 
     /// The state of a connection whose answer is owed.
@@ -472,15 +474,15 @@ mod tests {
         let _permit = table.permit_now().unwrap();
         let stuck = || table.entries.lock().stuck;
         assert!(stuck().is_none());
-        assert!(!table.evict(&PLACES));
+        assert!(!table.evict(&table.places));
         let since = stuck();
-        assert!(since.is_some() && !table.evict(&PLACES) && stuck() == since);
+        assert!(since.is_some() && !table.evict(&table.places) && stuck() == since);
         table.remove(&*busy);
         assert_eq!((stuck(), table.entries.lock().present), (None, 0));
         // One that was evicted needs a moment to end.
         let idle = TestConnection::new(1, State::opened(0));
         table.add(&idle);
-        assert!(table.evict(&PLACES) && idle.is_evicted());
+        assert!(table.evict(&table.places) && idle.is_evicted());
         assert!(stuck().is_none());
     }
 
@@ -545,7 +547,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_found_on_the_shelf_where_it_belongs_or_not_at_all() {
-        let table = ConnectionTable::new(&limits());
+        let table = ConnectionTable::new(&limits(), "");
         let opened = State::opened(0);
         let connection = TestConnection::new(7, opened);
         let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
@@ -569,10 +571,10 @@ mod tests {
 
     #[test]
     fn a_client_has_as_many_connections_as_it_may_and_another_one_when_one_has_ended() {
-        let unlimited = Arc::new(ConnectionTable::new(&limits()));
+        let unlimited = Arc::new(ConnectionTable::new(&limits(), ""));
         assert!(matches!(unlimited.admit_client("192.0.2.1:1".parse().unwrap()), Ok(None)));
         let limits = Limits { connections_per_client: Some(2), ..limits() };
-        let table = Arc::new(ConnectionTable::new(&limits));
+        let table = Arc::new(ConnectionTable::new(&limits, ""));
         let admit = |peer: &str| table.admit_client(peer.parse().unwrap());
         let (first, second) = (admit("192.0.2.1:1"), admit("[::ffff:192.0.2.1]:2"));
         assert!(first.is_ok() && second.is_ok() && admit("192.0.2.1:3").is_err());

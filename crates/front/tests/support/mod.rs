@@ -77,6 +77,7 @@ pub fn settings() -> Settings {
         passes_underscores: true,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,
+        more_connections: "",
         json_errors: false,
         counts: Default::default(),
     }

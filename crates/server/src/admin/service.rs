@@ -30,6 +30,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Connections at each listener. A further one replaces an idle one: a probe must not fail because others hold
 /// connections open.
 const CONNECTIONS: usize = 64;
+/// What the log says where all are taken.
+const NO_MORE: &str = "this is the limit of the control socket and of the admin listener, which no option changes";
 /// Limits of a request to the API.
 const HEADER_BYTES: usize = 16 * 1024;
 const BODY_BYTES: usize = 64 * 1024;
@@ -262,6 +264,7 @@ fn front_settings() -> front::Settings {
         passes_underscores: false,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,
+        more_connections: NO_MORE,
         json_errors: true,
         counts: Arc::default(),
     }

@@ -428,6 +428,7 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| {
             AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
         }),
+        more_connections: "--connections allows more",
         json_errors: false,
         counts: Arc::default(),
     }
