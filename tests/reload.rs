@@ -202,7 +202,8 @@ fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_tol
             // The code of version 1 was asked when it was deployed.
             expected.extend(["1/up", "1/"].iter().chain(asked).map(|one| (*one).to_owned()));
             assert!(within(MAX_WAIT, || asked_in(&server) == expected), "{:?}\n{case}", asked_in(&server));
-            let advice = "; with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing";
+            let advice = "; with probe = \"none\" in foolsgold.toml (with --probe none at the start, where the server \
+                          reads another file) it asks for nothing";
             assert_eq!(server.log()[before..].contains(advice), !is_taken, "{case}");
         }
     }

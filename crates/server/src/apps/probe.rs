@@ -48,8 +48,9 @@ pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Durati
 }
 
 fn judge(path: &str, new: &ProbeResult, old: Option<&ProbeResult>) -> Result<(), String> {
-    let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a \
-                path for something else";
+    // A new foolsgold.toml would be read in place of another server's file.
+    let skip = "with probe = \"none\" in foolsgold.toml (with --probe none at the start, where the server reads \
+                another file) it asks for nothing, with a path for something else";
     let new = new.in_words();
     match old {
         Some(old) if old.is_broken() => {
