@@ -66,7 +66,8 @@ impl Pool {
             }
             Order::EndWorker { worker, now } => self.end(worker, now),
             Order::Scale { .. } => Err(format!(
-                "embedded interpreters are as many as --threads says, {} here: say another number and reload",
+                "embedded interpreters are as many as --threads says, {} here: another number counts after a reload \
+                 where foolsgold.toml has it, else from the next start on",
                 self.settings.interpreters
             )),
             Order::Backtraces(_) => {
