@@ -199,6 +199,33 @@ fn the_page_about_metrics_names_them_all_and_no_others() {
     assert!(gone.is_empty(), "docs/metrics.md names {gone:?}, and there is nothing of that name");
 }
 
+/// An alert on a metric, or a label, that does not exist never fires.
+#[test]
+fn the_alerts_on_the_page_about_metrics_are_on_metrics_and_labels_that_there_are() {
+    let (_server, port) = start(&app("", "\"gold\""), &["--engine", "mruby"]);
+    let samples = samples(&ask(port, "/metrics", "").text());
+    let page = std::fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
+    let (_, alerts) = page.split_once("Useful alerts:").unwrap();
+    let mut count = 0;
+    for (at, _) in alerts.match_indices("foolsgold_") {
+        let rest = &alerts[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        let keys: Vec<&String> = samples.keys().filter(|key| key.split('{').next() == Some(name)).collect();
+        assert!(!keys.is_empty(), "there is no {name}");
+        let labels = after.strip_prefix('{').and_then(|after| after.split_once('}')).map_or("", |(labels, _)| labels);
+        for matcher in labels.split(',').filter(|matcher| !matcher.is_empty()) {
+            let (label, values) = matcher.split_once('=').unwrap();
+            for value in values.trim_start_matches('~').trim_matches('"').split('|') {
+                let wanted = format!("{}=\"{value}\"", label.trim_end_matches('!'));
+                assert!(keys.iter().any(|key| key.contains(&wanted)), "no {name} has {wanted}: {keys:?}");
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 9, "{count} in {alerts}");
+}
+
 #[test]
 fn without_a_token_only_this_machine_may_look_by_its_own_name() {
     let (_server, port) = start(&app("", "\"gold\""), &[]);
