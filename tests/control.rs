@@ -113,7 +113,7 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
     let long = post(&socket, "/v1/scale", &format!("{{\"app\":\"{}\"}}", "x".repeat(70_000)).replace('x', "y"));
     assert!(long.0 == 413 && long.1["error"] == "the body is too large", "{long:?}");
     let (reply, value) = get(&socket, &format!("/{}", "x".repeat(20_000)));
-    assert!(reply.status == 431 && value["error"].is_string(), "{value}");
+    assert!(reply.status == 414 && value["error"].is_string(), "{value}");
 }
 
 #[test]

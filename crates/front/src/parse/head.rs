@@ -75,7 +75,8 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
             Ok(None)
         };
     };
-    if line.len() > LINE_BYTES {
+    // The same status as if it had arrived in parts.
+    if line.len() > LINE_BYTES || at > limits.header_bytes {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
     let RequestLine { version, has_authority, change } = request_line(line)?;

@@ -201,6 +201,22 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
 }
 
 #[test]
+fn a_request_line_that_is_too_long_has_the_same_status_however_it_arrives() {
+    let line = format!("GET /{} HTTP/1.0", "a".repeat(9000));
+    let head = format!("{line}\r\nA: b\r\n\r\n");
+    for header_bytes in [8192, line.len() + 1] {
+        let limits = Limits { header_bytes, ..limits() };
+        for end in [line.len() + 2, head.len()] {
+            let found = refusal(&head.as_bytes()[..end], &limits).map(|refusal| refusal.status);
+            assert_eq!(found, Some(StatusCode::URI_TOO_LONG), "{end} bytes, of {header_bytes}");
+        }
+    }
+    let limits = Limits { header_bytes: line.len() + 2, ..limits() };
+    let found = refusal(head.as_bytes(), &limits).map(|refusal| refusal.status);
+    assert_eq!(found, Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), "the line fits, and the rest does not");
+}
+
+#[test]
 fn a_target_is_as_long_as_its_line_may_be_when_it_is_percent_encoded() {
     let limits = Limits { header_bytes: 1 << 20, ..limits() };
     for (spare, wanted) in [(0, None), (1, Some(StatusCode::URI_TOO_LONG))] {
