@@ -508,8 +508,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::TimeOrNone(1, DAY_MS),
         default: Default::Text("none"),
-        help: "time in which the application must be loaded, and a worker be ready; with none, a reload and a later \
-               worker have 10m, and an embedded application has 60s",
+        help: "time in which the application must be loaded, and a worker be ready; a reload and a later worker have \
+               10m at most, and an embedded application has 60s with none",
         ..row(Name::BootTime, "boot-time", "TIME", Section::Application)
     },
     Row {
