@@ -174,8 +174,10 @@ impl Interpreter {
             Some(Reason::Load)
         } else if self.host().run_state.is_to_end() {
             Some(Reason::Order)
-        } else if self.ended == Ended::Poisoned {
-            Some(Reason::Poisoned)
+        } else if self.ended == Ended::Stopped {
+            Some(Reason::Timeout)
+        } else if self.ended == Ended::OutOfMemory {
+            Some(Reason::Memory)
         } else if settings.fresh {
             Some(Reason::Fresh)
         } else if self.quota.is_some_and(|quota| self.served >= quota) {

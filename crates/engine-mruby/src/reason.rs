@@ -5,8 +5,10 @@
 pub enum Reason {
     /// The application could not be loaded into it.
     Load,
-    /// A request in it timed out or met the memory limit.
-    Poisoned,
+    /// A request in it timed out.
+    Timeout,
+    /// A request in it met the memory limit.
+    Memory,
     /// The setting `fresh`: each request gets a new interpreter.
     Fresh,
     /// The interpreter has served `max_requests` requests.
@@ -22,7 +24,8 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Load => "load",
-            Reason::Poisoned => "timeout",
+            Reason::Timeout => "timeout",
+            Reason::Memory => "memory",
             Reason::Fresh => "fresh",
             Reason::MaxRequests => "max_requests",
             Reason::Recycle => "recycle",
@@ -34,7 +37,8 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Load => "the application did not load",
-            Reason::Poisoned => "a request timed out or used up its memory",
+            Reason::Timeout => "a request timed out",
+            Reason::Memory => "a request used up its memory (--memory-limit)",
             Reason::Fresh => "a fresh interpreter for each request",
             Reason::MaxRequests => "served its number of requests (--max-requests)",
             Reason::Recycle => "recycle",

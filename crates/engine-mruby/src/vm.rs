@@ -18,9 +18,11 @@ use mruby_sys::{self as sys, FgNative, FgVm};
 pub enum Ended {
     /// The interpreter can serve the next request.
     Well,
-    /// A request was interrupted or met the memory limit, whether or not the application rescued that: the
-    /// interpreter's objects may be half-changed, so it is replaced.
-    Poisoned,
+    /// A request was interrupted, whether or not the application rescued that: the interpreter's objects may be
+    /// half-changed, so it is replaced.
+    Stopped,
+    /// A request met the memory limit, whether or not the application rescued that; the interpreter is replaced, too.
+    OutOfMemory,
 }
 
 /// An open interpreter with the application loaded.
@@ -150,11 +152,16 @@ impl Vm {
             unsafe { sys::fg_vm_call(vm.as_ptr(), request) }
         });
         // SAFETY: the interpreter is open and does not run.
-        let hit_limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
-        // SAFETY: the call has ended and no other thread uses this interpreter; the flag that this clears was read
+        let limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
+        // SAFETY: the call has ended and no other thread uses this interpreter; the flags that this clears were read
         // before.
         unsafe { sys::fg_vm_reset(self.vm.as_ptr()) };
-        if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Poisoned } else { Ended::Well }
+        let reason = if limit == sys::DONE { ended } else { limit };
+        match reason {
+            sys::STOPPED => Ended::Stopped,
+            sys::NO_MEMORY => Ended::OutOfMemory,
+            _ => Ended::Well,
+        }
     }
 
     /// Bytes of memory the interpreter holds.

@@ -147,6 +147,22 @@ fn memory_ends_at_its_limit() {
 }
 
 #[test]
+fn an_interpreter_is_replaced_for_the_limit_that_was_met() {
+    let app = app_with(HOSTILE, Settings { interpreters: 1, ..settings() });
+    let mut large = get("/string");
+    large.deadline = Instant::now() + Duration::from_secs(30);
+    assert!(matches!(app.fault(large), Fault::OutOfMemory(_)));
+    assert_eq!(app.body("/ok"), "fine");
+    assert_eq!(app.body("/nomem"), "rescued");
+    // The interpreter is there again before the time of the next request begins.
+    assert_eq!(app.body("/ok"), "fine");
+    drop(app.call(hasty("/loop")));
+    replaced(&app, 3);
+    let by = app.engine.snapshot().restarts_by;
+    assert_eq!((by.get("memory"), by.get("timeout")), (Some(&2), Some(&1)), "{by:?}");
+}
+
+#[test]
 fn garbage_is_no_lack_of_memory() {
     let config = "$served = 0\nrun ->(env) { $served += 1; [200, {}, ['x' * 1_000_000, $served.to_s]] }";
     let app = app_with(config, Settings { interpreters: 1, ..settings() });

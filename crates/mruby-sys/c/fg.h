@@ -194,7 +194,8 @@ uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
 void fg_seed(uint64_t seed);
 size_t fg_vm_used(const fg_vm *vm); /* bytes of memory, with those that Rust holds for its objects */
-bool fg_vm_hit_limit(const fg_vm *vm); /* of time or memory since the last fg_vm_reset, also where it was rescued */
+/* FG_STOPPED or FG_NO_MEMORY for a limit met since the last fg_vm_reset, also where that was rescued; else FG_DONE. */
+int fg_vm_hit_limit(const fg_vm *vm);
 const char *fg_version(void);
 /* What the linked mruby can do: interrupt a script (MRB_USE_DEBUG_HOOK); `$!` and causes (our patch). */
 int fg_can_stop(void);

@@ -222,6 +222,10 @@ void fg_seed(uint64_t seed)
 
 size_t fg_vm_used(const fg_vm *vm) { return vm->used; }
 
-bool fg_vm_hit_limit(const fg_vm *vm) { return vm->out_of_memory || vm->stops > 0; }
+int fg_vm_hit_limit(const fg_vm *vm)
+{
+  if (vm->stops > 0) return FG_STOPPED;
+  return vm->out_of_memory ? FG_NO_MEMORY : FG_DONE;
+}
 
 const char *fg_version(void) { return MRUBY_RUBY_ENGINE " " MRUBY_VERSION; }

@@ -132,7 +132,7 @@ unsafe extern "C" {
     pub fn fg_vm_start(vm: *mut FgVm, rackup: *const c_char, length: usize) -> c_int;
     pub fn fg_vm_key(vm: *mut FgVm, name: *const c_char, length: usize) -> u32;
     pub fn fg_vm_used(vm: *const FgVm) -> usize;
-    pub fn fg_vm_hit_limit(vm: *const FgVm) -> bool;
+    pub fn fg_vm_hit_limit(vm: *const FgVm) -> c_int;
     pub fn fg_vm_shape(vm: *mut FgVm, keys: *const u32, count: usize) -> u32;
     pub fn fg_vm_call(vm: *mut FgVm, request: *const FgRequest) -> c_int;
     pub fn fg_seed(seed: u64);
