@@ -38,7 +38,7 @@ pub use process::reader::Evaluated;
 pub use process::user::{User, command};
 pub use process::{native, reader, user};
 pub use settings::{PUMA_SINGLE, Settings};
-pub use start_error::{StartError, no_ruby};
+pub use start_error::{LATER_BOOT_TIME, StartError, boot_limit, no_ruby};
 
 use dispatch::pool::Pool;
 use supervisor::Supervisor;

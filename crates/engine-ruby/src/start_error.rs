@@ -5,7 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::AppError;
+use engine::{AppError, brief};
+
+/// Most time for a boot while old code, or another worker, serves: one that hangs must not block later ones.
+pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
 
 /// An error for which the engine cannot start.
 #[derive(Debug)]
@@ -56,11 +59,17 @@ impl fmt::Display for StartError {
             StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
             StartError::NoNative => f.write_str("no native worker has been built for this Ruby"),
             StartError::Unready(text) => f.write_str(text),
-            StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
+            StartError::Late(time) => write!(f, "the application was not loaded within {}", boot_limit(*time)),
             StartError::CalledOff => f.write_str("it was called off"),
             StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
         }
     }
+}
+
+/// The time in which a boot had to end, with what sets it.
+pub fn boot_limit(time: Duration) -> String {
+    let fixed = if time == LATER_BOOT_TIME { ", of which a reload and a later worker have no more" } else { "" };
+    format!("{} (--boot-time{fixed})", brief(time))
 }
 
 /// Writes an exception with its backtrace.
@@ -94,6 +103,14 @@ pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_that_the_option_cannot_raise_is_told_as_one() {
+        assert_eq!(boot_limit(Duration::from_secs(5)), "5s (--boot-time)");
+        let told = StartError::Late(LATER_BOOT_TIME).to_string();
+        let limit = "within 600s (--boot-time, of which a reload and a later worker have no more)";
+        assert!(told.ends_with(limit), "{told}");
+    }
 
     #[test]
     fn a_ruby_that_is_not_there_is_told_with_where_it_was_looked_for() {

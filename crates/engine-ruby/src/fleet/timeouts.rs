@@ -7,10 +7,7 @@ use super::log_line::{LogLine, Waiting};
 use super::mold::{Mold, MoldState};
 use super::worker::WorkerProcess;
 use super::{Fleet, Stage};
-use crate::start_error::StartError;
-
-/// The boot timeout of a successor where the start has none: as long as it hangs, no other worker takes its place.
-const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
+use crate::start_error::{LATER_BOOT_TIME, StartError};
 
 impl Fleet {
     /// Logs what a slow start waits for. If the application itself loads slowly, its process logs where.

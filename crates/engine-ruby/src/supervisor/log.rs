@@ -9,6 +9,7 @@ use crate::exit_reason::ExitReason;
 use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
 use crate::process::is_stopped;
 use crate::settings::Growth;
+use crate::start_error::boot_limit;
 
 /// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
@@ -39,12 +40,8 @@ impl EventLoop {
                 }
             }
             LogLine::BootTimedOut { pid, limit } => {
-                let limit = brief(limit);
-                tracing::error!(
-                    target: "engine",
-                    pid, app,
-                    "pid {pid} killed: boot timed out after {limit} (--boot-time)"
-                );
+                let limit = boot_limit(limit);
+                tracing::error!(target: "engine", pid, app, "pid {pid} killed: boot timed out after {limit}");
             }
             LogLine::BootFailed { pause, error } => {
                 let pause = brief(pause);

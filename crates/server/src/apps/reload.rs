@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use engine::{Order, brief, count};
+use engine_ruby::boot_limit;
 use tracing::{error, info, warn};
 
 use crate::apps::app::App;
@@ -137,7 +138,7 @@ impl App {
         if ready < wanted {
             let time = new.settings.ruby.boot_time;
             let wanted = count(wanted, "worker");
-            return Err(self.failed(format!("{ready} of {wanted} came up within {} (--boot-time)", brief(time))));
+            return Err(self.failed(format!("{ready} of {wanted} came up within {}", boot_limit(time))));
         }
         Ok(())
     }

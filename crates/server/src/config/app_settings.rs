@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use engine_ruby::LATER_BOOT_TIME;
 pub use front::FOREVER;
 
 use crate::config::arguments::Problem;
@@ -100,8 +101,6 @@ pub struct Reload {
 
 /// The environment in which a person works on the application.
 pub const DEVELOPMENT: &str = "development";
-/// Boot time while old code, or another worker, serves: one that hangs must not block later ones.
-pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
 /// Default boot time of embedded interpreters.
 const MRUBY_BOOT_TIME: Duration = Duration::from_secs(60);
 
