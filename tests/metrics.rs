@@ -169,6 +169,42 @@ fn each_state_of_a_worker_has_a_number_before_there_is_one_in_it() {
 }
 
 #[test]
+fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
+    let (server, port) = start(&app("", "\"gold\""), &["--engine", "mruby"]);
+    let value = |name: &str| {
+        let text = ask(port, "/metrics", "").text();
+        let key = format!("{name}{{app=\"app\",engine=\"mruby\"}}");
+        *samples(&text).get(&key).unwrap_or_else(|| panic!("{key} is not in\n{text}"))
+    };
+    let deployed = |is_ok: f64| {
+        let is_over = || value("foolsgold_last_deploy_ok") == is_ok && value("foolsgold_reloading") == 0.0;
+        support::within(support::MAX_WAIT, is_over)
+    };
+    assert!(deployed(1.0), "{}", server.log());
+    let began = value("foolsgold_last_deploy_time_seconds");
+    std::fs::write(server.folder.join("config.ru"), app("raise \"pyrite\"", "\"gold\"")).unwrap();
+    let failed = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    assert!(deployed(0.0), "{}", server.log());
+    assert_eq!(value("foolsgold_generation"), 1.0);
+    assert!(value("foolsgold_last_deploy_time_seconds") > began);
+    std::fs::write(server.folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    server.done(&["reload"]);
+    assert!(deployed(1.0), "{}", server.log());
+    assert!(value("foolsgold_generation") > 1.0);
+
+    assert_eq!(value("foolsgold_paused"), 0.0);
+    server.done(&["pause"]);
+    assert_eq!(value("foolsgold_paused"), 1.0);
+    let mut waiting = server.send_get("/");
+    let waits = || value("foolsgold_queue_depth") == 1.0 && value("foolsgold_queue_oldest_seconds") > 0.0;
+    assert!(support::within(support::MAX_WAIT, waits), "{}", server.log());
+    server.done(&["resume"]);
+    assert_eq!(waiting.reply().unwrap().status, 200);
+    assert_eq!((value("foolsgold_paused"), value("foolsgold_queue_depth")), (0.0, 0.0));
+}
+
+#[test]
 fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
     let (_server, port) = start(&app("", "\"gold\""), &[]);
     let accept = "Host: a.example\r\n".replace("a.example", "127.0.0.1")
