@@ -88,6 +88,33 @@ fn hooks_of_pitchfork_get_what_pitchfork_gives_them() {
     }
 }
 
+/// Files limit the requests and the memory of a worker with it. What such a hook keeps in the worker is there in the
+/// next one, and the request has its answer before.
+#[test]
+fn pitchforks_hook_after_each_request_can_end_the_worker() {
+    let file = "worker_processes 1\nlisten '127.0.0.1:0'\n\
+                after_monitor_ready(->(server) { note \"monitor #{server.class}\" })\n\
+                after_worker_ready { |_, worker| worker.instance_variable_set(:@most, 2) }\n\
+                after_request_complete do |server, worker, env|\n  most = worker.instance_variable_get(:@most)\n  \
+                note \"#{worker.requests_count} of #{most}: #{env['PATH_INFO']}\"\n  \
+                raise 'no matter' if env['PATH_INFO'] == '/a'\n  \
+                exit if worker.requests_count >= most\nend\n\
+                before_worker_exit { |_, worker| note \"end after #{worker.requests_count}\" }\n";
+    let server = serve("pitchfork.rb", file);
+    ruby::wait_for_note(&server, "monitor FoolsGold::OldServer");
+    let before = ruby::workers(&server);
+    for (path, note) in [("/a", "1 of 2: /a"), ("/b", "2 of 2: /b")] {
+        assert_eq!(server.get(path).status, 200, "{}", server.log());
+        ruby::wait_for_note(&server, note);
+    }
+    ruby::wait_for_note(&server, "end after 2");
+    let is_new = || ruby::workers(&server).iter().all(|pid| !before.contains(pid));
+    assert!(within(MAX_WAIT, is_new), "{}", server.log());
+    assert_eq!(server.get("/c").status, 200, "{}", server.log());
+    ruby::wait_for_note(&server, "1 of 2: /c");
+    assert!(server.logs("the hook after_request_complete failed: no matter"), "{}", server.log());
+}
+
 /// The application's file is looked for in the folder that the file names, as Puma does, if there is none where it was
 /// typed.
 #[test]

@@ -22,7 +22,8 @@ module FoolsGold
     # Hooks of Unicorn and Pitchfork, which get the server and the worker.
     UNICORN = {
       before_worker_fork: %i[before_fork], after_fork: %i[after_fork after_worker_fork],
-      on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit]
+      on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit],
+      after_first_fork: %i[after_monitor_ready]
     }.freeze
 
     # Hooks of Unicorn and Pitchfork in which an exception ends the worker, or the restart.
@@ -81,6 +82,7 @@ module FoolsGold
       return register_once(name, block) if ONCE.include?([@is_puma, name])
       return register_exec(name, block) if EXEC.include?(name)
       return register_error_handler(block) if name == :lowlevel_error_handler
+      return register_after_request(name, block) if name == :after_request_complete
       return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
@@ -90,7 +92,7 @@ module FoolsGold
       event = OF_SINGLE[event] if is_moved
       @hooks.add(event) do |number = nil, *|
         arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
-        arguments.pop if name == :before_fork && @kind == "pitchfork" # Which gives it the server alone.
+        arguments.pop if gets_server_alone?(name)
         arguments = [OldThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
@@ -106,6 +108,25 @@ module FoolsGold
           @said.added[name]&.each { |one| call(name, one.is_a?(Hash) ? one[:block] : one, arguments) }
         end
         register(name, nil, all)
+      end
+    end
+
+    # Whether Pitchfork gives a hook no worker.
+    def gets_server_alone?(name)
+      name == :after_monitor_ready || (name == :before_fork && @kind == "pitchfork")
+    end
+
+    # Registers Pitchfork's hook after each request. If it exits, the front replaces this worker, as Pitchfork would.
+    def register_after_request(name, block)
+      @hooks.add(name) do |env|
+        own = Process.pid
+        begin
+          block.call(*unicorn(FoolsGold.worker.number), env)
+        rescue SystemExit
+          raise unless Process.pid == own # In a child that the hook has forked.
+
+          Signals.leave
+        end
       end
     end
 
@@ -152,7 +173,13 @@ module FoolsGold
     end
 
     def unicorn(number)
-      [server, OldWorker.new(place(number), Process.pid)]
+      [server, worker(place(number))]
+    end
+
+    # The same object for all hooks of a worker, which may keep something in it.
+    def worker(index)
+      @worker = OldWorker.new(index, Process.pid) unless @worker && @worker.to_a == [index, Process.pid]
+      @worker
     end
 
     def server

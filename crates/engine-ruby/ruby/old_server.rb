@@ -75,6 +75,12 @@ module FoolsGold
       0
     end
 
+    # Pitchfork's number of requests that this worker has served, with the one that has just ended.
+    def requests_count
+      runners = FoolsGold.worker&.runners || []
+      runners.sum { |runner| runner.slot.seq }
+    end
+
     # Pitchfork's name of a worker in the log.
     def to_log
       "worker=#{nr} pid=#{pid}"

@@ -16,6 +16,7 @@ module FoolsGold
       @running = @interrupted = nil
       @strays = @unused = 0
       @has_handler = FoolsGold.hooks.any?(:error_response)
+      @has_last_hook = FoolsGold.hooks.any?(:after_request_complete)
       @ended = false
     end
 
@@ -179,7 +180,7 @@ module FoolsGold
     # Whether there is something to do after the answer. The lists are read from the environment: an application may
     # replace them.
     def later?(env)
-      waits?(env["rack.response_finished"]) || waits?(env["rack.after_reply"])
+      @has_last_hook || waits?(env["rack.response_finished"]) || waits?(env["rack.after_reply"])
     end
 
     def waits?(list)
@@ -249,11 +250,17 @@ module FoolsGold
       "request #{env['HTTP_X_REQUEST_ID']}, #{env['REQUEST_METHOD']} #{env['PATH_INFO']}"
     end
 
-    # Runs the blocks after the answer, in the order of Puma and of the SPEC, which runs the last registered first. As
-    # in Puma there is a status even if the application gave none.
+    # Runs what comes after the answer: the application's blocks, then the user's hook.
     def after(env, status, headers, error)
       replied = env["rack.after_reply"]
       Array(replied).each { |callable| guard(env) { callable.call } } if replied
+      tell_finished(env, status, headers, error)
+      guard(env) { FoolsGold.hooks.run(:after_request_complete, env) } if @has_last_hook
+    end
+
+    # In the order of Puma and of the SPEC, which runs the last registered first. As in Puma there is a status even if
+    # the application gave none.
+    def tell_finished(env, status, headers, error)
       finished = env["rack.response_finished"] or return
 
       arguments = [env, status || 500, headers || {}, error]

@@ -79,6 +79,11 @@ module FoolsGold
         end
       end
 
+      # Makes a worker ask the front to be replaced, as if it had sent itself such a signal.
+      def leave
+        Log.frame(Frames::ENDING, [1].pack("C"))
+      end
+
       def note(signal)
         @own += 1 if @own && ENDING.include?(name_of(signal))
       end

@@ -3,6 +3,11 @@
 # A worker process: one thread for each of its slots, and one that reads orders of the front.
 
 module FoolsGold
+  class << self
+    # The worker that this process is.
+    attr_accessor :worker
+  end
+
   class Worker
     attr_reader :number, :runners
 
@@ -63,6 +68,7 @@ module FoolsGold
 
     def boot
       own = Process.pid
+      FoolsGold.worker = self
       FoolsGold.hooks.run(:after_fork, @number)
       load unless @application.loaded?
       PumaStats.offer(self)

@@ -25,6 +25,8 @@ const USER: &str = "the server becomes this user when its addresses are bound an
 const SERVER: &str = "nothing calls these methods here: what is to run in each worker belongs in after_fork, after \
                       each request in a middleware (or --worker-memory, --oob-gc), at intervals in a thread that \
                       before_fork starts, and before a worker is killed in on_request_timeout of a hooks file";
+const COMPLETE: &str = "runs as it stands, before the next request of its thread; where it exits, the worker is replaced";
+const MONITOR: &str = "runs when the first worker has been forked, in the process that forks";
 const SERVICE: &str = "there is no service worker, so nothing that it starts runs, such as background jobs: start \
                        those as a process of their own";
 
@@ -82,8 +84,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("before_worker_exit", Rule::Hook("")),
     ("after_worker_timeout", Rule::Missing("the log has the backtrace; on_request_timeout of a hooks file runs then")),
     ("after_worker_hard_timeout", Rule::Missing("the log says which worker was killed, and for which request")),
-    ("after_request_complete", Rule::Missing("a middleware can do the same")),
-    ("after_monitor_ready", Rule::Missing("there is no monitor process")),
+    ("after_request_complete", Rule::Hook(COMPLETE)),
+    ("after_monitor_ready", Rule::Hook(MONITOR)),
     ("refork_after", Rule::Missing(REFORK)),
     ("refork_max_unavailable", Rule::Missing(REFORK)),
     ("mold_selector", Rule::Missing(REFORK)),
