@@ -83,6 +83,9 @@ pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
+/// The error for Passenger's `--memory-limit`.
+const OF_INTERPRETER: &str = "is for the memory of an embedded interpreter, which needs 4MiB; for that of a worker \
+                              process, as in Passenger, say --worker-memory with a unit, such as 512MiB";
 /// What may speak HTTP for Passenger (`passenger start --engine=builtin`), and no engine of ours.
 const ENGINES_OF_PASSENGER: [&str; 2] = ["builtin", "nginx"];
 
@@ -399,6 +402,10 @@ impl Arguments {
             _ if row.name == Name::Engine && ENGINES_OF_PASSENGER.contains(&word) => {
                 self.notices.push(format!("{spelt} {word}: the server speaks HTTP itself, with or without this"));
             }
+            // Too small for an interpreter: it is the number of megabytes that Passenger takes.
+            Kind::Size(least, _) if row.name == Name::MemoryLimit && is_number_below(word, least) => {
+                self.refuse(format!("{spelt} {word}: {OF_INTERPRETER}"));
+            }
             _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
         }
     }
@@ -470,6 +477,10 @@ pub fn value_if(parser: &mut lexopt::Parser, can_be: impl FnOnce(&OsStr) -> bool
 fn is_flag_next(parser: &mut lexopt::Parser) -> bool {
     let is_flag = |next: &OsStr| matches!(next.as_encoded_bytes(), [b'-', next, ..] if !next.is_ascii_digit());
     parser.try_raw_args().is_some_and(|rest| rest.peek().is_some_and(is_flag))
+}
+
+fn is_number_below(word: &str, limit: u64) -> bool {
+    word.parse::<u64>().is_ok_and(|number| number < limit)
 }
 
 fn needs_value(row: &Row, spelt: &str) -> String {
@@ -545,7 +556,12 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 14] = [
+            (
+                &["start", "--memory-limit", "512"],
+                "--memory-limit 512: is for the memory of an embedded interpreter, which needs 4MiB; for that of a \
+                 worker process, as in Passenger, say --worker-memory with a unit, such as 512MiB",
+            ),
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),

@@ -98,7 +98,12 @@ pub const ALL: &[OtherFlag] = &[
         "N",
         Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
     ),
-    flag(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
+    flag(
+        &["--prefix", "--path"],
+        "Thin, unicorn_rails",
+        "PATH",
+        Means::Refused("write an [[app]] with a prefix in foolsgold.toml"),
+    ),
     flag(&["-O"], "Thin, rackup", "", Means::AlwaysOrOption(KEEPS_SERVING)),
     flag(&["--onebyone"], "Thin", "", Means::Always(KEEPS_SERVING)),
     flag(&["--option"], "rackup", "X", Means::Refused(RACKUP_OPTION)),
@@ -539,7 +544,8 @@ mod tests {
 
     #[test]
     fn a_refused_flag_is_told_with_its_value_and_all_that_is_right() {
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 10] = [
+            (&["--path", "/shop", "app.ru"], "--path: write an [[app]] with a prefix in foolsgold.toml"),
             (&["-I", "lib", "app.ru"], "-I: say RUBYLIB=lib in the environment"),
             (&["-Ilib"], "-I: say RUBYLIB=lib in the environment"),
             (&["-I"], "-I: say RUBYLIB=PATH in the environment"),
