@@ -25,7 +25,7 @@ const USER: &str = "the server becomes this user when its addresses are bound an
 const SERVER: &str = "nothing calls these methods here: what is to run in each worker belongs in after_fork, after \
                       each request in a middleware (or --worker-memory, --oob-gc), at intervals in a thread that \
                       before_fork starts, and before a worker is killed in on_request_timeout of a hooks file";
-const COMPLETE: &str = "runs as it stands, before the next request of its thread; where it exits, the worker is replaced";
+const COMPLETE: &str = "runs before the next request of its thread; where it exits, the worker is replaced";
 const MONITOR: &str = "runs when the first worker has been forked, in the process that forks";
 const SERVICE: &str = "there is no service worker, so nothing that it starts runs, such as background jobs: start \
                        those as a process of their own";
