@@ -147,6 +147,32 @@ fn directives_of_a_plugin_are_no_mistakes() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As a module, or in Puma's class itself. They find the gem loaded, as in Puma's process.
+#[test]
+fn directives_that_a_library_adds_to_those_of_puma_run() {
+    let puma = "module Puma\n  class DSL\n    def initialize(options, config)\n    end\n  end\nend\n";
+    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
+    let library = "module Boot\n  def boot(count, env:, &block)\n    workers count\n    environment env\n    \
+                   before_worker_boot(&block)\n  end\nend\nPuma::DSL.include Boot\n\
+                   class Puma::DSL\n  def exporter(url:, count: 3)\n    @options[:exporter_url] = url\n    \
+                   threads count, count\n  end\nend\n";
+    let file = format!(
+        "$LOAD_PATH.unshift File.expand_path('lib')\nPuma::DSL\nrequire 'boot'\n{NOTE}\
+         boot(1, env: 'staging') {{ note 'booted' }}\nexporter url: 'tcp://a:1'\nnote get(:exporter_url)\n\
+         note respond_to?(:boot)\nbind 'tcp://127.0.0.1:0'\n"
+    );
+    let app = "run ->(env) { [200, {}, [ENV['RACK_ENV'], ' ', Puma.cli_config.options[:max_threads].to_s]] }\n";
+    let lib = [("lib/puma.rb", puma), ("lib/puma/cli.rb", cli), ("lib/boot.rb", library)];
+    let folder = ruby::folder(&[&lib[..], &[("config.ru", app), ("puma.rb", &*file)]].concat());
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    assert_eq!(server.text("/"), "staging 3", "{}", server.log());
+    ruby::wait_for_note(&server, "booted");
+    assert_eq!(ruby::notes(&server), ["tcp://a:1", "true", "booted"]);
+    let told = said(&server.folder, &["explain", "puma.rb"]);
+    assert!(told.contains("exporter_url") && told.contains("an option of a library for Puma, which nothing"), "{told}");
+    assert!(!told.contains("no such directive"), "{told}");
+}
+
 /// GitLab and others ask whether there is a `cli_config`, and call methods of it then.
 #[test]
 fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_gem() {

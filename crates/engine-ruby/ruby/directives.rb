@@ -5,8 +5,9 @@
 module FoolsGold
   # The directives of one configuration.
   class Directives
-    # One directive; `file` differs from the configuration if that evaluates another file.
-    Call = Struct.new(:name, :args, :block, :file, :line) do
+    # One directive; `file` differs from the configuration if that evaluates another file. `is_added` marks an option
+    # that only a library knows.
+    Call = Struct.new(:name, :args, :block, :file, :line, :is_added) do
       def written
         values = args.map { |one| short(one) }.join(", ")
         [name, values, ("do ... end" if block)].compact.reject(&:empty?).join(" ")

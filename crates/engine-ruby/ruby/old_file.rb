@@ -15,6 +15,7 @@ class FoolsGold::OldFile
   # there is one; `daemonizes` is whether the server was told to go to the background.
   def initialize(path, kind, names: [], workers: nil, daemonizes: false)
     @_said = FoolsGold::Directives.new(path, workers)
+    @_names = names
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
     extend(words)
     words.start(path, daemonizes) unless kind == "puma"
@@ -34,6 +35,8 @@ class FoolsGold::OldFile
   # Evaluates the file, then the blocks for the mode of Puma: for the given one, or for that which is known by then.
   def _evaluate(mode = nil)
     FoolsGold::Directives.current = @_said
+    # As in Puma's process: libraries that the file requires may ask whether it is there.
+    FoolsGold::PumaWords.advertise(@_said) if is_a?(FoolsGold::PumaWords)
     _run
     replaced = FoolsGold::UnicornWords.replaced(@_said.path)
     @_said.note("Unicorn::HttpServer", replaced.keys, replaced.values.first) unless replaced.empty?
@@ -59,17 +62,48 @@ class FoolsGold::OldFile
   # An unknown name: the directive of a plugin, or a typing error or a directive of another version, which the file may
   # rescue.
   def method_missing(name, *args, &block)
-    return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name) || _of_gem?(name)
+    return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name)
+    return _call_added(::Puma::DSL.instance_method(name), args, block) if _added?(name)
+    return @_said.record(name, args, block) if _of_gem?(name)
 
     @_said.refuse(name, args, block)
   end
+  ruby2_keywords(:method_missing)
 
-  def respond_to_missing?(*)
-    false
+  def respond_to_missing?(name, *)
+    _added?(name)
   end
 
-  # Whether a library that the file requires has added this directive to Puma's own, before the file names its plugin.
+  # Whether Puma, as far as it is loaded, has a directive of this name.
   def _of_gem?(name)
-    defined?(::Puma::DSL) && ::Puma::DSL.method_defined?(name)
+    is_a?(FoolsGold::PumaWords) && defined?(::Puma::DSL) && ::Puma::DSL.method_defined?(name)
+  end
+
+  # Whether a library has added this directive to those of Puma.
+  def _added?(name)
+    return false unless _of_gem?(name)
+
+    own, its = %I[initialize #{name}].map { |one| ::Puma::DSL.instance_method(one).source_location&.first }
+    own != its
+  end
+
+  # Runs such a directive of a library: it gives others, or sets options that the library reads.
+  def _call_added(method, args, block)
+    before = @_said.calls.size
+    of_module = method.owner.instance_method(method.name) unless method.owner.is_a?(Class)
+    # A method of a class runs for its objects only.
+    result = of_module ? of_module.bind(self).call(*args, &block) : _dsl.public_send(method.name, *args, &block)
+    @_said.calls.drop(before).each { |call| call.is_added = !@_names.include?(call.name) }
+    result
+  end
+
+  # An object of Puma's class whose directives are those of this file.
+  def _dsl
+    @_dsl ||= ::Puma::DSL.allocate.tap do |dsl|
+      file = self
+      dsl.instance_variable_set(:@config, @config)
+      dsl.instance_variable_set(:@options, @options)
+      @_names.each { |name| dsl.define_singleton_method(name) { |*args, &block| file.__send__(name, *args, &block) } }
+    end
   end
 end

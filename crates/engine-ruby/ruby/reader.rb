@@ -93,7 +93,7 @@ module FoolsGold
     end
 
     def plain_call(call)
-      { "name" => PlainText.utf8(call.name), "line" => call.line, "file" => call.file,
+      { "name" => call.is_added ? "Puma::DSL" : PlainText.utf8(call.name), "line" => call.line, "file" => call.file,
         "args" => call.args.map { |one| PlainText.plain(one) }, "written" => PlainText.utf8(call.written) }
     end
 

@@ -27,6 +27,7 @@ const BOOTED: &str = "runs when the first worker has been forked, in the process
 const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
                        worker when it has answered its requests, and in Puma before that: what is to end long \
                        responses comes too late, and --drain-time bounds them";
+const ADDED: &str = "an option of a library for Puma, which nothing here reads";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
                        stop and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
@@ -139,6 +140,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("on_stopped", Rule::Hook(STOPPED)),
     ("before_restart", Rule::Hook(RESTART)),
     ("on_restart", Rule::Hook(RESTART)),
+    ("Puma::DSL", Rule::Missing(ADDED)),
     ("before_refork", Rule::Missing(REFORK)),
     ("on_refork", Rule::Missing(REFORK)),
     ("after_refork", Rule::Missing(REFORK)),
