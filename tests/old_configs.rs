@@ -368,6 +368,26 @@ fn what_a_file_names_is_loaded_for_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As it is before the file is read if the bundle has Puma: no constant of it is missing then.
+#[test]
+fn a_plugin_is_loaded_where_the_file_names_it_if_puma_is_loaded() {
+    let gem = "module Puma; class << self; attr_accessor :cli_config; end; class Plugin; end; end\n";
+    let plugin = "module Puma::Plugin::Goldmine; def self.configure; yield \"nugget\"; end; end\n";
+    let files = [
+        ("config.ru", APP),
+        ("config/puma.rb", "Puma\nplugin :goldmine\nPuma::Plugin::Goldmine.configure { |name| tag name }\n"),
+        ("lib/puma.rb", gem),
+        ("lib/puma/cli.rb", ""),
+        ("lib/puma/plugin.rb", ""),
+        ("lib/puma/plugin/goldmine.rb", plugin),
+    ];
+    let folder = ruby::folder(&files);
+    let (output, said) = run(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["tag = \"nugget\"", "goldmine is a plugin"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Such as `ENV["X"].present?`: under `rails server` the application is loaded before the file is read.
 #[test]
 fn methods_that_the_rails_application_adds_are_there_for_pumas_file() {

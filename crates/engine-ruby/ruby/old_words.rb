@@ -56,7 +56,7 @@ module FoolsGold
     end
     private_class_method :require_puma
 
-    # Those that are not installed are named with all other plugins.
+    # Loads the plugins that the file has named so far. Those that are not installed are named with all other plugins.
     def self.require_plugins
       (Directives.current&.calls || []).each do |call|
         name = call.args.first.to_s
@@ -67,7 +67,12 @@ module FoolsGold
         next
       end
     end
-    private_class_method :require_plugins
+
+    # Loads the plugin at once if Puma is loaded: the file may name its constants then.
+    def plugin(name)
+      @_said.record("plugin", [name], nil)
+      PumaWords.require_plugins if defined?(::Puma::Plugin)
+    end
 
     def get(key, default = nil)
       @options.file_options[key.to_sym] || default
