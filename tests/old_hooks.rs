@@ -531,6 +531,22 @@ fn hooks_that_are_given_to_pumas_events_run() {
     assert_eq!(ruby::notes(&server), ["booted", "stopped"]);
 }
 
+/// In Puma's single mode it runs before the requests are answered: files end endless responses with it.
+#[test]
+fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
+    let app = "run(lambda do |env|\n  File.write('notes', \"waits\\n\", mode: 'a')\n  \
+               sleep 0.01 until $is_over\n  [200, {}, ['over']]\nend)\n";
+    let file = format!("{NOTE}bind 'tcp://127.0.0.1:0'\nafter_stopped {{ note 'stopped'; $is_over = true }}\n");
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
+    let mut server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    let mut held = server.send_get("/");
+    ruby::wait_for_note(&server, "waits");
+    server.signal(Signal::TERM);
+    assert_eq!(held.reply().unwrap().text(), "over", "{}", server.log());
+    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["waits", "stopped"]);
+}
+
 const PROGRAM: &str = "run ->(env) { [200, {}, [env['rack.multiprocess'].inspect, ' ', $0]] }\n";
 
 /// Serves an application that says what it is told of its server.

@@ -40,6 +40,7 @@ module FoolsGold
       when Frames::TITLE then @worker.title(payload.force_encoding(Encoding::UTF_8))
       when Frames::THREADS then Log.frame(Frames::THREADS, payload + threads.b.byteslice(0, 1_000_000))
       when Frames::OUT_OF_BAND then go_out
+      when Frames::CLOSING then aside("after_stopped") { @worker.tell_end }
       when Frames::RELEASE then release(*payload.unpack("NQ>"))
       else about(kind, *payload.unpack("NN"))
       end

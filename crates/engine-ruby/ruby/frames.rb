@@ -44,6 +44,7 @@ module FoolsGold
     HOOK_FAILED = 23
     RELEASE = 24
     NO_NATIVE = 25
+    CLOSING = 26
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32

@@ -33,7 +33,7 @@ module FoolsGold
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
     # In its single mode, these hooks run in the process of the application.
-    OF_SINGLE = { after_first_fork: :on_worker_boot, mold_end: :on_worker_shutdown }.freeze
+    OF_SINGLE = { after_first_fork: :on_worker_boot, mold_end: :server_end }.freeze
     # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"
 

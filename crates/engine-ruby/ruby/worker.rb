@@ -20,6 +20,8 @@ module FoolsGold
       @threads = []
       @lock = Mutex.new
       @stopping = @exiting = false
+      @end_lock = Mutex.new
+      @has_told_end = false
     end
 
     # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks.
@@ -43,6 +45,16 @@ module FoolsGold
       @runners.each { |runner| runner.slot.close_read }
     end
 
+    # Runs the hooks for the end of the server, once: when that begins, at the latest when this worker ends.
+    def tell_end
+      @end_lock.synchronize do
+        next if @has_told_end
+
+        @has_told_end = true
+        FoolsGold.hooks.run(:server_end, @number)
+      end
+    end
+
     private
 
     def serve_requests
@@ -54,6 +66,7 @@ module FoolsGold
       connect
       boot or exit!(1)
       serve
+      tell_end
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
       # JRuby closes connections as it exits, which must not look like the end of the front.
       @control.kill unless Process.respond_to?(:fork)

@@ -58,6 +58,8 @@ pub struct EventLoop {
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
     /// When it was last looked whether the workers run.
     pub(super) looked: Instant,
+    /// The workers know that they get no new requests.
+    has_told_end: bool,
 }
 
 impl EventLoop {
@@ -89,6 +91,7 @@ impl EventLoop {
             questions: Questions::default(),
             preparing: None,
             looked: now,
+            has_told_end: false,
         }
     }
 
@@ -183,6 +186,7 @@ impl EventLoop {
 
     /// Makes the periodic checks: timeouts, idle workers, memory and health.
     fn check(&mut self, passed: Duration, now: Instant) {
+        self.tell_of_end();
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
         self.feed(Event::TimeoutsDue { is_called_off });
         for (worker, pid) in self.pool.stop_lingering(now, self.settings.linger) {
@@ -205,6 +209,20 @@ impl EventLoop {
         let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_of_band_for(limit, now) };
         let is_watched = self.pool.is_watched_by_somebody();
         self.feed(Event::HealthDue { passed, out, is_watched });
+    }
+
+    /// Tells the workers once when they get no new requests, for hooks that are to run while requests are finished. A
+    /// worker that boots meanwhile runs them at its end.
+    fn tell_of_end(&mut self) {
+        if self.has_told_end || !self.is_shutting_down() {
+            return;
+        }
+        self.has_told_end = true;
+        for (speaker, link) in &self.links {
+            if let (Speaker::Worker(_), Some(control)) = (speaker, &link.control) {
+                control.closing();
+            }
+        }
     }
 
     fn give_up(&mut self) {

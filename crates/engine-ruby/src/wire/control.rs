@@ -44,6 +44,11 @@ impl Control {
         self.send(frame(kind::STOP, |_| ()));
     }
 
+    /// Tells a worker that it gets no new requests, and that [`Control::stop`] follows.
+    pub fn closing(&self) {
+        self.send(frame(kind::CLOSING, |_| ()));
+    }
+
     /// Orders a mold to fork this worker, which has this index among the workers.
     pub fn fork(&self, worker: u32, index: u32) {
         self.send(frame(kind::FORK, |out| {

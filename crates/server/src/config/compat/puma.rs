@@ -25,8 +25,7 @@ const PRELOADED: &str = "it is for workers that load the application: where that
 const BOOTED: &str = "runs when the first worker has been forked, in the process that forks; with workers 0 in the \
                       worker";
 const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
-                       worker when it has answered its requests, and in Puma before that: what is to end long \
-                       responses comes too late, and --drain-time bounds them";
+                       worker, before it has answered its requests; also when a reload or an upgrade ends the old one";
 const ADDED: &str = "an option of a library for Puma, which nothing here reads";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
