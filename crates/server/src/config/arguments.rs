@@ -83,6 +83,10 @@ pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
+/// The error for Thin's `-D`, which for Unicorn and rackup means the background.
+const D_AFTER_START: &str = "-D: say -d for the background, --debug for more lines in the log";
+/// The error for `-S` of Thin and Passenger, which for Puma names a file of the server's state.
+const OF_SOCKET: &str = "names the file for the server's state; for a socket say --bind unix://PATH";
 /// The error for Passenger's `--memory-limit`.
 const OF_INTERPRETER: &str = "is for the memory of an embedded interpreter, which needs 4MiB; for that of a worker \
                               process, as in Passenger, say --worker-memory with a unit, such as 512MiB";
@@ -113,6 +117,8 @@ pub enum Command {
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
     pub command: Command,
+    /// The word `start` was given, the command of Thin and Passenger, after which some flags mean what they do there.
+    pub has_start: bool,
     pub rackup: Option<PathBuf>,
     /// Applications of a settings file; if there are none, `rackup` is the only one.
     pub apps: Vec<AppArguments>,
@@ -333,6 +339,15 @@ impl Arguments {
                     self.command = Command::Help;
                     continue;
                 }
+                // Thin's flag for a log of everything.
+                Ok(Some(Arg::Short('V'))) if self.has_start => {
+                    self.take(Name::Log.row(), OsStr::new("trace"), Origin::Flag("-V".to_owned()));
+                    continue;
+                }
+                Ok(Some(Arg::Short('D'))) if self.has_start => {
+                    self.refuse(D_AFTER_START);
+                    continue;
+                }
                 Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {
                     self.command = Command::Version;
                     continue;
@@ -366,6 +381,7 @@ impl Arguments {
     /// Takes a word that stands alone, or behind another server's flag for the application's file.
     pub fn take_rackup(&mut self, path: OsString) {
         if path == START {
+            self.has_start = true;
             return self.notices.push(
                 "start: the server starts with or without this word, and stays in the foreground without -d; say \
                  ./start to serve a folder of that name"
@@ -401,6 +417,9 @@ impl Arguments {
             Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
             _ if row.name == Name::Engine && ENGINES_OF_PASSENGER.contains(&word) => {
                 self.notices.push(format!("{spelt} {word}: the server speaks HTTP itself, with or without this"));
+            }
+            _ if spelt == "-S" && (word.ends_with(".sock") || word.ends_with(".socket")) => {
+                self.refuse(format!("{spelt} {word}: {OF_SOCKET}"));
             }
             // Too small for an interpreter: it is the number of megabytes that Passenger takes.
             Kind::Size(least, _) if row.name == Name::MemoryLimit && is_number_below(word, least) => {
@@ -588,6 +607,20 @@ mod tests {
         }
         assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 3);
         assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
+    }
+
+    #[test]
+    fn flags_after_start_are_those_of_thin_and_passenger() {
+        let asked = ask(&["start", "-p", "3000", "-V"], &[]);
+        assert_eq!((asked.command, asked.problems.len()), (Command::Serve, 0));
+        assert_eq!(asked.values(Name::Log)[0].as_written(), "-V trace");
+        assert_eq!(ask(&["-V"], &[]).command, Command::Version);
+        let debug = "-D: say -d for the background, --debug for more lines in the log";
+        assert_eq!(problems(&["start", "-D"]), [debug]);
+        assert_eq!(problems(&["-D"]), <[String; 0]>::default());
+        let socket = "-S /tmp/thin.sock: names the file for the server's state; for a socket say --bind unix://PATH";
+        assert_eq!(problems(&["start", "-S", "/tmp/thin.sock"]), [socket]);
+        assert_eq!(problems(&["-S", "tmp/pids/puma.state"]), <[String; 0]>::default());
     }
 
     #[test]
