@@ -278,6 +278,33 @@ fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
     assert_eq!(server.get("/").status, 200, "{}", server.log());
 }
 
+/// UnicornWrangler names the server's class when the file calls it, and files require parts of the gem.
+#[test]
+fn libraries_that_unicorns_file_requires_find_unicorn() {
+    let library = "module UnicornWrangler\n  module Extension\n    def process_client(*) = super\n  end\n  \
+                   class << self\n    def setup(logger:)\n      Unicorn::HttpServer.prepend(Extension)\n    end\n  \
+                   end\nend\n";
+    let part = "class Unicorn::HttpServer\n  PART = 'of the gem'\nend\n";
+    let path = "$LOAD_PATH.unshift File.expand_path('lib')\nlisten '127.0.0.1:0'\n";
+    let lib = [("config.ru", APP), ("lib/unicorn_wrangler.rb", library), ("lib/unicorn.rb", "module Unicorn; end\n")];
+    let serve = |file: &str| {
+        let more = [("unicorn.rb", file), ("lib/unicorn/http_server.rb", part)];
+        Server::spawn(ruby::folder(&[&lib[..], &more].concat()), &[], &["--ruby", &ruby::program(), "-C", "unicorn.rb"])
+    };
+    let setup = "require 'unicorn_wrangler'\nUnicornWrangler.setup(logger: set.fetch(:logger))\n";
+    let server = serve(&format!("{path}{setup}"));
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    for words in [
+        "Unicorn::HttpServer: nothing calls these methods here",
+        "UnicornWrangler finds no server of its own here and does nothing: --max-requests=N does what its",
+    ] {
+        assert!(server.logs(words), "{words}: {}", server.log());
+    }
+    let server = serve(&format!("{path}{NOTE}require 'unicorn/http_server'\nnote ::Unicorn::HttpServer::PART\n"));
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["of the gem"]);
+}
+
 /// They are written for a process in which all of Unicorn is loaded.
 #[test]
 fn an_application_can_require_a_part_of_unicorn() {

@@ -108,6 +108,8 @@ module FoolsGold
     KEEPERS = {
       "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
                             "have answered so many requests",
+      "UnicornWrangler" => "--max-requests=N does what its kill_after_requests does, --worker-memory=SIZE what its " \
+                           "kill_on_too_much_memory does, --oob-gc what its gc_after_request_time does",
       "Unicorn::WorkerKiller" => "--max-requests=3072 --max-requests-jitter=33 does what its MaxRequests does by " \
                                  "itself, --worker-memory=SIZE what its Oom does",
       "Unicorn::OobGC" => "--oob-gc collects garbage between requests; leave out a GC.disable beside it, which lets " \

@@ -37,7 +37,7 @@ class FoolsGold::OldFile
     FoolsGold::Directives.current = @_said
     # As in Puma's process: libraries that the file requires may ask whether it is there.
     FoolsGold::PumaWords.advertise(@_said) if is_a?(FoolsGold::PumaWords)
-    _run
+    is_a?(FoolsGold::UnicornWords) ? FoolsGold::UnicornWords.lend { _run } : _run
     replaced = FoolsGold::UnicornWords.replaced(@_said.path)
     @_said.note("Unicorn::HttpServer", replaced.keys, replaced.values.first) unless replaced.empty?
     @_said.blocks_of(mode || @_said.mode).each { |block| instance_eval(&block) }

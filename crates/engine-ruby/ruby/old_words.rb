@@ -92,8 +92,40 @@ module FoolsGold
     end
   end
 
+  # Finds Unicorn for the libraries that its file requires, which ask for it as in its own process.
+  module UnicornForLibraries
+    OWN_FILE = %r{/(?:unicorn|pitchfork)/\w+\.rb\z}.freeze
+
+    # A file of the gem itself finds the gem, others what the configuration finds under this name.
+    def const_missing(name)
+      return super unless UnicornWords.lends && %i[Unicorn Pitchfork].include?(name)
+
+      path = caller_locations(1, 1).first&.path.to_s
+      return UnicornWords::Unicorn if path == Directives.current&.path || !OWN_FILE.match?(path)
+
+      require name.to_s.downcase
+      const_get(name)
+    rescue LoadError
+      super
+    end
+  end
+
   # Those of Unicorn and Pitchfork.
   module UnicornWords
+    class << self
+      # Whether libraries find Unicorn, too.
+      attr_reader :lends
+
+      # Evaluates the file, and meanwhile lends Unicorn to libraries.
+      def lend
+        Object.singleton_class.prepend(UnicornForLibraries)
+        @lends = true
+        yield
+      ensure
+        @lends = false
+      end
+    end
+
     def self.const_missing_in_file(name)
       Object.const_get(name)
     end

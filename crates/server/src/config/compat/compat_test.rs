@@ -276,6 +276,7 @@ fn a_trap_for_term_that_sends_quit_is_seen_in_unicorns_file() {
     let usual = "before_fork do |server, worker|\n  Signal.trap 'TERM' do\n    puts 'sending myself QUIT instead'\n    \
                  Process.kill 'QUIT', Process.pid\n  end\nend\n";
     assert!(seen(usual) && seen("trap(:TERM) { Process.kill(:QUIT, $$) }\n"));
+    assert!(seen("UnicornWrangler.setup(map_term_to_quit: true, logger: set.fetch(:logger))\n"));
     for text in [
         "",
         "# trap('TERM') { Process.kill('QUIT', Process.pid) }\n",

@@ -89,6 +89,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("refork_after", Rule::Missing(REFORK)),
     ("refork_max_unavailable", Rule::Missing(REFORK)),
     ("mold_selector", Rule::Missing(REFORK)),
+    ("restart_command_prefix", Rule::Needless("a restart runs the same command again")),
     ("max_consecutive_spawn_errors", Rule::Missing("workers that do not come up are started less and less often")),
     ("setpgid", Rule::Missing("workers are in the group of the process that forked them")),
     ("before_service_worker_ready", Rule::Custom(service)),
@@ -189,7 +190,8 @@ fn user(to: &mut Translation, call: &Directive) {
 }
 
 /// Whether code of the file makes TERM a graceful shutdown: a `trap "TERM"` that sends QUIT to its own process, as many
-/// files have it in `before_fork`, since platforms such as Heroku and Docker end a server by TERM.
+/// files have it in `before_fork`, since platforms such as Heroku and Docker end a server by TERM; or the option of
+/// UnicornWrangler that does so.
 pub fn ends_gracefully_at_term(text: &str) -> bool {
     let text = text.replace("$$", "Process.pid");
     let words: Vec<&str> = text
@@ -198,7 +200,8 @@ pub fn ends_gracefully_at_term(text: &str) -> bool {
         .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric()))
         .filter(|word| !word.is_empty())
         .collect();
-    words.windows(2).enumerate().any(|(at, pair)| {
+    let is_mapped = words.windows(5).any(|five| five == ["map", "term", "to", "quit", "true"]);
+    is_mapped || words.windows(2).enumerate().any(|(at, pair)| {
         // Up to the next one.
         let inside = words.iter().copied().skip(at + 1).take_while(|word| *word != "trap");
         matches!(pair, ["trap", "TERM" | "SIGTERM"]) && sends_quit(&inside.collect::<Vec<&str>>())
