@@ -74,6 +74,22 @@ fn hooks_of_puma_get_what_puma_gives_them() {
     }
 }
 
+/// Files report crashes with it.
+#[test]
+fn pumas_hook_after_the_exit_of_a_worker_learns_how_it_ended() {
+    let file = "workers 1\nbind 'tcp://127.0.0.1:0'\nafter_worker_shutdown do |worker|\n  \
+                note \"#{worker.index} #{worker.term?} #{worker.process_status.termsig.inspect} #{worker.phase}\"\n  \
+                note 'times' if worker.booted? && worker.uptime < 600 && worker.started_at < Time.now\nend\n";
+    let mut server = serve("puma.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    signal(ruby::workers(&server)[0], Signal::KILL);
+    ruby::wait_for_note(&server, "0 false 9 0");
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["0 false 9 0", "times", "0 true nil 0", "times"], "{}", server.log());
+}
+
 /// Lambdas have to accept exactly what Pitchfork passes.
 #[test]
 fn hooks_of_pitchfork_get_what_pitchfork_gives_them() {

@@ -197,10 +197,10 @@ module FoolsGold
 
     def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.reap(ending: ending) do |number, pid, status|
+      @workers.reap(ending: ending) do |number, pid, status, since|
         code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
         Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
-        FoolsGold.hooks.run(:after_worker_exit, number, pid, status)
+        FoolsGold.hooks.run(:after_worker_exit, number, pid, status, since)
         FoolsGold.indexes.delete(number)
       end
     end

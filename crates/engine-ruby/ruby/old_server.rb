@@ -87,8 +87,33 @@ module FoolsGold
     end
   end
 
-  # The argument of Puma's hooks after a worker has exited.
-  OldHandle = Struct.new(:index, :pid, :process_status)
+  # The argument of Puma's hooks after a worker has exited, with what the process that forks knows of it.
+  OldHandle = Struct.new(:index, :pid, :process_status, :started_at) do
+    def uptime
+      Time.now - started_at
+    end
+
+    # Whether it was told to end: who was, ends with success.
+    def term?
+      process_status&.success? ? true : false
+    end
+
+    def booted?
+      true
+    end
+
+    def phase
+      0
+    end
+
+    def last_checkin
+      Time.now
+    end
+
+    def last_status
+      {}
+    end
+  end
 
   # Puma's launcher, for hooks before a restart.
   OldLauncher = Struct.new(:config) do
