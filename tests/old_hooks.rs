@@ -294,6 +294,19 @@ fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
     assert_eq!(server.get("/").status, 200, "{}", server.log());
 }
 
+/// Files listen where they usually do only if the command line does not say where.
+#[test]
+fn unicorns_file_learns_the_port_of_the_command_line() {
+    let file = "raise RACKUP.inspect unless RACKUP[:set_listener] == (RACKUP[:port] != 8080)\n\
+                listen '127.0.0.1:1' if RACKUP[:port] == 8080\npid \"#{RACKUP[:host]}-#{RACKUP[:port]}.pid\"\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
+    let told = said(&folder, &["config", "-C", "unicorn.rb", "-p", "4000", "-o", "127.0.0.2"]);
+    assert!(told.contains("127.0.0.2-4000.pid") && !told.contains("127.0.0.1:1"), "{told}");
+    let told = said(&folder, &["config", "-C", "unicorn.rb"]);
+    assert!(told.contains("0.0.0.0-8080.pid") && told.contains("tcp://127.0.0.1:1"), "{told}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// UnicornWrangler names the server's class when the file calls it, and files require parts of the gem.
 #[test]
 fn libraries_that_unicorns_file_requires_find_unicorn() {

@@ -23,8 +23,8 @@ module FoolsGold
     end
 
     # Yields the number, the process, the status and the time of the fork of each worker that has exited, and with
-    # `ending` of each that is exiting. It waits only for workers: the application may have started other processes. The application may also
-    # wait for workers (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
+    # `ending` of each that is exiting. It waits only for workers: the application may have started other processes. The
+    # application may also wait for workers (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
     def reap(ending: false)
       @forked.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)

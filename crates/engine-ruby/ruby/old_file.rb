@@ -12,13 +12,13 @@ class FoolsGold::OldFile
   # Own methods begin with an underscore: all other names are directives.
   #
   # `names` are the directives of the server; `workers` is the number of workers that counts more than the file, if
-  # there is one; `daemonizes` is whether the server was told to go to the background.
-  def initialize(path, kind, names: [], workers: nil, daemonizes: false)
+  # there is one; `told` are flags for which a file of Unicorn may ask.
+  def initialize(path, kind, names: [], workers: nil, told: {})
     @_said = FoolsGold::Directives.new(path, workers)
     @_names = names
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
     extend(words)
-    words.start(path, daemonizes) unless kind == "puma"
+    words.start(path, told) unless kind == "puma"
     singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
     # A directive may have the name of a Kernel method.
     names.reject { |name| words.method_defined?(name) }.each do |name|

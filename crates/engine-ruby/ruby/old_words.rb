@@ -131,12 +131,14 @@ module FoolsGold
     end
 
     # Sets what the file at `path` finds as the start of its server: as if by `unicorn -c PATH` in this folder, whose
-    # path goes by a symlink such as `current` if that of PWD does. `daemonizes` is whether there was a `-D`, too.
-    def self.start(path, daemonizes)
+    # path goes by a symlink such as `current` if that of PWD does. `told` are the flags beside it: `:daemonize` for
+    # `-D`, and the values of `-o` and `-p`.
+    def self.start(path, told)
       name = ENV.fetch("PWD", "")
       folder = File.identical?(name, ".") ? name : Dir.pwd
       Unicorn::HttpServer::START_CTX.replace(argv: ["-c", path], 0 => $PROGRAM_NAME.dup, cwd: folder)
-      Unicorn::Configurator::RACKUP[:daemonize] = daemonizes
+      Unicorn::Configurator::RACKUP.update(told)
+      Unicorn::Configurator::RACKUP[:set_listener] = true if told.key?(:host) || told.key?(:port)
     end
 
     # Returns methods of Unicorn's server that code has replaced, each with file and line: in the class here, or by the
@@ -259,7 +261,7 @@ module FoolsGold
       HttpParser = HttpRequest # Its name from Unicorn 4 on, and in Pitchfork.
 
       class Configurator
-        # What the command line said; a file asks whether it is to be a daemon, which `start` sets.
+        # What the command line said, for files that ask; `start` sets it.
         RACKUP = { daemonize: false, host: "0.0.0.0", port: 8080, set_listener: false, options: { listeners: [] } }
         DEFAULTS = Hash.new do |defaults, key|
           defaults[key] = key == :logger ? Logger.new($stderr) : { timeout: 60, worker_processes: 1 }[key]

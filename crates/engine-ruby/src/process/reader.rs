@@ -59,6 +59,10 @@ pub struct Question<'a> {
     pub environment: Option<&'a str>,
     /// Whether the server was told to go to the background, for files that ask for it.
     pub daemonizes: bool,
+    /// The host that counts more than the file, if there is one, for files that ask for it.
+    pub host: Option<&'a str>,
+    /// The same of the port.
+    pub port: Option<&'a str>,
     /// The working directory of the evaluation.
     pub folder: &'a Path,
     /// Whether the process waits afterwards, so that it can continue as a mold.
@@ -118,6 +122,7 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
     command.arg(question.workers.unwrap_or("")).arg(if question.daemonizes { "daemonizes" } else { "" });
+    command.arg(question.host.unwrap_or("")).arg(question.port.unwrap_or(""));
     command.arg(if question.stays { "stays" } else { "" });
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
     // What the file prints is for people; the server's own output goes to standard output.

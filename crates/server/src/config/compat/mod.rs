@@ -150,6 +150,7 @@ fn translate(
     let gemfile = gemfile(asked, &folder);
     let workers = outdoes(Name::Workers);
     let environment = outdoes(Name::Environment);
+    let (host, port) = (outdoes(Name::Host), outdoes(Name::Port));
     let question = Question {
         ruby: Path::new(&ruby),
         path: &absolute,
@@ -158,6 +159,8 @@ fn translate(
         names: &names,
         workers: workers.as_deref(),
         environment: environment.as_deref(),
+        host: host.as_deref(),
+        port: port.as_deref(),
         daemonizes: daemonize(asked).is_some_and(|call| call.args == [Value::Bool(true)]),
         folder: &folder,
         stays: asked.command == Command::Serve && kind.is_code(),
