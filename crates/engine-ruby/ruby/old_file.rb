@@ -64,7 +64,6 @@ class FoolsGold::OldFile
   def method_missing(name, *args, &block)
     return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name)
     return _call_added(::Puma::DSL.instance_method(name), args, block) if _added?(name)
-    return @_said.record(name, args, block) if _of_gem?(name)
 
     @_said.refuse(name, args, block)
   end
@@ -74,14 +73,10 @@ class FoolsGold::OldFile
     _added?(name)
   end
 
-  # Whether Puma, as far as it is loaded, has a directive of this name.
-  def _of_gem?(name)
-    is_a?(FoolsGold::PumaWords) && defined?(::Puma::DSL) && ::Puma::DSL.method_defined?(name)
-  end
-
   # Whether a library has added this directive to those of Puma.
   def _added?(name)
-    return false unless _of_gem?(name)
+    is_there = is_a?(FoolsGold::PumaWords) && defined?(::Puma::DSL) && ::Puma::DSL.method_defined?(name)
+    return false unless is_there
 
     own, its = %I[initialize #{name}].map { |one| ::Puma::DSL.instance_method(one).source_location&.first }
     own != its
