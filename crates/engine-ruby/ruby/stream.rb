@@ -46,6 +46,33 @@ module FoolsGold
       self
     end
 
+    # What SPEC does not ask for and the stream of Puma has too, which is a socket.
+    def puts(*things)
+      write_made(:puts, things)
+    end
+
+    def print(*things)
+      write_made(:print, things)
+    end
+
+    def printf(*things)
+      write_made(:printf, things)
+    end
+
+    def putc(character)
+      write_made(:putc, [character])
+      character
+    end
+
+    # Returns when all is written, which an application takes for a stream that is never full.
+    def write_nonblock(string, **)
+      write(string)
+    end
+
+    def syswrite(string)
+      write(string)
+    end
+
     def read(length = nil, buffer = nil)
       return @input.read(length, buffer) if @reading
 
@@ -156,6 +183,14 @@ module FoolsGold
     end
 
     private
+
+    # Writes at once what this method of IO makes of its arguments.
+    def write_made(method, things)
+      made = StringIO.new(String.new)
+      made.public_send(method, *things)
+      write(made.string)
+      nil
+    end
 
     def end_writing
       @rest.finish if @rest && !@closed && @slot.own_process?

@@ -69,6 +69,14 @@ run(lambda do |env|
   when "/objects" then [200, text, Closing.new(Object.new)]
   when "/big" then [200, text, ["x" * 700_000, "y"]]
   when "/stream" then [200, text, ->(stream) { stream << "a"; stream.write("b", "c"); stream.close }]
+  when "/printed"
+    printed = lambda do |stream|
+      stream.puts("a", ["\u00e9", 1])
+      stream.print("b", :c)
+      stream.printf("%02d", 7)
+      stream.write([stream.putc("d"), stream.write_nonblock("ef", exception: false), stream.syswrite("g")].inspect)
+    end
+    [200, text, printed]
   when "/pooled"
     slot = Thread.current
     $pool ||= Queue.new.tap { |jobs| Thread.new { loop { jobs.pop.call } } }

@@ -80,6 +80,9 @@ module AnswersTest
         H.same(F::END_OF_BODY, worker.answer.kind)
       end
     end
+    H.check("a stream has the writing methods of a socket") do
+      H.same("a\n\u00e9\n1\nbc07defg[\"d\", 2, 1]".b, worker.text("/printed").b)
+    end
     H.check("a callable may leave its stream to another thread, of its own or of a pool") do
       %w[pooled threaded open].each { |word| H.same(word, worker.text("/#{word}")) }
     end
