@@ -531,6 +531,24 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
 }
 
 #[test]
+fn blocks_after_an_answer_of_pumas_lowlevel_error_handler_get_its_status_and_headers() {
+    let app = r#"run ->(env) {
+        env["rack.response_finished"] << ->(_, status, headers, error) {
+            warn "noted: #{status} #{headers.keys.join} #{error.message}"
+        }
+        raise "on purpose" if env["PATH_INFO"] == "/raise"
+        [200, {}, nil]
+    }"#;
+    let file = "bind 'tcp://127.0.0.1:0'\nlowlevel_error_handler { |e| [503, { 'x-a' => '1' }, [e.message]] }\n";
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    for (path, message) in [("/raise", "on purpose"), ("/", "the body must respond to each or call")] {
+        assert_eq!(server.get(path).status, 503, "{path}: {}", server.log());
+        assert!(server.logs(&format!("noted: 503 x-a {message}")), "{path}: {}", server.log());
+    }
+}
+
+#[test]
 fn a_file_may_rescue_a_directive_that_its_server_does_not_have() {
     let file = "begin\n  a_directive_of_puma_9 true\nrescue NameError => error\n  note error.name\nend\n\
                 note 'none' unless respond_to?(:another_one)\nnote 'there' if respond_to?(:fork_worker)\n\

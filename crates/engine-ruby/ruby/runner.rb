@@ -13,7 +13,7 @@ module FoolsGold
       @slot = slot
       @answer = Answer.new(slot)
       @lock = Mutex.new
-      @running = @interrupted = nil
+      @running = @interrupted = @handled = nil
       @strays = @unused = 0
       @has_handler = FoolsGold.hooks.any?(:error_response)
       @has_last_hook = FoolsGold.hooks.any?(:after_request_complete)
@@ -110,6 +110,7 @@ module FoolsGold
       rescue Exception => error # Even `exit` ends only the request.
         end_child(error) unless @slot.own_process?
         owes_free = failed(error, env)
+        status, headers = @handled || [status, headers]
       ensure
         report_end if @running && @slot.own_process? # Nothing can be rescued of a thread that ends.
       end
@@ -143,6 +144,7 @@ module FoolsGold
 
     # Answers with an exception. A RequestTimeout may come until the request has been left, and only once.
     def failed(error, env)
+      @handled = nil
       leave_failed
       report(error, later?(env))
     rescue RequestTimeout
@@ -225,7 +227,7 @@ module FoolsGold
       end
     end
 
-    # Whether the user's lowlevel_error_handler has turned an exception into an answer.
+    # Whether the user's lowlevel_error_handler has turned an exception into an answer; keeps what blocks after it get.
     def answered_by_handler?(error, later)
       handler = FoolsGold.hooks.last(:error_response) unless @answer.begun? || error.is_a?(RequestTimeout)
       return false unless handler
@@ -234,6 +236,7 @@ module FoolsGold
       arguments = arguments.first(handler.arity) if [1, 2].include?(handler.arity)
       status, headers, body = handler.call(*arguments)
       @answer.give(status, headers, body, later)
+      @handled = [status, headers]
       Log.exception(error, "#{name} failed, and was answered by the lowlevel_error_handler")
       true
     rescue Exception => second # Also `exit`: the request has failed, whatever its handler does.
