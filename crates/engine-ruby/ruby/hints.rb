@@ -8,17 +8,29 @@ module FoolsGold
   class Hints
     MOST = 1000
 
+    # The headers of hints. Those that no answer may have are left out, here and by the front: hints are optional.
+    class Checked < Headers
+      private
+
+      def take(name, value)
+        super
+      rescue BadAnswer
+        nil
+      end
+    end
+    private_constant :Checked
+
     def initialize(slot, seq)
       @slot = slot
       @seq = seq
     end
 
     def call(headers)
-      checked = Headers.new(headers)
+      checked = Checked.new(headers)
       raise ArgumentError, "early hints are a few headers, not #{checked.pairs}" if checked.pairs > MOST
       size = checked.block.bytesize
       raise ArgumentError, "early hints have #{size} bytes, more than #{Channel::WHOLE}" if size > Channel::WHOLE
-      return unless @seq == @slot.seq && @slot.own_process?
+      return if checked.pairs.zero? || @seq != @slot.seq || !@slot.own_process?
 
       @slot.send_now(Frames::HINTS, [@seq, checked.pairs, checked.block].pack("Nna*"))
       nil

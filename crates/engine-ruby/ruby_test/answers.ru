@@ -93,6 +93,10 @@ run(lambda do |env|
     [200, text, ->(_) {}]
   when "/open" then [200, text, ->(stream) { stream.write("open") }]
   when "/hints" then env["rack.early_hints"].call("link" => "</a.css>") || [200, text, ["x"]]
+  when "/hints-odd"
+    env["rack.early_hints"].call("x" => "1\0", "y" => ["a\nb"], 5 => "c")
+    env["rack.early_hints"].call("x" => "1\0", "link" => "</b.css>")
+    [200, text, ["x"]]
   when "/closed" then [200, text, [$closed.to_s.tap { $closed = 0 }]]
   when "/after"
     env["rack.after_reply"] << -> { $after << :reply }

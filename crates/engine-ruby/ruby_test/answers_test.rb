@@ -132,6 +132,10 @@ module AnswersTest
       H.same([F::HINTS, "\0\x01link\0</a.css>\0".b], worker.get("/hints").to_a.values_at(0, -1))
       H.same("x", worker.answer.body)
     end
+    H.check("early hints that no answer may have are left out") do
+      H.same([F::HINTS, "\0\x01link\0</b.css>\0".b], worker.get("/hints-odd").to_a.values_at(0, -1))
+      H.same("x", worker.answer.body)
+    end
     H.check("after the answer") do
       worker.get("/after")
       H.same("[:reply, 200, nil, :one]", worker.get("/after?").body)
