@@ -108,6 +108,11 @@ fn headers_of_any_name_arrive_and_do_not_leak_into_the_next_request() {
     assert_eq!(env.get("rack.hijack?").map(String::as_str), Some("true"));
     let odd = client.ask("POST /encodings HTTP/1.1\nHost: a\nX~: 1\nContent-Length: 1\n\na");
     assert_eq!(odd.text(), "[[], true]");
+    for bytes in [1000, 1019, 1020, 30_000] {
+        let reply = client.ask(&format!("GET /env HTTP/1.1\nHost: a\n{}: long\n\n", "x".repeat(bytes)));
+        let text = ruby::expect(&server, reply, 200).text();
+        assert!(text.contains(&format!("HTTP_{}=long\n", "X".repeat(bytes))), "a name of {bytes} bytes: {text}");
+    }
     assert!(!server.log().contains(" exited"), "no worker died of it\n{}", server.log());
     ruby::assert_clean(&server);
 }

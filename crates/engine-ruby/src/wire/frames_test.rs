@@ -111,6 +111,19 @@ fn names_that_could_mean_something_in_ruby_are_spelled_out() {
     }
 }
 
+/// A native worker takes none of more than 1024 bytes in a shape, and ended.
+#[test]
+fn long_names_are_spelled_out() {
+    for (bytes, is_kept) in [(512, true), (513, false), (65_000, false)] {
+        let mut request = request();
+        let name = HeaderName::from_bytes("x".repeat(bytes).as_bytes()).unwrap();
+        request.headers.insert(name, HeaderValue::from_static("v"));
+        let mut out = BytesMut::new();
+        Shapes::default().put(&mut out, 1, &request);
+        assert_eq!(frames(out).iter().any(|frame| frame.kind == kind::SHAPE), is_kept, "{bytes} bytes");
+    }
+}
+
 #[test]
 fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
     for head in [[0, 0, 0, 0, 30], [0xff, 0xff, 0xff, 0xff, 30], [0, 0x20, 0, 0, 30]] {

@@ -14,6 +14,9 @@ use super::frames::{kind, put, put_item};
 
 /// The most shapes per connection: clients choose header names, so the number must be limited.
 const SHAPES_MAX: u16 = 200;
+/// The longest header name in bytes that is part of a shape: workers keep such names, and a native one takes no key of
+/// more than 1024 bytes.
+const NAME_MAX: usize = 512;
 /// The number for requests without a shape, which send keys and values.
 const SHAPELESS: u16 = 0;
 
@@ -156,7 +159,8 @@ fn is_usual(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
 }
 
-/// Returns whether a name needs no escaping in Ruby source, which it becomes part of on the other side.
+/// Returns whether a name is short enough, and needs no escaping in Ruby source, which it becomes part of on the other
+/// side.
 fn is_plain(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    name.len() <= NAME_MAX && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
