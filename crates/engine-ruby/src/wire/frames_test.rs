@@ -125,6 +125,20 @@ fn long_names_are_spelled_out() {
 }
 
 #[test]
+fn many_names_are_spelled_out_where_they_are_long_together() {
+    for (bytes, is_kept) in [(20, true), (100, false)] {
+        let mut request = request();
+        for number in 100..150 {
+            let name = HeaderName::from_bytes(format!("{}{number}", "x".repeat(bytes)).as_bytes()).unwrap();
+            request.headers.insert(name, HeaderValue::from_static("v"));
+        }
+        let mut out = BytesMut::new();
+        Shapes::default().put(&mut out, 1, &request);
+        assert_eq!(frames(out).iter().any(|frame| frame.kind == kind::SHAPE), is_kept, "{bytes} bytes");
+    }
+}
+
+#[test]
 fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
     for head in [[0, 0, 0, 0, 30], [0xff, 0xff, 0xff, 0xff, 30], [0, 0x20, 0, 0, 30]] {
         assert!(take(&mut BytesMut::from(&head[..])).is_err(), "{head:?}");

@@ -17,6 +17,8 @@ const SHAPES_MAX: u16 = 200;
 /// The longest header name in bytes that is part of a shape: workers keep such names, and a native one takes no key of
 /// more than 1024 bytes.
 const NAME_MAX: usize = 512;
+/// The most bytes of all names of a shape: a client could fill the memory of workers with them.
+const NAMES_MAX: usize = 4096;
 /// The number for requests without a shape, which send keys and values.
 const SHAPELESS: u16 = 0;
 
@@ -87,7 +89,7 @@ impl Shapes {
     fn define(&mut self, out: &mut BytesMut, request: &Request) -> u16 {
         let next = u16::try_from(self.known.len() + 1).unwrap_or(u16::MAX);
         let plain = request.headers.keys().all(|name| is_plain(name.as_str()));
-        if next > SHAPES_MAX || !plain {
+        if next > SHAPES_MAX || self.signature.len() > NAMES_MAX || !plain {
             return SHAPELESS;
         }
         put(out, kind::SHAPE, |out| {
