@@ -14,6 +14,8 @@ use mruby_sys::{self as sys, FgPair, FgRequest, FgVm};
 
 /// Header names whose keys are remembered; the keys of all others are made anew for each request.
 const HEADER_KEYS_MAX: usize = 256;
+/// The longest name in bytes whose key is remembered: clients could fill the interpreter's memory with longer ones.
+const HEADER_KEY_BYTES_MAX: usize = 512;
 /// Shapes (combinations of keys) that are remembered.
 const SHAPES_MAX: usize = 64;
 
@@ -132,7 +134,8 @@ impl Environment {
             return *key;
         }
         let name = env::header_key(header);
-        let key = if self.headers.len() < HEADER_KEYS_MAX { new_key(vm, &name) } else { sys::NO_KEY };
+        let is_kept = self.headers.len() < HEADER_KEYS_MAX && name.len() <= HEADER_KEY_BYTES_MAX;
+        let key = if is_kept { new_key(vm, &name) } else { sys::NO_KEY };
         if key == sys::NO_KEY {
             self.names.push(name);
         } else {

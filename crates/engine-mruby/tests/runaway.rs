@@ -8,6 +8,7 @@ use crate::support;
 use crate::support::{App, app, app_with, get, settings, wait};
 use engine::{Engine, Fault, Request};
 use engine_mruby::Settings;
+use http::{HeaderName, HeaderValue};
 
 fn hasty(path: &str) -> Request {
     let mut request = get(path);
@@ -160,6 +161,20 @@ fn an_interpreter_is_replaced_for_the_limit_that_was_met() {
     replaced(&app, 3);
     let by = app.engine.snapshot().restarts_by;
     assert_eq!((by.get("memory"), by.get("timeout")), (Some(&2), Some(&1)), "{by:?}");
+}
+
+/// Names come from clients, and an interpreter remembers some of them.
+#[test]
+fn long_header_names_do_not_fill_the_memory() {
+    let memory_bytes = 16 << 20;
+    let app = app_with(HOSTILE, Settings { interpreters: 1, memory_bytes, ..settings() });
+    for number in 0..300 {
+        let mut request = get("/ok");
+        let name = format!("{}{number}", "x".repeat(60_000));
+        request.headers.insert(HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static("1"));
+        assert_eq!(app.got(request).body, "fine", "{number}");
+    }
+    assert_eq!(app.engine.status().restarts, 0);
 }
 
 #[test]
