@@ -127,11 +127,13 @@ impl RunFiles {
         }
     }
 
-    /// Removes the `.oldbin` file after a failed start of a successor.
+    /// Removes the `.oldbin` file after a failed start of a successor, and writes the state file again: a successor that
+    /// got as far as to serve has written or removed it.
     pub fn recant(&self) {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.old().remove();
         }
+        self.write_again();
     }
 
     /// Leaves the pid file to a successor that serves.
@@ -151,6 +153,11 @@ impl RunFiles {
             other => other,
         };
         drop(pid);
+        self.write_again();
+    }
+
+    /// Writes both files after a successor that is gone; it may have removed the state file.
+    fn write_again(&self) {
         if let Some(Err(why)) = self.state.lock().as_mut().map(StateFile::again) {
             warn!(target: "server", "{why}");
         }
@@ -171,5 +178,29 @@ impl RunFiles {
             Pid::None => {}
         }
         self.state.lock().iter().for_each(StateFile::remove);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_state_file_is_ours_again_after_a_successor_that_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let files = RunFiles::claim(None, Some((&path, None)), false, Links::All).unwrap();
+        files.write().unwrap();
+        let ours = fs::read_to_string(&path).unwrap();
+        // It was killed once it had written the file.
+        fs::write(&path, "---\npid: 1\n").unwrap();
+        files.recant();
+        assert_eq!(fs::read_to_string(&path).unwrap(), ours);
+        // It has removed the file at its exit.
+        fs::remove_file(&path).unwrap();
+        files.recant();
+        assert_eq!(fs::read_to_string(&path).unwrap(), ours);
     }
 }
