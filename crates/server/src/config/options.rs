@@ -627,7 +627,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
-const HEADER_BYTES_HELP: &str = "request line and header fields together; more gets 431";
+const HEADER_BYTES_HELP: &str =
+    "request line and header fields together; more gets 431, or 414 where the request line alone is longer";
 const BODY_BYTES_HELP: &str = "the request body; more gets 413; none with the file of a server that has no such limit";
 const BODY_TIME_HELP: &str =
     "time without a byte of a request body; then 408. A body that takes longer must average 500 bytes/s";
