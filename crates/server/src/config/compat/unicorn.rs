@@ -201,11 +201,12 @@ pub fn ends_gracefully_at_term(text: &str) -> bool {
         .filter(|word| !word.is_empty())
         .collect();
     let is_mapped = words.windows(5).any(|five| five == ["map", "term", "to", "quit", "true"]);
-    is_mapped || words.windows(2).enumerate().any(|(at, pair)| {
-        // Up to the next one.
-        let inside = words.iter().copied().skip(at + 1).take_while(|word| *word != "trap");
-        matches!(pair, ["trap", "TERM" | "SIGTERM"]) && sends_quit(&inside.collect::<Vec<&str>>())
-    })
+    is_mapped
+        || words.windows(2).enumerate().any(|(at, pair)| {
+            // Up to the next one.
+            let inside = words.iter().copied().skip(at + 1).take_while(|word| *word != "trap");
+            matches!(pair, ["trap", "TERM" | "SIGTERM"]) && sends_quit(&inside.collect::<Vec<&str>>())
+        })
 }
 
 /// Whether these words of code send QUIT to their own process.
