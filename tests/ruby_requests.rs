@@ -117,17 +117,6 @@ fn headers_of_any_name_arrive_and_do_not_leak_into_the_next_request() {
     ruby::assert_clean(&server);
 }
 
-/// The most that `--body-memory` allows is 1 GiB.
-#[test]
-fn a_body_of_many_megabytes_in_memory_arrives() {
-    let app = "run ->(env) { [200, {}, [env['rack.input'].read.bytesize.to_s]] }";
-    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--body-memory", "128MiB"]);
-    let body = "x".repeat(70 << 20);
-    let reply = server.client().post("/", &body);
-    assert_eq!(ruby::expect(&server, reply, 200).text(), body.len().to_string());
-    assert!(!server.log().contains(" exited"), "no worker died of it\n{}", server.log());
-}
-
 /// A path, a body, and what the application makes of it.
 const BODIES: &[(&str, &[u8], &str)] = &[
     ("/length", b"", "0"),

@@ -16,8 +16,8 @@ enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
 /* The fields of an ANSWER after its kind: seq u32, status u16, flags u8, pairs u16, length of headers u32. */
 #define ANSWER_HEAD 13
 
-/* The largest frame: a request with the largest body that --body-memory keeps in memory (1 GiB), and its headers. */
-#define FRAME_LARGEST (1280u << 20)
+/* The largest frame, so that a corrupt length does not become gigabytes of memory. */
+#define FRAME_LARGEST (64u << 20)
 /* The largest body, or headers of a usual answer, that are sent in one frame. */
 #define WHOLE 524288
 /* The largest payload that the front accepts: room for the largest headers. */

@@ -66,9 +66,7 @@ module FoolsGold
     UNASKED = 32
 
     NUL = "\0"
-    # The largest frame of the front: a request with the largest body that --body-memory keeps in memory (1 GiB), and
-    # its headers.
-    LARGEST = 1_342_177_280
+    LARGEST = 67_108_864
 
     # Constants of fcntl(2), so that no gem (fcntl, io-nonblock) is activated before Bundler is set up.
     F_GETFL = 3
