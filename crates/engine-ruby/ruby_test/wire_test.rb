@@ -8,6 +8,7 @@ require_relative "../ruby/wire"
 require_relative "../ruby/shapes"
 require_relative "../ruby/environment"
 require_relative "../ruby/hijack"
+require_relative "../ruby/headers"
 require_relative "../ruby/hints"
 
 # Reads a recording.
