@@ -54,6 +54,8 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 
 /// Right responses per second that came in time, during an overload.
 pub const GOODPUT: &str = "goodput_per_s";
+/// Milliseconds after which a response under overload is of no use.
+pub const GOODPUT_DEADLINE_MS: u64 = 1000;
 
 /// Whether this number is made of latencies: where the load generator itself was late, it is partly the generator's.
 pub fn is_of_latencies(name: &str) -> bool {

@@ -6,14 +6,13 @@ use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
+use loadgen::metric::GOODPUT_DEADLINE_MS;
 use loadgen::scenario::{Act, ScenarioReport, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, Open};
 
 /// Number of hanging requests for each request that the server can serve at once: none would be left for others,
 /// however many workers and threads it has.
 pub(super) const HANGING: u32 = 2;
-/// Milliseconds after which an answer under overload is useless.
-pub(super) const DEADLINE_MS: u64 = 1000;
 
 /// Runs the scenario of this case.
 pub fn run(
@@ -103,7 +102,7 @@ fn over(
         over_s,
         after_s,
         connections: case.clients * 32,
-        deadline_ms: DEADLINE_MS,
+        deadline_ms: GOODPUT_DEADLINE_MS,
         patience_s: 10.0,
         seed,
     };

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::bad_day::{DEADLINE_MS, HANGING, overload_s};
+use super::bad_day::{HANGING, overload_s};
 use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::record::Sample;
+use loadgen::metric::GOODPUT_DEADLINE_MS;
 use loadgen::scenario::overload::CALM;
 use loadgen::scenario::stuck::TIMES;
 
@@ -50,7 +51,7 @@ fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<Str
             let share = CALM * 100.0;
             Some(format!(
                 "open loop: {percent} % of each one’s own capacity in the same round for {over} s, after {calm} s and \
-                 before {after} s at {share:.0} % of it; of use is what comes within {DEADLINE_MS} ms"
+                 before {after} s at {share:.0} % of it; of use is what comes within {GOODPUT_DEADLINE_MS} ms"
             ))
         }
         Tool::Stuck => {
