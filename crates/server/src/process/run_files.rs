@@ -127,8 +127,8 @@ impl RunFiles {
         }
     }
 
-    /// Removes the `.oldbin` file after a failed start of a successor, and writes the state file again: a successor that
-    /// got as far as to serve has written or removed it.
+    /// Removes the `.oldbin` file after a failed start of a successor, and writes the state file again: a successor
+    /// that got as far as to serve has written or removed it.
     pub fn recant(&self) {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.old().remove();
