@@ -176,6 +176,8 @@ pub enum Default {
     Text(&'static str),
     /// A number that depends on the machine; the text is for the help.
     Machine(&'static str, fn(Machine) -> usize),
+    /// The value of this other option, or its default where that value is wrong; the text is for the help.
+    SameAs(&'static str, Name),
     /// The first text in development, the second otherwise; the third is for the help.
     Stage(&'static str, &'static str, &'static str),
     /// No default.
@@ -257,7 +259,9 @@ impl Row {
     /// The default as text, for the help.
     pub fn default_words(&self) -> &'static str {
         match self.default {
-            Default::Text(text) | Default::Machine(text, _) | Default::Stage(_, _, text) => text,
+            Default::Text(text) | Default::Machine(text, _) | Default::SameAs(text, _) | Default::Stage(_, _, text) => {
+                text
+            }
             Default::None => "",
         }
     }
@@ -521,7 +525,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(0, MILLION),
-        default: Default::Machine("as many as --connections", machine_defaults::connections),
+        default: Default::SameAs("as many as --connections", Name::Connections),
         per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)

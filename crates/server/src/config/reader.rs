@@ -53,10 +53,8 @@ impl SettingsReader<'_> {
     pub fn default(&self, name: Name) -> String {
         match name.row().default {
             Default::Text(text) => text.to_owned(),
-            Default::Machine(_, of) => {
-                let configured = if name == Name::Queue { self.connections() } else { None };
-                configured.unwrap_or_else(|| of(self.machine).to_string())
-            }
+            Default::Machine(_, of) => of(self.machine).to_string(),
+            Default::SameAs(_, other) => self.count_or_default(other),
             Default::Stage(development, other, _) if name != Name::Environment => {
                 if self.is_development() { development } else { other }.to_owned()
             }
@@ -65,11 +63,13 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// The number of connections, as configured, unless it is wrong: the queue has a place for a request of each.
-    fn connections(&self) -> Option<String> {
-        let value = self.pick(Name::Connections).value;
-        let Kind::Count(least, most) = Name::Connections.row().kind else { return None };
-        value.parse::<u64>().is_ok_and(|number| (least..=most).contains(&number)).then_some(value)
+    /// A whole number as configured, or its default where that is none in the range of its row.
+    fn count_or_default(&self, name: Name) -> String {
+        let value = self.pick(name).value;
+        match name.row().kind {
+            Kind::Count(least, most) if value.parse().is_ok_and(|number| (least..=most).contains(&number)) => value,
+            _ => self.default(name),
+        }
     }
 
     /// Whether the environment is `development`.
