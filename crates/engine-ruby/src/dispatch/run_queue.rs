@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
+use crate::process::stat_after_name;
+
 /// The time after which the threads of the process are listed again.
 const LISTED: Duration = Duration::from_millis(100);
 /// The most files that are kept open for a process. Those of its further threads are opened at each sample.
@@ -45,16 +47,14 @@ impl RunQueue {
     }
 
     /// Returns whether a thread of the process runs or stands in the run queue: the state `R` in
-    /// `/proc/PID/task/TID/stat`, after the name in parentheses (proc_pid_stat(5)).
+    /// `/proc/PID/task/TID/stat`.
     pub fn is_runnable(&mut self) -> bool {
         if self.threads.is_empty() && self.list().is_none() {
             return false;
         }
         let mut threads = self.runnable.into_iter().chain(self.threads.keys().copied());
-        self.runnable = threads.find(|thread| {
-            let text = fs::read_to_string(self.path(*thread, "stat")).unwrap_or_default();
-            text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
-        });
+        self.runnable = threads
+            .find(|thread| stat_after_name(&self.path(*thread, "stat")).is_some_and(|rest| rest.starts_with('R')));
         self.runnable.is_some()
     }
 

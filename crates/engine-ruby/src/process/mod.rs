@@ -62,21 +62,26 @@ pub fn has_own_user(pid: u32) -> bool {
 /// Returns whether a process is stopped by a signal (SIGSTOP) or a debugger; false where `/proc` does not say.
 pub fn is_stopped(pid: u32) -> bool {
     // The state is the first word after the name, which is in parentheses and may have parentheses in it.
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+    stat_after_name(&format!("/proc/{pid}/stat")).is_some_and(|rest| rest.starts_with(['T', 't']))
 }
 
 /// Returns whether a process ends or has ended: at the latest when the kernel closes the sockets that the process has
 /// left open. False where `/proc` does not say, and the process is there.
 pub fn has_ended(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else {
+    let Some(rest) = stat_after_name(&format!("/proc/{pid}/stat")) else {
         return kill(Pid::from_raw(pid.cast_signed()), None::<Signal>) == Err(Errno::ESRCH);
     };
-    let stat = String::from_utf8_lossy(&stat);
-    // After the name: the state, and six words later the flags.
-    let Some((_, rest)) = stat.rsplit_once(") ") else { return false };
+    // Six words after the state.
     let flags = rest.split(' ').nth(6).and_then(|flags| flags.parse::<u32>().ok());
     rest.starts_with(['Z', 'X']) || flags.is_some_and(|flags| flags & EXITING != 0)
+}
+
+/// Reads the words of a `stat` file of `/proc` after the name in parentheses, from the state on (proc_pid_stat(5)). The
+/// name may have parentheses and spaces, and need not be UTF-8. None where there is no such file.
+pub fn stat_after_name(path: &str) -> Option<String> {
+    let stat = std::fs::read(path).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
 #[cfg(test)]
@@ -98,7 +103,7 @@ mod tests {
         assert!(!has_ended(pid) && !has_ended(std::process::id()));
         kill_now(pid);
         assert_eq!(ours.read(&mut [0]).unwrap(), 0);
-        assert!(has_ended(pid), "nobody has waited for it");
+        assert!(has_ended(pid), "a zombie has ended");
         child.wait().unwrap();
         assert!(has_ended(pid));
     }
