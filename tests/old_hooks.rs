@@ -184,9 +184,12 @@ fn directives_that_a_library_adds_to_those_of_puma_run() {
     assert_eq!(server.text("/"), "staging 3", "{}", server.log());
     ruby::wait_for_note(&server, "booted");
     assert_eq!(ruby::notes(&server), ["tcp://a:1", "true", "booted"]);
-    let told = said(&server.folder, &["explain", "puma.rb"]);
-    assert!(told.contains("exporter_url") && told.contains("an option of a library for Puma, which nothing"), "{told}");
-    assert!(!told.contains("no such directive"), "{told}");
+    let explained = said(&server.folder, &["explain", "puma.rb"]);
+    assert!(
+        explained.contains("exporter_url") && explained.contains("an option of a library for Puma, which nothing"),
+        "{explained}"
+    );
+    assert!(!explained.contains("no such directive"), "{explained}");
 }
 
 /// GitLab and others ask whether there is a `cli_config`, and call methods of it then.

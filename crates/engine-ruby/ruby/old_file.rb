@@ -12,13 +12,13 @@ class FoolsGold::OldFile
   # Own methods begin with an underscore: all other names are directives.
   #
   # `names` are the directives of the server; `workers` is the number of workers that counts more than the file, if
-  # there is one; `told` are flags for which a file of Unicorn may ask.
-  def initialize(path, kind, names: [], workers: nil, told: {})
+  # there is one; `flags` are those of the command line for which a file of Unicorn may ask, by their names in `RACKUP`.
+  def initialize(path, kind, names: [], workers: nil, flags: {})
     @_said = FoolsGold::Directives.new(path, workers)
     @_names = names
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
     extend(words)
-    words.start(path, told) unless kind == "puma"
+    words.start(path, flags) unless kind == "puma"
     singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
     # A directive may have the name of a Kernel method.
     names.reject { |name| words.method_defined?(name) }.each do |name|

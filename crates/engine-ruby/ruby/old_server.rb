@@ -93,7 +93,7 @@ module FoolsGold
       Time.now - started_at
     end
 
-    # Whether it was told to end: who was, ends with success.
+    # Whether it exited because it was told to: then its exit status is that of success.
     def term?
       process_status&.success? ? true : false
     end

@@ -131,14 +131,14 @@ module FoolsGold
     end
 
     # Sets what the file at `path` finds as the start of its server: as if by `unicorn -c PATH` in this folder, whose
-    # path goes by a symlink such as `current` if that of PWD does. `told` are the flags beside it: `:daemonize` for
-    # `-D`, and the values of `-o` and `-p`.
-    def self.start(path, told)
+    # path goes by a symlink such as `current` if that of PWD does. `flags` are those beside it: `:daemonize`
+    # is whether there was a `-D`, `:host` and `:port` are the values of `-o` and `-p`.
+    def self.start(path, flags)
       name = ENV.fetch("PWD", "")
       folder = File.identical?(name, ".") ? name : Dir.pwd
       Unicorn::HttpServer::START_CTX.replace(argv: ["-c", path], 0 => $PROGRAM_NAME.dup, cwd: folder)
-      Unicorn::Configurator::RACKUP.update(told)
-      Unicorn::Configurator::RACKUP[:set_listener] = true if told.key?(:host) || told.key?(:port)
+      Unicorn::Configurator::RACKUP.update(flags)
+      Unicorn::Configurator::RACKUP[:set_listener] = true if flags.key?(:host) || flags.key?(:port)
     end
 
     # Returns methods of Unicorn's server that code has replaced, each with file and line: in the class here, or by the

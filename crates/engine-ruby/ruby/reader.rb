@@ -11,13 +11,13 @@ module FoolsGold
     # Variables with the environment of the application.
     ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
 
-    def initialize(path, kind, gemfile, names, workers, told)
+    def initialize(path, kind, gemfile, names, workers, flags)
       @path = path
       @kind = kind
       @gemfile = gemfile
       @names = names.split(",")
       @workers = workers unless workers.empty?
-      @told = told
+      @flags = flags
       # Programs that the file starts must not get the socket, and what they print goes to standard error.
       @server = IO.for_fd(0, "r+b", autoclose: false).dup
       $stdin.reopen(File::NULL)
@@ -81,7 +81,7 @@ module FoolsGold
     def evaluate
       ENV["RACK_ENV"] ||= "development" if %w[unicorn pitchfork].include?(@kind)
       before = ENVIRONMENTS.to_h { |name| [name, ENV[name]] }
-      @file = OldFile.new(@path, @kind, names: @names, workers: @workers, told: @told)
+      @file = OldFile.new(@path, @kind, names: @names, workers: @workers, flags: @flags)
       begin
         @file._evaluate
       rescue Exception => error # `exit` and a syntax error are no more of a configuration than any other.
@@ -142,9 +142,9 @@ end
 
 if $PROGRAM_NAME == "-e"
   path, kind, gemfile, names, workers, daemonizes, host, port, stays = ARGV.slice!(0..)
-  told = { daemonize: !daemonizes.empty? }
-  told[:host] = host unless host.empty?
-  told[:port] = port.to_i unless port.empty?
-  successor, file = FoolsGold::Reader.new(path, kind, gemfile, names, workers, told).run(stays == "stays")
+  flags = { daemonize: !daemonizes.empty? }
+  flags[:host] = host unless host.empty?
+  flags[:port] = port.to_i unless port.empty?
+  successor, file = FoolsGold::Reader.new(path, kind, gemfile, names, workers, flags).run(stays == "stays")
   successor.begin(file)
 end

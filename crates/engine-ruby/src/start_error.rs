@@ -66,9 +66,9 @@ impl fmt::Display for StartError {
     }
 }
 
-/// The time in which a boot had to end, with what sets it.
+/// The limit of a boot for a message, with the option that sets it, and whether that cannot raise it.
 pub fn boot_limit(time: Duration) -> String {
-    let fixed = if time == LATER_BOOT_TIME { ", of which a reload and a later worker have no more" } else { "" };
+    let fixed = if time == LATER_BOOT_TIME { "; a reload and a later worker get no more" } else { "" };
     format!("{} (--boot-time{fixed})", brief(time))
 }
 
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn a_limit_that_the_option_cannot_raise_is_told_as_one() {
         assert_eq!(boot_limit(Duration::from_secs(5)), "5s (--boot-time)");
-        let told = StartError::Late(LATER_BOOT_TIME).to_string();
-        let limit = "within 600s (--boot-time, of which a reload and a later worker have no more)";
-        assert!(told.ends_with(limit), "{told}");
+        let message = StartError::Late(LATER_BOOT_TIME).to_string();
+        let limit = "within 600s (--boot-time; a reload and a later worker get no more)";
+        assert!(message.ends_with(limit), "{message}");
     }
 
     #[test]
