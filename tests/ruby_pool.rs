@@ -273,3 +273,23 @@ fn under_overload_workers_go_on_at_their_rate_and_nobody_waits_in_vain() {
     let (after, longest) = insist(&server, 4, Duration::from_secs(1));
     assert!(after * 3 * 10 > capacity * 2 && longest < Duration::from_secs(1), "{after}, {longest:?}");
 }
+
+/// Three times as many requests as the only thread can serve, for four seconds. In order, none that arrives after the
+/// first second would begin before it has waited for a second.
+#[test]
+fn under_overload_the_newest_requests_get_their_turn_as_well() {
+    let app =
+        "run ->(env) { File.write('notes', \"#{env['QUERY_STRING']}\\n\", mode: 'a'); sleep 0.02; [200, {}, []] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--access-log", "off"]);
+    let mut clients: Vec<Client> = Vec::new();
+    for tick in 0..200 {
+        clients.extend((0..3).map(|at| server.send_get(&format!("/?{}", 3 * tick + at))));
+        assert!(!within(Duration::from_millis(20), || false));
+    }
+    let began: Vec<usize> = ruby::notes(&server).iter().map(|note| note.parse().unwrap()).collect();
+    let before_earlier = began.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    assert!(before_earlier * 10 > began.len(), "{before_earlier} of {began:?}\n{}", server.log());
+    assert!(before_earlier * 2 < began.len(), "{before_earlier} of {began:?}");
+    let half = began.iter().filter(|number| **number < began.len() / 2).count();
+    assert!(half * 2 + 20 > began.len(), "the first go on in their order: {began:?}");
+}

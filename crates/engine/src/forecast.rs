@@ -1,4 +1,5 @@
-//! Predicts whether a request that joins the queue now would reach a worker before its queue deadline.
+//! Predicts whether a request that joins the queue now would reach a worker before its queue deadline, and recognizes
+//! an overload.
 //!
 //! A refusal is final and a wait is not, so a request is refused on evidence alone. A queue that stands still for a
 //! moment (a slow database, a frozen worker, a busy machine) says nothing about how fast it moves afterwards. The
@@ -12,34 +13,72 @@ use std::time::{Duration, Instant};
 const SPAN: Duration = Duration::from_millis(100);
 /// Number of spans that are kept: 40 s.
 const SPANS_MAX: usize = 400;
-/// Number of intervals that are compared to judge whether the queue moves steadily.
+/// Number of intervals that are compared to judge whether the queue moves steadily, and whether it grows steadily.
 const QUARTERS: usize = 4;
 
-/// Counts the requests that begin, and remembers since when the queue has not been empty.
+/// The wait after which a response is late for most clients. Before it, even an
+/// overload is served in order.
+const LATE: Duration = Duration::from_secs(1);
+/// The longest stretch of time by which an overload is recognized; a longer one would notice its end too late.
+const OVERLOAD_MAX: Duration = Duration::from_secs(10);
+/// For how long a lost request is evidence that the overload cannot be served in time.
+const LOSS: Duration = Duration::from_secs(30);
+
+/// Numbers of requests in one span.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Span {
+    /// Requests that arrived, refused ones included.
+    arrived: u32,
+    /// Requests that began to run.
+    begun: u32,
+}
+
+/// Sums over several spans.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    arrived: u64,
+    begun: u64,
+}
+
+/// Counts the requests that arrive and begin, and remembers since when the queue has not been empty.
 #[derive(Debug)]
 pub struct Forecast {
-    /// Requests that began in each span, the current one last.
-    spans: VecDeque<u32>,
+    /// The spans, the current one last.
+    spans: VecDeque<Span>,
     /// End of the current span.
     span_ends: Instant,
     /// Time since which the queue has not been empty; `None` if it is empty.
     waiting_since: Option<Instant>,
+    /// Time when a request was last refused, or timed out in the queue.
+    lost: Option<Instant>,
 }
 
 impl Forecast {
     /// A forecast for an empty queue, before any request.
     pub fn new(now: Instant) -> Forecast {
-        Forecast { spans: VecDeque::from([0]), span_ends: now + SPAN, waiting_since: None }
+        let spans = VecDeque::from([Span::default()]);
+        Forecast { spans, span_ends: now + SPAN, waiting_since: None, lost: None }
+    }
+
+    /// Counts a request that arrives, whether it begins at once, waits or is refused.
+    pub fn arrives(&mut self, now: Instant) {
+        self.advance(now);
+        if let Some(current) = self.spans.back_mut() {
+            current.arrived += 1;
+        }
     }
 
     /// Counts a request that begins to run, whether it waited or not.
-    pub fn count(&mut self, now: Instant) {
-        if now >= self.span_ends {
-            self.advance(now);
-        }
+    pub fn begins(&mut self, now: Instant) {
+        self.advance(now);
         if let Some(current) = self.spans.back_mut() {
-            *current += 1;
+            current.begun += 1;
         }
+    }
+
+    /// Records that a request was refused or has timed out in the queue.
+    pub fn loses(&mut self, now: Instant) {
+        self.lost = Some(now);
     }
 
     /// Records that the queue is empty no longer.
@@ -59,7 +98,8 @@ impl Forecast {
     /// - has not been empty for half of `patience`, and its first request has waited for a quarter of it,
     /// - has moved steadily meanwhile: after a standstill, and right after its end, there is no evidence,
     /// - and would take a quarter longer than allowed even at the best rate of the recent past (four times `patience`,
-    ///   at most 40 s).
+    ///   at most 40 s): at half of that rate if, under overload, the newest requests get the other half
+    ///   ([`Self::favours_newest`]).
     pub fn is_too_late(&mut self, waiting: usize, first_waited: Duration, patience: Duration, now: Instant) -> bool {
         let Some(since) = self.waiting_since else { return false };
         let watched = now.saturating_duration_since(since);
@@ -70,8 +110,51 @@ impl Forecast {
         if !self.is_steady(watched, patience) {
             return false;
         }
-        let needed = (waiting + 1) as f64 / self.best_rate(patience);
+        let share = if self.has_lost(now) && self.is_overloaded(first_waited, now) { 0.5 } else { 1.0 };
+        let needed = (waiting + 1) as f64 / (share * self.best_rate(patience));
         needed > patience.as_secs_f64() * 1.25
+    }
+
+    /// Whether half of the requests that begin should be the newest, since an overload makes all late that are served
+    /// in order. The first request has waited for `first_waited` of its `patience`.
+    ///
+    /// True under overload. But as long as no request is lost, none should be lost for the sake of newer ones: then
+    /// the last quarter of a request's patience is kept for its turn.
+    pub fn favours_newest(&mut self, first_waited: Duration, patience: Duration, now: Instant) -> bool {
+        let has_time = first_waited < patience - patience / 4;
+        (has_time || self.has_lost(now)) && self.is_overloaded(first_waited, now)
+    }
+
+    /// Whether, in each quarter of the time for which the first request has waited (at least [`LATE`]), at least five
+    /// requests arrived for four that began. Clients that send their next request after an answer never cause this,
+    /// however many they are; nor does a burst, nor what has piled up during a standstill.
+    fn is_overloaded(&mut self, first_waited: Duration, now: Instant) -> bool {
+        if first_waited < LATE {
+            return false;
+        }
+        self.advance(now);
+        let quarter = spans_in(first_waited.min(OVERLOAD_MAX)) / QUARTERS;
+        if self.spans.len() <= QUARTERS * quarter {
+            return false;
+        }
+        (0..QUARTERS).all(|number| {
+            let Counts { arrived, begun } = self.quarter(number, quarter);
+            begun > 0 && arrived * 4 >= begun * 5
+        })
+    }
+
+    fn has_lost(&self, now: Instant) -> bool {
+        self.lost.is_some_and(|lost| now.saturating_duration_since(lost) < LOSS)
+    }
+
+    /// The sums of one of four intervals of `quarter` spans, the newest first. The current span does not count, since
+    /// it is not over.
+    fn quarter(&self, number: usize, quarter: usize) -> Counts {
+        let spans = self.spans.iter().rev().skip(1 + number * quarter).take(quarter);
+        spans.fold(Counts::default(), |sum, span| Counts {
+            arrived: sum.arrived + u64::from(span.arrived),
+            begun: sum.begun + u64::from(span.begun),
+        })
     }
 
     /// Adds spans up to `now`.
@@ -82,13 +165,13 @@ impl Forecast {
         let passed = now.saturating_duration_since(self.span_ends).as_nanos() / SPAN.as_nanos() + 1;
         let passed = usize::try_from(passed).unwrap_or(usize::MAX);
         let added = passed.min(SPANS_MAX);
-        self.spans.extend(std::iter::repeat_n(0, added));
+        self.spans.extend(std::iter::repeat_n(Span::default(), added));
         self.spans.drain(..self.spans.len().saturating_sub(SPANS_MAX));
         self.span_ends += SPAN * u32::try_from(passed).unwrap_or(u32::MAX);
     }
 
     /// Whether requests began in each of four parts of the last half of `patience`, in none of them fewer than a
-    /// quarter of those in another. The current span does not count, since it is not over.
+    /// quarter of those in another.
     fn is_steady(&self, watched: Duration, patience: Duration) -> bool {
         let quarter = spans_in(patience / 8).max(1);
         if spans_in(watched) < QUARTERS * quarter || self.spans.len() <= QUARTERS * quarter {
@@ -96,8 +179,7 @@ impl Forecast {
         }
         let mut least_and_most = (u64::MAX, 0);
         for number in 0..QUARTERS {
-            let spans = self.spans.iter().rev().skip(1 + number * quarter).take(quarter);
-            let begun: u64 = spans.map(|begun| u64::from(*begun)).sum();
+            let begun = self.quarter(number, quarter).begun;
             least_and_most = (least_and_most.0.min(begun), least_and_most.1.max(begun));
         }
         let (least, most) = least_and_most;
@@ -109,10 +191,10 @@ impl Forecast {
     fn best_rate(&self, patience: Duration) -> f64 {
         let stretch = spans_in(patience / 4).clamp(1, self.spans.len());
         let from = self.spans.len().saturating_sub(spans_in(4 * patience).max(stretch));
-        let mut sum: u64 = self.spans.iter().skip(from).take(stretch).map(|begun| u64::from(*begun)).sum();
+        let mut sum: u64 = self.spans.iter().skip(from).take(stretch).map(|span| u64::from(span.begun)).sum();
         let mut best = sum;
         for at in from + stretch..self.spans.len() {
-            sum = sum + u64::from(self.spans[at]) - u64::from(self.spans[at - stretch]);
+            sum = sum + u64::from(self.spans[at].begun) - u64::from(self.spans[at - stretch].begun);
             best = best.max(sum);
         }
         best as f64 / (SPAN.as_secs_f64() * stretch as f64)
@@ -135,7 +217,7 @@ mod tests {
         let start = Instant::now();
         let mut forecast = Forecast::new(start);
         forecast.fills(start);
-        (0..begun).for_each(|at| forecast.count(start + watched * at / begun));
+        (0..begun).for_each(|at| forecast.begins(start + watched * at / begun));
         (forecast, start + watched)
     }
 
@@ -161,9 +243,9 @@ mod tests {
         let (mut forecast, stopped) = watched(6000 * MS, 120);
         let goes_on = stopped + 3000 * MS;
         assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on));
-        (0..20).for_each(|at| forecast.count(goes_on + 50 * MS * at));
+        (0..20).for_each(|at| forecast.begins(goes_on + 50 * MS * at));
         assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on + 1000 * MS));
-        (20..160).for_each(|at| forecast.count(goes_on + 50 * MS * at));
+        (20..160).for_each(|at| forecast.begins(goes_on + 50 * MS * at));
         assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on + 8000 * MS));
     }
 
@@ -186,19 +268,19 @@ mod tests {
     fn the_best_rate_of_late_counts_and_is_forgotten() {
         let start = Instant::now();
         let mut forecast = Forecast::new(start);
-        (0..2000).for_each(|at| forecast.count(start + MS * at));
+        (0..2000).for_each(|at| forecast.begins(start + MS * at));
         let slow = start + 2000 * MS;
         forecast.fills(slow);
-        (0..600).for_each(|at| forecast.count(slow + 50 * MS * at));
+        (0..600).for_each(|at| forecast.begins(slow + 50 * MS * at));
         assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 30_000 * MS));
-        (600..800).for_each(|at| forecast.count(slow + 50 * MS * at));
+        (600..800).for_each(|at| forecast.begins(slow + 50 * MS * at));
         assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 40_000 * MS));
     }
 
     #[test]
     fn a_long_silence_costs_nothing() {
         let mut forecast = Forecast::new(Instant::now());
-        forecast.count(Instant::now() + Duration::from_secs(1_000_000));
+        forecast.begins(Instant::now() + Duration::from_secs(1_000_000));
         assert_eq!(forecast.spans.len(), SPANS_MAX);
     }
 
@@ -216,7 +298,7 @@ mod tests {
     fn a_rate_that_halves_is_steady_and_one_that_falls_to_a_tenth_is_not() {
         for (every_ms, is_steady) in [(100, true), (500, false)] {
             let (mut forecast, from) = watched(4800 * MS, 96);
-            (0..1200 / every_ms).for_each(|at| forecast.count(from + at * every_ms * MS));
+            (0..1200 / every_ms).for_each(|at| forecast.begins(from + at * every_ms * MS));
             assert_eq!(forecast.is_too_late(300, 5000 * MS, PATIENCE, from + 1200 * MS), is_steady, "{every_ms} ms");
         }
     }
@@ -226,10 +308,10 @@ mod tests {
     fn the_best_rate_is_that_of_a_short_stretch_and_not_the_mean() {
         let start = Instant::now();
         let mut forecast = Forecast::new(start);
-        (0..2000).for_each(|at| forecast.count(start + MS * at));
+        (0..2000).for_each(|at| forecast.begins(start + MS * at));
         let slow = start + 2000 * MS;
         forecast.fills(slow);
-        (0..600).for_each(|at| forecast.count(slow + 50 * MS * at));
+        (0..600).for_each(|at| forecast.begins(slow + 50 * MS * at));
         assert!(!forecast.is_too_late(5000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
         assert!(forecast.is_too_late(11_000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
     }
@@ -240,7 +322,7 @@ mod tests {
         let start = Instant::now();
         let mut forecast = Forecast::new(start);
         forecast.fills(start);
-        (0..100).for_each(|at| forecast.count(start + 10 * MS * at));
+        (0..100).for_each(|at| forecast.begins(start + 10 * MS * at));
         assert!(forecast.is_too_late(300, 500 * MS, 1000 * MS, start + 1000 * MS));
     }
 
@@ -255,7 +337,7 @@ mod tests {
         for (filled, is_late) in [(700, false), (600, true)] {
             let start = Instant::now();
             let mut forecast = Forecast::new(start);
-            (0..100).for_each(|at| forecast.count(start + 10 * MS * at));
+            (0..100).for_each(|at| forecast.begins(start + 10 * MS * at));
             forecast.fills(start + filled * MS);
             assert_eq!(forecast.is_too_late(300, 300 * MS, 500 * MS, start + 1000 * MS), is_late, "{filled} ms");
         }

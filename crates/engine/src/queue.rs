@@ -1,6 +1,8 @@
 //! The global queue: idle workers on one side, waiting jobs on the other, never both.
 //!
-//! First come, first served. Both sides change under one lock, so a job never waits while a worker is idle, and no
+//! First come, first served, except under an overload that makes all late: then every second job that begins is the
+//! newest ([`Forecast::favours_newest`]), so that half of the capacity serves requests whose clients still wait for
+//! them, and the other half those that came first. Both sides change under one lock, so a job never waits while a worker is idle, and no
 //! wake-up is lost between looking and parking. The worker that was used last is used first, since its memory is still
 //! in the processor's cache.
 
@@ -53,7 +55,7 @@ pub enum Refused<J> {
     Late(J),
 }
 
-/// A bounded first-in, first-out queue of waiting jobs. An engine that chooses among its workers keeps one under its
+/// A bounded queue of waiting jobs. An engine that chooses among its workers keeps one under its
 /// own lock, beside its records of them; an engine whose workers are all alike uses [`Queue`]. It never reads a clock:
 /// the caller passes `now`.
 #[derive(Debug)]
@@ -67,26 +69,45 @@ pub struct Backlog<J> {
     swept: Instant,
     /// Time of the last search behind the front for jobs that have timed out.
     searched: Instant,
+    /// Whether, under overload, the next job that begins is the newest; otherwise it is the first.
+    is_newest_next: bool,
+    /// Whether the place of the newest job is free: that job has begun, and none has come since.
+    lacks_newest: bool,
 }
 
 impl<J: Job> Backlog<J> {
     /// Creates an empty queue for at most `capacity` jobs.
     pub fn new(capacity: usize, now: Instant) -> Backlog<J> {
         let forecast = Forecast::new(now);
-        Backlog { waiting: VecDeque::new(), capacity, forecast, paused: None, swept: now, searched: now }
+        let waiting = VecDeque::new();
+        Backlog {
+            waiting,
+            capacity,
+            forecast,
+            paused: None,
+            swept: now,
+            searched: now,
+            is_newest_next: false,
+            lacks_newest: false,
+        }
     }
 
     /// Appends a job. Returns it if the queue is full, or if it would time out by the forecast
     /// ([`Forecast::is_too_late`]): a client that is refused at once can go elsewhere, and does not hold a connection
-    /// in vain.
+    /// in vain. One that takes the place of the newest job, which has begun, is not refused by the forecast: it is the
+    /// next to begin as such.
     pub fn push(&mut self, job: J, now: Instant) -> Result<(), Refused<J>> {
+        self.forecast.arrives(now);
         if self.waiting.len() >= self.capacity || self.is_too_late(&job, now) {
             self.sweep(now);
         }
         if self.waiting.len() >= self.capacity {
+            self.forecast.loses(now);
             return Err(Refused::Full(job));
         }
-        if self.is_too_late(&job, now) {
+        let is_newest = std::mem::take(&mut self.lacks_newest);
+        if !is_newest && self.is_too_late(&job, now) {
+            self.forecast.loses(now);
             return Err(Refused::Late(job));
         }
         if self.waiting.is_empty() {
@@ -113,7 +134,8 @@ impl<J: Job> Backlog<J> {
 
     /// Counts a job that begins without having waited, as the forecast needs the rate of all jobs.
     pub fn count_begun(&mut self, now: Instant) {
-        self.forecast.count(now);
+        self.forecast.arrives(now);
+        self.forecast.begins(now);
     }
 
     /// Puts a job back at the front, even if the queue is full: it has been taken out before.
@@ -169,6 +191,27 @@ impl<J: Job> Backlog<J> {
         self.take(0, now)
     }
 
+    /// Removes and returns the newest job that is not abandoned, if there is an overload and it is the turn of the
+    /// newest. `None` otherwise: then the first job is next. To be called once for each worker that has become free.
+    pub fn pop_newest(&mut self, now: Instant) -> Option<J> {
+        let first = self.peek()?;
+        let first_waited = now.saturating_duration_since(first.offered());
+        let patience = first.wait_ends().saturating_duration_since(first.offered());
+        if !self.forecast.favours_newest(first_waited, patience, now) {
+            return None;
+        }
+        self.is_newest_next = !self.is_newest_next;
+        if !self.is_newest_next {
+            return None;
+        }
+        while self.waiting.back().is_some_and(J::is_abandoned) {
+            self.waiting.pop_back();
+        }
+        let last = self.waiting.len().checked_sub(1)?;
+        self.lacks_newest = true;
+        self.take(last, now)
+    }
+
     /// Removes and returns the first job for which `suits` is true, among the first `reach`. `None` in a pause.
     pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool, now: Instant) -> Option<J> {
         if self.is_paused() {
@@ -179,7 +222,7 @@ impl<J: Job> Backlog<J> {
     }
 
     fn take(&mut self, at: usize, now: Instant) -> Option<J> {
-        self.forecast.count(now);
+        self.forecast.begins(now);
         let job = self.waiting.remove(at);
         if self.waiting.is_empty() {
             self.forecast.empties();
@@ -204,6 +247,9 @@ impl<J: Job> Backlog<J> {
                 let found: VecDeque<J> = found;
                 late.extend(found);
             }
+        }
+        if !late.is_empty() {
+            self.forecast.loses(now);
         }
         if self.waiting.is_empty() {
             self.forecast.empties();
@@ -277,13 +323,14 @@ impl<W, J: Job> Queue<W, J> {
         }
     }
 
-    /// Returns a worker. The first job that is not abandoned comes back with it; otherwise the worker becomes idle.
+    /// Returns a worker. The next job that is not abandoned comes back with it; otherwise the worker becomes idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.state.lock();
-        if !state.backlog.is_empty()
-            && let Some(job) = state.backlog.pop(Instant::now())
-        {
-            return Some((worker, job));
+        if !state.backlog.is_empty() {
+            let now = Instant::now();
+            if let Some(job) = state.backlog.pop_newest(now).or_else(|| state.backlog.pop(now)) {
+                return Some((worker, job));
+            }
         }
         state.idle.push(worker);
         None
@@ -524,6 +571,123 @@ mod tests {
         assert!(backlog.resume(later(3000)) && !backlog.resume(later(3000)));
         let job = Task { name: 100, gone: false, ends: later(8000) };
         assert_eq!(backlog.push(job, later(3000)), Ok(()));
+    }
+
+    /// What became of the jobs of a simulated load.
+    #[derive(Debug, Default)]
+    struct Fate {
+        /// Jobs that began less than a second after their arrival.
+        fresh: u32,
+        /// Jobs that began.
+        begun: u32,
+        /// Jobs that were refused or timed out.
+        lost: u32,
+    }
+
+    /// A hundred jobs can begin per second. Jobs, each of which may wait for 10 s, arrive at `percent` of that for
+    /// `arriving_ms`. What happened from `from_ms` on, until nothing waits.
+    fn overload(percent: u64, arriving_ms: u64, from_ms: u64) -> Fate {
+        let start = Instant::now();
+        let mut backlog: Backlog<Wait> = Backlog::new(100_000, start);
+        let (mut fate, mut arrived) = (Fate::default(), 0);
+        for ms in 0.. {
+            let now = start + Duration::from_millis(ms);
+            let is_counted = u32::from(ms >= from_ms);
+            fate.lost += is_counted * u32::try_from(backlog.overdue(now).len()).unwrap();
+            while ms < arriving_ms && arrived < ms * percent / 1000 {
+                arrived += 1;
+                fate.lost += is_counted * u32::from(backlog.push(Wait(now), now).is_err());
+            }
+            if ms % 10 == 0
+                && let Some(job) = as_workers_do(&mut backlog, now)
+            {
+                fate.begun += is_counted;
+                fate.fresh += is_counted * u32::from(now - job.0 < Duration::from_secs(1));
+            }
+            if ms > arriving_ms && backlog.is_empty() {
+                break;
+            }
+        }
+        fate
+    }
+
+    /// A job that arrived at a time and may wait for ten seconds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Wait(Instant);
+
+    impl Job for Wait {
+        fn is_abandoned(&self) -> bool {
+            false
+        }
+        fn offered(&self) -> Instant {
+            self.0
+        }
+        fn wait_ends(&self) -> Instant {
+            self.0 + Duration::from_secs(10)
+        }
+        fn pause_ends(&self) -> Instant {
+            self.wait_ends()
+        }
+        fn add_pause(&mut self, _: Instant, _: Instant) {}
+    }
+
+    fn as_workers_do(backlog: &mut Backlog<Wait>, now: Instant) -> Option<Wait> {
+        backlog.pop_newest(now).or_else(|| backlog.pop(now))
+    }
+
+    /// In order, all would have waited for almost ten seconds. At 130 and 150 % that is so for a part of the minute too,
+    /// since nothing has been lost yet.
+    #[test]
+    fn under_a_lasting_overload_half_of_the_capacity_answers_within_a_second() {
+        for (percent, fresh) in [(130, 1000), (150, 1700), (200, 1900), (300, 1900), (500, 1900), (1000, 1900)] {
+            let fate = overload(percent, 60_000, 20_000);
+            assert!(fate.fresh > fresh && fate.begun > 4000, "{percent} %, of 4000 that begin meanwhile: {fate:?}");
+        }
+    }
+
+    /// At 110 % nothing is out of order: so little does not count as an overload.
+    #[test]
+    fn who_would_be_served_in_order_is_served_with_half_of_the_newest_as_well() {
+        for percent in [110, 125, 130, 140, 150, 200, 300, 500, 1000] {
+            for share in [50, 90] {
+                let arriving_ms = share * 10_000 / (percent - 100);
+                let fate = overload(percent, arriving_ms, 0);
+                assert_eq!(fate.lost, 0, "{percent} % for {arriving_ms} ms: {fate:?}");
+            }
+        }
+    }
+
+    /// 500 clients wait for five seconds each, since no more than 100 requests begin per second.
+    #[test]
+    fn clients_that_wait_for_their_answers_are_served_in_order_however_many_they_are() {
+        let start = Instant::now();
+        let mut backlog: Backlog<Wait> = Backlog::new(1000, start);
+        let asks = |backlog: &mut Backlog<Wait>, now| backlog.push(Wait(now), now).unwrap();
+        (0..500).for_each(|_| asks(&mut backlog, start));
+        for ten_ms in 1..3000 {
+            let now = start + Duration::from_millis(ten_ms * 10);
+            let job = as_workers_do(&mut backlog, now).unwrap();
+            assert_eq!((now - job.0).as_millis().max(5000), 5000, "after {ten_ms} cs");
+            asks(&mut backlog, now);
+        }
+    }
+
+    /// 50 requests per second wait for an application that stands still for three seconds and then serves 100.
+    #[test]
+    fn what_has_piled_up_during_a_standstill_is_served_in_order() {
+        let start = Instant::now();
+        let mut backlog: Backlog<Wait> = Backlog::new(1000, start);
+        let mut served = Vec::new();
+        for ten_ms in 0..1000 {
+            let now = start + Duration::from_millis(ten_ms * 10);
+            if ten_ms % 2 == 0 {
+                backlog.push(Wait(now), now).unwrap();
+            }
+            if !(300..600).contains(&ten_ms) {
+                served.extend(as_workers_do(&mut backlog, now).map(|job| job.0));
+            }
+        }
+        assert!(served.len() == 500 && served.is_sorted(), "{}", served.len());
     }
 
     #[test]

@@ -327,7 +327,12 @@ impl Dispatch {
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
-            let Some(job) = queue.pop_near(REACH, |job| is_near(job), now).or_else(|| queue.pop(now)) else { break };
+            let newest = if load == 0 { queue.pop_newest(now) } else { None };
+            let Some(job) =
+                newest.or_else(|| queue.pop_near(REACH, |job| is_near(job), now)).or_else(|| queue.pop(now))
+            else {
+                break;
+            };
             worker.take(thread.number);
             next.push(job);
         }
