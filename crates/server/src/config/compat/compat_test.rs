@@ -333,6 +333,20 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
 
+/// Of Passenger 6.1.
+#[test]
+fn requests_at_a_stop_have_the_stop_timeout_of_passenger_and_none_of_its_keys_is_unknown() {
+    let time = |calls: &[(&str, Value)]| {
+        translated(ServerKind::Passenger, calls).value("drain-time").map(str::to_owned).unwrap_or_default()
+    };
+    assert_eq!(time(&[]), "60s", "its default");
+    assert_eq!(time(&[("stop_timeout", json!([90]))]), "90s");
+    assert_eq!(time(&[("stop_timeout", json!(["5"]))]), "5s", "as of PASSENGER_STOP_TIMEOUT");
+    for (name, value) in [("app_connect_timeout", json!([5])), ("old_routing", json!([true]))] {
+        assert_eq!(of(ServerKind::Passenger, name, value), (vec![], vec![RemarkKind::Needless]), "{name}");
+    }
+}
+
 /// Passenger starts no more than its pool holds.
 #[test]
 fn no_more_processes_of_passenger_must_be_there_than_may_be() {

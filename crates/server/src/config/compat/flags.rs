@@ -159,6 +159,13 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
     flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::IsOrNone("idle-time", "24h")),
     flag(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
+    flag(&["--stop-timeout"], "Passenger", "SECONDS", Means::Is("drain-time")),
+    flag(
+        &["--app-connect-timeout"],
+        "Passenger",
+        "SECONDS",
+        Means::Always("workers connect to the server, not it to them"),
+    ),
     flag(&["--max-request-queue-size"], "Passenger", "N", Means::IsOrNone("queue", "1000000")),
     flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::IsOrNone("queue-wait", "none")),
     flag(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
@@ -178,6 +185,13 @@ pub const ALL: &[OtherFlag] = &[
         "Passenger",
         "X",
         Means::Refused("applications are started by their config.ru"),
+    ),
+    flag(&["--app-support-kuria-protocol"], "Passenger", "", Means::Refused("only Rack applications are served")),
+    flag(
+        &["--direct-instance-request-address"],
+        "Passenger",
+        "HOST",
+        Means::Always("workers listen on no address of their own"),
     ),
     flag(&["--socket-backlog"], "Passenger", "N", Means::Refused("say --bind with ?backlog=N behind the address")),
     flag(&["--restart-dir"], "Passenger", "FOLDER", Means::Refused("say --restart-file FOLDER/restart.txt")),
@@ -205,6 +219,7 @@ pub const ALL: &[OtherFlag] = &[
         "X",
         Means::Refused("any worker may get any request; leave it out"),
     ),
+    flag(&["--old-routing"], "Passenger", "", Means::Always("a worker that is idle gets the next request")),
     flag(&["--disable-turbocaching"], "Passenger", "", Means::Always("responses are not cached")),
     flag(&["--vary-turbocache-by-cookie"], "Passenger", "NAME", Means::Always("responses are not cached")),
     flag(
@@ -214,7 +229,7 @@ pub const ALL: &[OtherFlag] = &[
         Means::Always("they are closed within --websocket-drain"),
     ),
     flag(
-        &["--nginx-bin", "--nginx-version", "--nginx-tarball", "--ctl", "--binaries-url-root"],
+        &["--nginx-bin", "--nginx-version", "--nginx-tarball", "--ctl", "--ctls", "--binaries-url-root"],
         "Passenger",
         "X",
         Means::Always("there is no nginx in it"),
@@ -513,6 +528,8 @@ mod tests {
             &["--app-type", "rack", "--log-level=3", "--ctl", "a=b", "--load-shell-envvars", "app.ru"],
             &["--engine", "builtin", "app.ru"],
             &["--engine=nginx", "app.ru"],
+            &["--app-connect-timeout", "60", "--old-routing", "--ctls", "a=b", "app.ru"],
+            &["--direct-instance-request-address", "127.0.0.1", "app.ru"],
             &["--max-persistent-conns", "512", "--no-epoll", "--wait=30", "--force", "--trace", "app.ru"],
             &["start", "--startup-file", "app.ru"],
         ] {
@@ -529,6 +546,7 @@ mod tests {
         let problems: Vec<String> = ask(&["--restart-dir", "x"]).problems.iter().map(Problem::to_string).collect();
         assert_eq!(problems, ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
         assert_eq!(ask(&["--app-log-file", "x.log"]).values(Name::LogFile)[0].value, "x.log");
+        assert_eq!(ask(&["--stop-timeout", "90"]).values(Name::DrainTime)[0].value, "90");
     }
 
     #[test]

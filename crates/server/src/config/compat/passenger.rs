@@ -59,6 +59,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("pool_idle_time", Rule::Custom(idle_time)),
     ("max_preloader_idle_time", Rule::Missing(POOL)),
     ("start_timeout", Rule::Seconds("boot-time")),
+    ("stop_timeout", Rule::Seconds("drain-time")),
+    ("app_connect_timeout", Rule::Needless("workers connect to the server, not it to them")),
     ("max_requests", Rule::Same("max-requests")),
     ("max_request_queue_size", Rule::Custom(queue_size)),
     ("max_request_queue_time", Rule::Custom(queue_time)),
@@ -72,6 +74,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("unlimited_concurrency_paths", Rule::Missing("all paths have the same limits")),
     ("concurrency_model", Rule::Custom(later)),
     ("thread_count", Rule::Custom(later)),
+    ("old_routing", Rule::Needless("a worker that is idle gets the next request")),
     ("sticky_sessions", Rule::Custom(sticky)),
     ("sticky_sessions_cookie_name", Rule::Missing(STICKY)),
     ("sticky_sessions_cookie_attributes", Rule::Missing(STICKY)),
@@ -323,6 +326,7 @@ pub fn finish(to: &mut Translation) {
     // In Passenger these have limits only if they are configured.
     to.assume_none(&["request-time", "queue-wait"]);
     to.assume("worker-timeout", "0s", false);
+    to.assume("drain-time", "60s", false);
     match to.call("thread_count").cloned() {
         Some(call) if to.word("concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
         _ => to.assume("threads", "1", false),
