@@ -119,6 +119,8 @@ pub struct Arguments {
     pub command: Command,
     /// The word `start` was given, the command of Thin and Passenger, after which some flags mean what they do there.
     pub has_start: bool,
+    /// A flag was given that, beside `start`, only Thin has.
+    pub has_thin_flag: bool,
     pub rackup: Option<PathBuf>,
     /// Applications of a settings file; if there are none, `rackup` is the only one.
     pub apps: Vec<AppArguments>,
@@ -327,7 +329,7 @@ impl Arguments {
         let mut unknown = false;
         loop {
             let (row, spelt) = match parser.next() {
-                Ok(None) => return,
+                Ok(None) => return self.check_letters_of_thin(),
                 Ok(Some(Arg::Value(path))) => {
                     // After an unknown flag it is unclear whether this was its value.
                     if !unknown {
@@ -341,6 +343,7 @@ impl Arguments {
                 }
                 // Thin's flag for a log of everything.
                 Ok(Some(Arg::Short('V'))) if self.has_start => {
+                    self.has_thin_flag = true;
                     self.take(Name::Log.row(), OsStr::new("trace"), Origin::Flag("-V".to_owned()));
                     continue;
                 }

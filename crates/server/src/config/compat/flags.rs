@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::config::arguments::{Arguments, Origin, value_if};
 use crate::config::compat;
-use crate::config::options::{Kind, Row};
+use crate::config::options::{Kind, Name, Row};
 
 /// Meaning of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,11 @@ const UPDATES: &str = "no updates are looked for, and nothing is reported";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
+
+/// The error for Thin's `-o`, a letter that means `--host` here.
+const ONLY: &str = "is Thin's --only beside start: all servers of a cluster are one here; leave it out";
+/// The most threads that `-t` takes beside `start`, where Thin's `-t` is a time: 30 seconds by default.
+const THREADS_MOST: u64 = 16;
 
 /// Servers that rackup's -s names.
 const SERVERS: [&str; 7] = ["falcon", "foolsgold", "passenger", "puma", "thin", "unicorn", "webrick"];
@@ -286,6 +291,15 @@ impl OtherFlag {
         ALL.iter().find(|flag| flag.flags.contains(&spelt))
     }
 
+    /// Whether it is Thin's beside `start`, which Passenger has as well.
+    fn is_of_thin(&self, value: &OsStr) -> bool {
+        let is_of = |server: &str| self.of.split(", ").any(|one| one == server);
+        match self.means {
+            Means::ServersOrSilent => is_number(value),
+            _ => is_of("Thin") && !is_of("Passenger") && !is_of("Puma"),
+        }
+    }
+
     /// The meaning as text, for docs/options.md.
     pub fn here(&self) -> String {
         let of_option =
@@ -335,6 +349,10 @@ fn is_number(text: &OsStr) -> bool {
     !text.is_empty() && text.as_encoded_bytes().iter().all(u8::is_ascii_digit)
 }
 
+fn is_yaml(extension: &OsStr) -> bool {
+    matches!(extension.to_str(), Some("yml" | "yaml"))
+}
+
 /// Whether a value of `-R` is a command for a restart, as in Puma, and not the application's file.
 fn is_command(value: &OsStr) -> bool {
     let path = Path::new(value);
@@ -370,6 +388,7 @@ impl Arguments {
             },
         };
         let value = value.unwrap_or_default();
+        self.has_thin_flag |= flag.is_of_thin(&value);
         match flag.means {
             Means::IsOrNone(name, none) if value == "0" => self.take_as(name, OsStr::new(none), spelt),
             Means::Is(name) | Means::IsOrNone(name, _) => self.take_as(name, &value, spelt),
@@ -409,6 +428,37 @@ impl Arguments {
         true
     }
 
+    /// Beside `start`, refuses letters that have another meaning in Thin than here, where the words are Thin's: beside
+    /// other flags of Thin or its file, and where the number is more likely a time than one of threads.
+    pub fn check_letters_of_thin(&mut self) {
+        if !self.has_start {
+            return;
+        }
+        let has_extension = |path: &str| Path::new(path).extension().is_some_and(is_yaml);
+        let is_thin = self.has_thin_flag || self.values(Name::Config).iter().any(|file| has_extension(&file.value));
+        for given in std::mem::take(&mut self.given) {
+            let is = |letter: &str| matches!(&given.origin, Origin::Flag(flag) if flag == letter);
+            let number = given.value.parse::<u64>().ok();
+            if number.is_some_and(|number| is("-o") && (is_thin || number > 0)) {
+                self.refuse(format!("{}: {ONLY}", given.as_written()));
+                continue;
+            }
+            if let Some(seconds) = number.filter(|_| is("-t")) {
+                // 0 is no limit there.
+                let time = if seconds == 0 { "24h".to_owned() } else { seconds.to_string() };
+                if is_thin || !(1..=THREADS_MOST).contains(&seconds) {
+                    let what = "is Thin's --timeout beside start, or a number of threads";
+                    let right = format!("say --keep-alive {time} for silent connections, --threads N for threads");
+                    self.refuse(format!("-t {seconds}: {what}: {right}"));
+                    continue;
+                }
+                let why = format!("{seconds} threads in each worker; for Thin's --timeout say --keep-alive {time}");
+                self.notices.push(format!("-t {seconds}: {why}"));
+            }
+            self.given.push(given);
+        }
+    }
+
     fn always(&mut self, spelt: &str, why: &str) {
         self.notices.push(format!("{spelt}: {why}, with or without this"));
     }
@@ -434,7 +484,7 @@ impl Arguments {
 mod tests {
     use super::*;
     use crate::config::arguments::{Problem, read};
-    use crate::config::options::{Name, TABLE};
+    use crate::config::options::TABLE;
 
     fn ask(arguments: &[&str]) -> Arguments {
         read(arguments.iter().map(std::ffi::OsString::from).collect(), &[])
@@ -547,6 +597,42 @@ mod tests {
         assert_eq!(problems, ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
         assert_eq!(ask(&["--app-log-file", "x.log"]).values(Name::LogFile)[0].value, "x.log");
         assert_eq!(ask(&["--stop-timeout", "90"]).values(Name::DrainTime)[0].value, "90");
+    }
+
+    /// As `thin start -t 30`, of which other words mean here what they mean there.
+    #[test]
+    fn letters_of_thin_beside_start_are_told_from_ours() {
+        let problems = |arguments: &[&str]| -> Vec<String> {
+            ask(arguments).problems.iter().map(Problem::to_string).collect()
+        };
+        let timeout = |written: &str, time: &str| {
+            let right = format!("say --keep-alive {time} for silent connections, --threads N for threads");
+            [format!("{written}: is Thin's --timeout beside start, or a number of threads: {right}")]
+        };
+        assert_eq!(problems(&["start", "-p", "3000", "-t", "30"]), timeout("-t 30", "30"));
+        assert_eq!(problems(&["-t30", "start", "-d"]), timeout("-t 30", "30"), "the command may be the last word");
+        assert_eq!(problems(&["start", "-t", "0"]), timeout("-t 0", "24h"));
+        let words_of_thin: [&[&str]; 5] =
+            [&["-C", "thin.yml"], &["-s", "3"], &["--max-conns", "512"], &["-c", "/"], &["-V"]];
+        for words in words_of_thin {
+            let all = [&["start", "-t", "10"][..], words].concat();
+            assert_eq!(problems(&all), timeout("-t 10", "10"), "{words:?}");
+        }
+        let only = "is Thin's --only beside start: all servers of a cluster are one here; leave it out";
+        assert_eq!(problems(&["start", "-C", "thin.yml", "-o", "0"]), [format!("-o 0: {only}")]);
+        assert_eq!(problems(&["start", "-o", "5001"]), [format!("-o 5001: {only}")]);
+        let passenger = ["start", "-t", "5", "-o", "0.0.0.0", "--max-pool-size", "3"];
+        let asked = ask(&passenger);
+        assert_eq!((asked.problems.len(), asked.values(Name::Threads)[0].as_written().as_str()), (0, "-t 5"));
+        let notice = "-t 5: 5 threads in each worker; for Thin's --timeout say --keep-alive 5".to_owned();
+        assert!(asked.notices.contains(&notice), "{:?}", asked.notices);
+        let ours: [&[&str]; 4] =
+            [&["-t", "30"], &["-s", "3", "-t", "30"], &["start", "-t", "0:32"], &["start", "--threads", "32"]];
+        for arguments in ours {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            assert_eq!(asked.values(Name::Threads).len(), 1, "{arguments:?}");
+        }
     }
 
     #[test]
