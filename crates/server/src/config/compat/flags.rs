@@ -26,7 +26,9 @@ pub enum Means {
     FolderOrConfig,
     /// The application's file as in Thin and Passenger, or the command of a restart as in Puma.
     RackupOrCommand,
-    /// A number of servers as in Thin, or alone no access log as in Puma; refused with the name of a server.
+    /// A number of servers as in Thin.
+    Servers,
+    /// The same, or alone no access log as in Puma; refused with the name of a server.
     ServersOrSilent,
     /// No effect alone, since it is always so, as in Thin; refused with an option of a server as in rackup.
     AlwaysOrOption(&'static str),
@@ -66,6 +68,8 @@ const KEEPS_SERVING: &str = "a reload always keeps serving";
 const UPDATES: &str = "no updates are looked for, and nothing is reported";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
+const PORTS: &str =
+    "one address for all workers; for the ports of a Thin cluster, such as 3000 to 3002, say -b for each";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
 
 /// The error for Thin's `-o`, a letter that means `--host` here.
@@ -90,7 +94,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
     flag(&["-u"], "Thin", "USER", Means::Is("user")),
     flag(&["-g"], "Thin", "GROUP", Means::Is("group")),
-    flag(&["--servers"], "Thin", "N", Means::Is("workers")),
+    flag(&["--servers"], "Thin", "N", Means::Servers),
     flag(&["-s"], "Thin, Puma, rackup", "", Means::ServersOrSilent),
     flag(&["--server"], "rackup, Unicorn", "NAME", Means::Refused(ONE_SERVER)),
     flag(&["-R", "--rackup", "--startup-file"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
@@ -322,6 +326,7 @@ impl OtherFlag {
             Means::RackupOrCommand => {
                 format!("the application's file, as without this; a command as of Puma's `-R` is taken: {RESTART}")
             }
+            Means::Servers => format!("`--workers`: {PORTS}"),
             Means::ServersOrSilent => {
                 format!("`--workers` of a number, alone `--access-log off`; with a server's name refused: {ONE_SERVER}")
             }
@@ -411,8 +416,9 @@ impl Arguments {
             Means::FolderOrConfig => self.take_as("config", &value, spelt),
             Means::RackupOrCommand if is_command(&value) => self.always(spelt, RESTART),
             Means::RackupOrCommand => self.take_rackup(value),
+            Means::Servers => self.servers(&value, spelt),
             Means::ServersOrSilent if value.is_empty() => self.take_as("access-log", OsStr::new("off"), spelt),
-            Means::ServersOrSilent if is_number(&value) => self.take_as("workers", &value, spelt),
+            Means::ServersOrSilent if is_number(&value) => self.servers(&value, spelt),
             Means::ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
             Means::AlwaysOrOption(why) if value.is_empty() => self.always(spelt, why),
             Means::AlwaysOrOption(_) => self.refuse(format!("{spelt} {}: {RACKUP_OPTION}", value.to_string_lossy())),
@@ -470,6 +476,14 @@ impl Arguments {
     fn listen(&mut self, address: &OsStr, spelt: &str) {
         let bind = compat::listen_address(&address.to_string_lossy());
         self.take_as("bind", OsStr::new(&bind), spelt);
+    }
+
+    /// Each server of a Thin cluster has a port of its own, which the proxy in front knows.
+    fn servers(&mut self, count: &OsStr, spelt: &str) {
+        self.take_as("workers", count, spelt);
+        if count != "1" {
+            self.notices.push(format!("{spelt} {}: {PORTS}", count.to_string_lossy()));
+        }
     }
 
     fn take_as(&mut self, name: &str, value: &OsStr, spelt: &str) {
@@ -565,6 +579,11 @@ mod tests {
         }
         let said = |arguments: &[&str], name: Name| ask(arguments).values(name).last().map(|given| given.as_written());
         assert_eq!(said(&["-s", "3"], Name::Workers).as_deref(), Some("-s 3"));
+        for arguments in [&["-s", "3"][..], &["--servers", "3"]] {
+            let notices = ask(arguments).notices;
+            assert!(notices.len() == 1 && notices[0].ends_with("say -b for each"), "{arguments:?}: {notices:?}");
+        }
+        assert_eq!(ask(&["-s", "1"]).notices, <[String; 0]>::default(), "it has the port of -p");
         assert_eq!(said(&["-s"], Name::AccessLog).as_deref(), Some("-s off"));
         assert_eq!(ask(&["-R", "puma"]).notices, ["-R: a restart runs the same command again, with or without this"]);
     }
