@@ -84,7 +84,7 @@ const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
 /// The error for Thin's `-D`, which for Unicorn and rackup means the background.
-const D_AFTER_START: &str = "-D: say -d for the background, --debug for more lines in the log";
+pub const D_AFTER_START: &str = "-D: say -d for the background, --debug for more lines in the log";
 /// The error for `-S` of Thin and Passenger, which for Puma names a file of the server's state.
 const OF_SOCKET: &str = "names the file for the server's state; for a socket say --bind unix://PATH";
 /// The error for Passenger's `--memory-limit`.

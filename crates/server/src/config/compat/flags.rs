@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::arguments::{Arguments, Origin, value_if};
+use crate::config::arguments::{Arguments, D_AFTER_START, Origin, value_if};
 use crate::config::compat;
 use crate::config::options::{Kind, Name, Row};
 
@@ -445,6 +445,10 @@ impl Arguments {
         for given in std::mem::take(&mut self.given) {
             let is = |letter: &str| matches!(&given.origin, Origin::Flag(flag) if flag == letter);
             let number = given.value.parse::<u64>().ok();
+            if is("-D") {
+                self.refuse(D_AFTER_START);
+                continue;
+            }
             if number.is_some_and(|number| is("-o") && (is_thin || number > 0)) {
                 self.refuse(format!("{}: {ONLY}", given.as_written()));
                 continue;
@@ -637,6 +641,8 @@ mod tests {
             let all = [&["start", "-t", "10"][..], words].concat();
             assert_eq!(problems(&all), timeout("-t 10", "10"), "{words:?}");
         }
+        assert_eq!(problems(&["-D", "-p", "3000", "start"]), [D_AFTER_START]);
+        assert_eq!(problems(&["start", "--daemon"]), <[String; 0]>::default());
         let only = "is Thin's --only beside start: all servers of a cluster are one here; leave it out";
         assert_eq!(problems(&["start", "-C", "thin.yml", "-o", "0"]), [format!("-o 0: {only}")]);
         assert_eq!(problems(&["start", "-o", "5001"]), [format!("-o 5001: {only}")]);
