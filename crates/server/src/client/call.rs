@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lexopt::Arg;
 
 use crate::client::outcome::Failure;
-use crate::config::commands::{ClientCommand, Flag};
+use crate::config::commands::{Action, ClientCommand, Flag};
 use crate::config::suggest::nearest;
 
 /// Options of all commands.
@@ -60,6 +60,11 @@ impl Call {
                 Arg::Short('C') | Arg::Long("config") => {
                     call.which.config = Some(value(&mut parser, "-C FILE")?.into());
                 }
+                // Thin's one by one, with the time for each server: requests are served all the time anyway.
+                Arg::Short('O') | Arg::Long("onebyone") if replaces(command) => {}
+                Arg::Short('w') | Arg::Long("wait") if replaces(command) => {
+                    value(&mut parser, "--wait SECONDS")?;
+                }
                 Arg::Long("app") if command.flags.contains(&Flag::App) => {
                     call.app = Some(value(&mut parser, "--app NAME")?.to_string_lossy().into_owned());
                 }
@@ -99,6 +104,11 @@ impl Call {
     pub fn query(&self) -> String {
         self.app.as_deref().map(|app| format!("?app={}", encoded(app))).unwrap_or_default()
     }
+}
+
+/// Whether a command replaces what serves, as a restart in other servers does.
+fn replaces(command: &ClientCommand) -> bool {
+    matches!(command.action, Action::Reload | Action::Restart)
 }
 
 fn control(path: &OsString) -> PathBuf {
@@ -152,6 +162,10 @@ mod tests {
         assert_eq!(as_puma.which.state, Some(PathBuf::from("tmp/puma.state")));
         let as_thin = read(&["stop", "-c", "/srv/shop"], &[]).unwrap().unwrap();
         assert_eq!(as_thin.which.dir, Some(PathBuf::from("/srv/shop")));
+        let one_by_one = ["restart", "-C", "config/thin.yml", "-O", "-w", "30"];
+        let as_thin = read(&one_by_one, &[]).unwrap().unwrap();
+        assert_eq!(as_thin.which.config, Some(PathBuf::from("config/thin.yml")));
+        assert!(read(&["reload", "--onebyone", "--wait=30"], &[]).unwrap().is_some());
         assert!(read(&["stop", "--now"], &[]).unwrap().unwrap().has(Flag::Now));
         assert!(read(&["status", "-h"], &[]).unwrap().is_none());
         let from_environment = read(&["status"], &[("FOOLS_GOLD_CONTROL", "/run/x")]).unwrap().unwrap();
@@ -169,6 +183,7 @@ mod tests {
             (&["stop", "--app", "x"], "--app: there is no such option"),
             (&["status", "--app"], "needs a value: --app NAME"),
             (&["status", "-x"], "-x: there is no such option"),
+            (&["stop", "-O"], "-O: there is no such option"),
             (&["stop", "-P", "tmp/thin.pid"], "a pid file names no server here: say --dir DIR, its folder"),
         ] {
             let why = read(words, &[]).unwrap_err();
