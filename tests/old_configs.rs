@@ -627,6 +627,34 @@ fn what_passengers_parser_takes_is_taken() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As in containers for Passenger, which are configured by variables alone: its environment would be production.
+#[test]
+fn variables_of_passenger_that_do_not_count_without_its_file_are_told() {
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    let all = [("PASSENGER_APP_ENV", "production"), ("PASSENGER_MAX_POOL_SIZE", "4")];
+    let notes = |env: &[(&str, &str)], options: &[&str]| {
+        let (output, said) = run(&folder, env, &[&["config"], options].concat());
+        assert!(output.status.success(), "{said}");
+        let of_passenger = |line: &&str| line.starts_with("note: ") && line.contains("PASSENGER_");
+        said.lines().filter(of_passenger).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let why = "variables of Passenger are read beside a Passengerfile.json, which may be {}";
+    let both = format!("note: PASSENGER_MAX_POOL_SIZE, PASSENGER_APP_ENV are set and do not count: {why}");
+    assert_eq!(notes(&all, &["start"]), [both]);
+    let one = format!("note: PASSENGER_MAX_POOL_SIZE is set and does not count: {why}");
+    assert_eq!(notes(&all, &["-e", "staging"]), [one], "the environment is known");
+    let none: [String; 0] = [];
+    assert_eq!(notes(&[("PASSENGER_PORT", "tcp://10.96.0.7:80")], &[]), none, "a service in Kubernetes");
+    assert_eq!(notes(&all, &["--no-config"]), none);
+    fs::write(folder.join("Passengerfile.json"), "{}").unwrap();
+    assert_eq!(notes(&all, &[]), none);
+    let (_, said) = run(&folder, &all, &["config"]);
+    for row in [["environment", "production"], ["max-workers", "4"]] {
+        assert!(said.lines().any(|line| line.split_whitespace().take(2).eq(row)), "{row:?} is not in: {said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn sockets_have_the_permissions_that_are_asked_for() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

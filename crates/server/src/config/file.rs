@@ -133,9 +133,23 @@ fn note_unread(asked: &mut Arguments, home: &Path) {
             ));
         }
         asked.unread = unread.into_iter().next();
+        note_variables(asked);
     }
     for at in 0..asked.apps.len() {
         asked.apps[at].unread = unread(asked, Some(&asked.apps[at].path), Some(at), home).into_iter().next();
+    }
+}
+
+/// Notes variables of Passenger that do not count, unless the user has chosen what is read: Passenger reads them
+/// without a file, too, and its containers are configured by them.
+fn note_variables(asked: &mut Arguments) {
+    let names = compat::variables_of_passenger(asked);
+    if !names.is_empty() && asked.file.is_none() && asked.values(Name::Config).is_empty() {
+        let does = if names.len() == 1 { "is set and does not count" } else { "are set and do not count" };
+        let names = names.join(", ");
+        asked.notices.push(format!(
+            "{names} {does}: variables of Passenger are read beside a Passengerfile.json, which may be {{}}"
+        ));
     }
 }
 

@@ -215,6 +215,14 @@ fn daemonize(asked: &Arguments) -> Option<Directive> {
     Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written: given.as_written() })
 }
 
+/// Names of the variables of Passenger that are set, which count beside its file only.
+pub fn variables_of_passenger(asked: &Arguments) -> Vec<String> {
+    let mut names = passenger::set_variables(|name| std::env::var(name).ok());
+    let has_environment = !asked.values(Name::Environment).is_empty();
+    names.retain(|name| !(has_environment && name == passenger::APP_ENV));
+    names
+}
+
 /// The application's Gemfile, as far as it is known before the file has named a folder.
 fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
     let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));

@@ -126,6 +126,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("instance_registry_dir", Rule::Missing("the control socket says where the server is: --control")),
 ];
 
+/// The variable of Passenger for the environment, beside that for the key.
+pub const APP_ENV: &str = "PASSENGER_APP_ENV";
 /// Keys that have no environment variable.
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
@@ -136,13 +138,10 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
         let written = format!("\"{name}\": {short}");
         Directive { name, line: Some(line), file: None, args: vec![value], written }
     });
-    let in_environment = RULES.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
-        let key = format!("PASSENGER_{}", name.to_uppercase());
-        let counts = |value: &String| !value.is_empty() && !is_service_link(&key, OsStr::new(value));
-        let value = variable(&key).filter(counts)?;
+    let in_environment = in_environment(&variable).into_iter().map(|(name, key, value)| {
         let written = format!("{key}={value}");
         let args = vec![Value::String(value)];
-        Some(Directive { name: (*name).to_owned(), line: None, file: None, args, written })
+        Directive { name: name.to_owned(), line: None, file: None, args, written }
     });
     let mut calls: Vec<Directive> = calls.chain(in_environment).collect();
     let is_said = |call: &Directive| match (call.name.as_str(), call.args.first()) {
@@ -156,6 +155,24 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
     Ok(calls)
 }
 
+/// Keys that a variable sets, each with the variable's name and value.
+fn in_environment(variable: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String, String)> {
+    let names = RULES.iter().map(|(name, _)| *name).filter(|name| !NOT_IN_VARIABLES.contains(name));
+    let set = names.filter_map(|name| {
+        let key = format!("PASSENGER_{}", name.to_uppercase());
+        let counts = |value: &String| !value.is_empty() && !is_service_link(&key, OsStr::new(value));
+        let value = variable(&key).filter(counts)?;
+        Some((name, key, value))
+    });
+    set.collect()
+}
+
+/// Names of the variables that are set by which Passenger is configured, also without a file.
+pub fn set_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let environment = variable(APP_ENV).filter(|value| !value.is_empty()).map(|_| APP_ENV.to_owned());
+    in_environment(&variable).into_iter().map(|(_, key, _)| key).chain(environment).collect()
+}
+
 /// The environment that these variables of the application name.
 fn environment_of(variables: &Map<String, Value>) -> Option<String> {
     ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)))
@@ -167,7 +184,7 @@ fn usual_environment(variable: impl Fn(&str) -> Option<String>) -> Option<Direct
     if ENVIRONMENT.iter().any(|name| said(name).is_some()) {
         return None;
     }
-    let (name, value) = ["NODE_ENV", "PASSENGER_APP_ENV"].into_iter().find_map(|name| Some((name, said(name)?)))?;
+    let (name, value) = ["NODE_ENV", APP_ENV].into_iter().find_map(|name| Some((name, said(name)?)))?;
     let written = format!("{name}={value}");
     let args = vec![Value::String(value)];
     Some(Directive { name: "environment".to_owned(), line: None, file: None, args, written })
