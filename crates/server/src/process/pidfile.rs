@@ -2,7 +2,7 @@
 //! whatever number is in it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -47,14 +47,8 @@ impl Pidfile {
 
     fn lock(path: &Path, links: Links) -> Result<Pidfile, String> {
         let shown = path.display();
+        let file = opened(path, links)?;
         let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        let file = links.open(&path, &options, OFlags::empty());
-        let file = file.map_err(|error| format!("the pid file {shown} cannot be written: {error}"))?;
-        if !file.metadata().is_ok_and(|found| found.is_file()) {
-            return Err(format!("the pid file {shown} is not a file"));
-        }
         let text = text_in(&file);
         let text = text.trim();
         let pid = text.parse::<u32>().ok();
@@ -85,10 +79,7 @@ impl Pidfile {
 
     /// Writes this process's id.
     pub fn write(&self) -> Result<(), String> {
-        let text = format!("{}\n", process::id());
-        // The length last: at no time is the file empty.
-        let written = self.file.write_all_at(text.as_bytes(), 0).and_then(|()| self.file.set_len(text.len() as u64));
-        written.map_err(|error| format!("the pid file {} cannot be written: {error}", self.path.display()))
+        write_id(&self.file).map_err(|error| not_written(&self.path, &error))
     }
 
     /// Path of the file.
@@ -101,20 +92,11 @@ impl Pidfile {
         self.aside()
     }
 
-    /// Writes this process's id into the `.oldbin` file.
+    /// Writes this process's id into the `.oldbin` file. Anything else at its path, such as a pipe, stays as it is.
     pub fn aside(&self) -> OldPidfile {
         let aside = self.old();
-        let path = &aside.path;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let opened = self.links.open(path, &options, OFlags::empty());
-        let text = format!("{}\n", process::id());
-        if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
-            warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
-            // On a full disk the file is created without the number by which it would be known as ours.
-            if fs::metadata(path).is_ok_and(|found| found.is_file()) {
-                let _ = fs::remove_file(path);
-            }
+        if let Err(why) = aside.write() {
+            warn!(target: "server", "{why}");
         }
         aside
     }
@@ -151,6 +133,16 @@ pub struct OldPidfile {
 }
 
 impl OldPidfile {
+    fn write(&self) -> Result<(), String> {
+        let file = opened(&self.path, self.links)?;
+        is_pid(&self.path, text_in(&file).trim())?;
+        write_id(&file).map_err(|error| {
+            // On a full disk the file is created without the number by which it would be known as ours.
+            let _ = fs::remove_file(&self.path);
+            not_written(&self.path, &error)
+        })
+    }
+
     /// Claims the pid file again, after the successor has exited.
     pub fn take_back(self) -> Option<Pidfile> {
         let claimed = Pidfile::claim(&self.of, self.links).and_then(|file| file.write().map(|()| file));
@@ -160,7 +152,8 @@ impl OldPidfile {
 
     /// Removes the file at the exit, if it has this process's id.
     pub fn remove(&self) {
-        let is_ours = fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == process::id().to_string());
+        let found = files::open(&self.path);
+        let is_ours = found.is_ok_and(|(file, _)| text_in(&file).trim() == process::id().to_string());
         if is_ours
             && let Err(error) = fs::remove_file(&self.path)
             && error.kind() != ErrorKind::NotFound
@@ -168,6 +161,27 @@ impl OldPidfile {
             warn!(target: "server", "{} cannot be removed: {error}", self.path.display());
         }
     }
+}
+
+/// Opens a pid file, or creates it. A pipe, opened for reading too, does not wait for its other end, and is refused.
+fn opened(path: &Path, links: Links) -> Result<File, String> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o644);
+    let file = links.open(path, &options, OFlags::empty()).map_err(|error| not_written(path, &error))?;
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(format!("the pid file {} is not a file", path.display()));
+    }
+    Ok(file)
+}
+
+fn write_id(file: &File) -> io::Result<()> {
+    let text = format!("{}\n", process::id());
+    // The length last: at no time is the file empty.
+    file.write_all_at(text.as_bytes(), 0).and_then(|()| file.set_len(text.len() as u64))
+}
+
+fn not_written(path: &Path, error: &io::Error) -> String {
+    format!("the pid file {} cannot be written: {error}", path.display())
 }
 
 fn text_in(file: &File) -> String {
@@ -258,5 +272,28 @@ mod tests {
         let first = aside_file.take_back().unwrap();
         assert!(path.exists() && !aside.exists());
         first.remove();
+    }
+
+    #[test]
+    fn what_is_in_the_place_of_the_old_one_stays_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
+        let ours = Pidfile::claim(&path, Links::All).unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, &aside).unwrap();
+        ours.aside().remove();
+        assert_eq!(fs::read_to_string(&aside).unwrap(), "precious");
+        fs::remove_file(&aside).unwrap();
+        assert!(process::Command::new("mkfifo").arg(&aside).status().unwrap().success());
+        // The other end of the pipe is open nowhere.
+        ours.aside().remove();
+        assert!(aside.exists());
+        fs::remove_file(&aside).unwrap();
+        fs::write(&aside, "1234567890\n").unwrap();
+        let left = ours.aside();
+        assert_eq!(fs::read_to_string(&aside).unwrap(), format!("{}\n", process::id()), "of a server that is gone");
+        left.remove();
+        assert!(!aside.exists());
     }
 }
