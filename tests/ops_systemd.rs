@@ -264,6 +264,15 @@ fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
     server.logs("--bind-to-activated-sockets takes it");
 }
 
+/// The numbers behind the last socket are the next ones that the server itself gets.
+#[test]
+fn a_number_of_sockets_that_is_too_large_is_refused_with_the_one_that_would_be_right() {
+    let (socket, _) = tcp();
+    let script = "exec 3<&0 4<&- 5<&- </dev/null; LISTEN_FDS=3 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+    let server = Activated::run(script, Stdio::from(socket), &[]);
+    server.logs("LISTEN_FDS=3 in the environment, but file descriptor 4 is not open: LISTEN_FDS=1 would be right");
+}
+
 #[test]
 fn without_a_service_manager_only_is_no_obstacle() {
     let server = Server::start(&app("", "'here'"), &["--bind-to-activated-sockets=only"]);

@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, getsockname, sendmsg};
 use nix::unistd::close;
 use rustix::cmsg_space;
 use rustix::io::Errno;
@@ -12,11 +12,21 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg, socketpair,
 };
 
+/// Whether a file is open with this descriptor number.
+pub fn is_open(number: RawFd) -> bool {
+    // What is no socket gives another error.
+    !matches!(getsockname::<SockaddrStorage>(number), Err(nix::errno::Errno::EBADF))
+}
+
 /// Takes ownership of the file with this descriptor number, and closes the number: child processes must not inherit it.
 ///
 /// The process sends the file to itself. pidfd_getfd would be shorter; it is forbidden in most containers, and missing
 /// in kernels before 5.6.
 pub fn take(number: RawFd) -> rustix::io::Result<OwnedFd> {
+    // The socket pair gets free numbers, and could get this one.
+    if !is_open(number) {
+        return Err(Errno::BADF);
+    }
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let numbers = [number];
     let message = [ControlMessage::ScmRights(&numbers)];

@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::io::Errno;
 use sd_notify::NotifyState;
 use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
-use crate::process::numbered::take;
+use crate::process::numbered::{is_open, take};
 use crate::process::parent::InheritedSocket;
 
 /// Number of the first socket that systemd hands over.
@@ -143,17 +142,19 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSo
     }
     let told = find("LISTEN_FDS").unwrap_or("0");
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
-    // From the last one down: if any is missing, none is taken.
-    let handed = (FIRST..FIRST + RawFd::from(count)).rev().map(|number| match take(number) {
+    let numbers = FIRST..FIRST + RawFd::from(count);
+    if let Some(missing) = numbers.clone().find(|number| !is_open(*number)) {
+        let open = missing - FIRST;
+        return Err(format!(
+            "LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open: LISTEN_FDS={open} would \
+             be right"
+        ));
+    }
+    let handed = numbers.map(|number| match take(number) {
         Ok(socket) => Ok(InheritedSocket { socket, asked: format!("fd://{number}"), is_activated: true }),
-        Err(Errno::BADF) => {
-            Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
-        }
         Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
     });
-    let mut handed: Vec<InheritedSocket> = handed.collect::<Result<_, _>>()?;
-    handed.reverse();
-    Ok(handed)
+    handed.collect()
 }
 
 #[cfg(test)]
