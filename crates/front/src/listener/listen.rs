@@ -19,7 +19,7 @@ use rustix::net::sockopt::{
     set_ipv6_v6only, set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
     socket_acceptconn, socket_domain, socket_type,
 };
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, getpeername, socket_with};
 
 use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
 
@@ -307,6 +307,10 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
     if socket_type(&socket)? != SocketType::STREAM {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a stream socket"));
     }
+    if getpeername(&socket).is_ok() {
+        let why = "it is a connection and not a listening socket: a socket unit of systemd needs Accept=no";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
     ioctl_fionbio(&socket, true)?;
     match socket_domain(&socket)? {
@@ -528,5 +532,17 @@ mod tests {
         let error = Listener::adopt(datagrams.into(), Bind::Inherited(3)).unwrap_err();
         assert_eq!(error.to_string(), "cannot listen on fd://3: it is not a stream socket");
         assert!(Listener::bind(&Bind::Inherited(3)).unwrap_err().to_string().contains("was not started with it"));
+    }
+
+    #[test]
+    fn a_connection_is_not_taken_over() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (unix, peer) = UnixStream::pair().unwrap();
+        for socket in [OwnedFd::from(listener.accept().unwrap().0), OwnedFd::from(unix)] {
+            let error = Listener::adopt(socket, Bind::Inherited(3)).unwrap_err().to_string();
+            assert!(error.contains("fd://3: it is a connection") && error.contains("needs Accept=no"), "{error}");
+        }
+        drop((client, peer));
     }
 }
