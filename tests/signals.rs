@@ -116,6 +116,21 @@ fn signals_during_the_start_wait_and_an_end_does_not() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The log rotation compresses the file that it has renamed, however long the application takes to load.
+#[test]
+fn log_files_are_opened_anew_while_the_application_loads() {
+    let folder = ruby::folder(&[("config.ru", "File.write('loading', '')\nsleep")]);
+    let program = ruby::program();
+    let ruby = ["--engine", "ruby", "--ruby", &program, "-w", "1"];
+    let options = [&["-b", "tcp://127.0.0.1:0", "--log-file", "web.log"][..], &ruby].concat();
+    let server = Server::begin(folder, &[], &options);
+    let said = |name: &str| fs::read_to_string(server.folder.join(name)).unwrap_or_default();
+    assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", said("web.log"));
+    fs::rename(server.folder.join("web.log"), server.folder.join("web.log.1")).unwrap();
+    server.signal(Signal::HUP);
+    assert!(within(MAX_WAIT, || said("web.log").contains("SIGHUP: opened anew")), "{}", said("web.log.1"));
+}
+
 #[test]
 fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
     for (engine, waits) in [("ruby", "File.write('loading', '')\nsleep"), ("mruby", "loop { }")] {

@@ -117,7 +117,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     };
     // The previous process may be exiting: nobody would accept the connections of sockets that stay open here.
     let patience = if is_successor { Duration::ZERO } else { CALL_OFF_TIME };
-    let apps = match server_context.load(load, &mut signals, patience) {
+    let apps = match server_context.load(load, &mut signals, &prepared.log_files, patience) {
         Ok(apps) => Arc::new(apps),
         Err(StartFailure::CalledOff) => {
             info!(target: "server", "{CALLED_OFF}");
@@ -234,6 +234,7 @@ impl ServerContext {
         &self,
         load: impl FnOnce() -> Result<Apps, StartFailure> + Send + 'static,
         signals: &mut Signals,
+        log_files: &Arc<LogFiles>,
         patience: Duration,
     ) -> Result<Apps, StartFailure> {
         let (loaded, mut outcome) = oneshot::channel();
@@ -251,7 +252,7 @@ impl ServerContext {
                 tokio::select! {
                     // A signal for all processes of the service may end what loads the application, too.
                     biased;
-                    name = signals.end() => match self.admin.is_unwanted() {
+                    name = signals.end(log_files) => match self.admin.is_unwanted() {
                         true => return None,
                         false => self.admin.call_off(name),
                     },

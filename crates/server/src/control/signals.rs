@@ -18,6 +18,7 @@ use crate::apps::app::App;
 use crate::apps::registry::named;
 use crate::config::signal_map::{Habit, SignalAction};
 use crate::control::handle::ServerHandle;
+use crate::log::files::LogFiles;
 
 /// Pending actions; more are dropped as a script's mistake.
 const WAITING_MAX: usize = 16;
@@ -76,10 +77,19 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Waits for the next signal for a shutdown, graceful or not, and returns its name. The others stay for
-    /// [`Signals::follow`].
-    pub async fn end(&mut self) -> &'static str {
-        self.next(|action| matches!(action, SignalAction::End | SignalAction::EndNow)).await.0
+    /// Waits for the next signal for a shutdown, graceful or not, and returns its name. Until then, those that reopen
+    /// log files have their effect; the others stay for [`Signals::follow`].
+    pub async fn end(&mut self, log_files: &Arc<LogFiles>) -> &'static str {
+        use SignalAction::{End, EndNow, ReopenLogs};
+        loop {
+            match self.next(|action| matches!(action, End | EndNow | ReopenLogs)).await {
+                (name, ReopenLogs) => {
+                    let log_files = log_files.clone();
+                    reopen(name, move || log_files.reopen());
+                }
+                (name, _) => return name,
+            }
+        }
     }
 
     async fn next(&mut self, is_meant: impl Fn(SignalAction) -> bool) -> Errand {
@@ -114,14 +124,9 @@ impl Signals {
                 server.stop(true);
             }
             SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
-            // Not behind a reload, which takes as long as the application to load: the log rotation is about to
-            // compress the files that it has renamed.
             SignalAction::ReopenLogs => {
                 let server = server.clone();
-                let work = move || tell(name, server.reopen_logs());
-                if let Err(error) = thread::Builder::new().name("log files".into()).spawn(work) {
-                    warn!(target: "server", "SIG{name}: no thread to reopen log files: {error}");
-                }
+                reopen(name, move || server.reopen_logs());
             }
             action => self.send(name, action, server),
         }
@@ -145,6 +150,15 @@ impl Signals {
         if self.errands.try_send((name, action)).is_err() {
             warn!(target: "server", "SIG{name} is dropped: too many signals are pending");
         }
+    }
+}
+
+/// Reopens log files in a thread of its own. Not behind a reload, or a start, which takes as long as the application to
+/// load: the log rotation is about to compress the files that it has renamed.
+fn reopen(name: &'static str, reopen: impl FnOnce() -> Result<String, String> + Send + 'static) {
+    let work = move || tell(name, reopen());
+    if let Err(error) = thread::Builder::new().name("log files".into()).spawn(work) {
+        warn!(target: "server", "SIG{name}: no thread to reopen log files: {error}");
     }
 }
 
