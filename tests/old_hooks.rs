@@ -90,6 +90,19 @@ fn pumas_hook_after_the_exit_of_a_worker_learns_how_it_ended() {
     assert_eq!(ruby::notes(&server), ["0 false 9 0", "times", "0 true nil 0", "times"], "{}", server.log());
 }
 
+/// Files tell a worker that cannot boot from one that has served.
+#[test]
+fn pumas_hook_after_the_exit_of_a_worker_learns_whether_it_had_booted() {
+    let file = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_worker_boot { exit!(7) if File.exist?('broken') }\n\
+                after_worker_shutdown { |worker| note \"booted: #{worker.booted?}\" }\n";
+    let server = serve("puma.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    fs::write(server.folder.join("broken"), "").unwrap();
+    signal(ruby::workers(&server)[0], Signal::KILL);
+    ruby::wait_for_note(&server, "booted: false");
+    assert_eq!(ruby::notes(&server)[..2], ["booted: true", "booted: false"], "{}", server.log());
+}
+
 /// Lambdas have to accept exactly what Pitchfork passes.
 #[test]
 fn hooks_of_pitchfork_get_what_pitchfork_gives_them() {

@@ -6,6 +6,21 @@ module FoolsGold
   class Children
     def initialize
       @forked = {} # number and time of the fork, by process
+      @booted = {} # true for each process that has reported that it has booted
+    end
+
+    # Opens the pipe for the reports of workers.
+    def listen
+      @reports, @report = IO.pipe
+      [@reports, @report].each(&:binmode)
+    end
+
+    # Reports, in a worker, that it has booted. The application may have closed whatever it has not opened.
+    def report
+      @report.write_nonblock([Process.pid].pack("N"), exception: false)
+      [@reports, @report].each(&:close)
+    rescue SystemCallError, IOError
+      nil
     end
 
     def empty?
@@ -22,16 +37,17 @@ module FoolsGold
       @forked.to_a.map { |pid, (number, time)| [pid, number, time] }
     end
 
-    # Yields the number, the process, the status and the time of the fork of each worker that has exited, and with
-    # `ending` of each that is exiting. It waits only for workers: the application may have started other processes. The
-    # application may also wait for workers (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
+    # Yields the number, the process, the status and the time of the fork of each worker that has exited, and whether it
+    # had booted; with `ending` also of each that is exiting. It waits only for workers: the application may have
+    # started other processes. The application may also wait for workers (`Process.waitall` in a thread), or ignore
+    # SIGCHLD: then there is no status.
     def reap(ending: false)
       @forked.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
         next unless ended
 
         number, time = @forked.delete(pid)
-        yield number, pid, status, time
+        yield number, pid, status, time, booted?(pid)
       end
     end
 
@@ -46,6 +62,16 @@ module FoolsGold
     end
 
     private
+
+    # Whether a process that has exited had booted.
+    def booted?(pid)
+      while (pids = @reports.read_nonblock(4096, exception: false)).is_a?(String)
+        pids.unpack("N*").each { |one| @booted[one] = true }
+      end
+      @booted.delete(pid) || false
+    rescue SystemCallError, IOError
+      false
+    end
 
     # Whether a process has exited, and its status where that is known.
     def wait(pid, flags)

@@ -48,11 +48,12 @@ module FoolsGold
     private
 
     # Opens the pipe to which the SIGCHLD handler writes: a handler may interrupt anything, for instance the writing of
-    # a frame. It is opened before the application is loaded: if that chooses an encoding that is no superset of ASCII,
-    # Ruby opens no pipe.
+    # a frame. It is opened before the application is loaded, as is the pipe for the reports of workers: if that chooses
+    # an encoding that is no superset of ASCII, Ruby opens no pipe.
     def hang_bell
       @bell, @ring = IO.pipe
       [@bell, @ring].each(&:binmode)
+      @workers.listen
     end
 
     # Sets the limit of open files with which the server was started; the server raises its own. Some programs close, or
@@ -168,7 +169,7 @@ module FoolsGold
       pid = Forking.fork do
         Signals.claim
         [@io, @bell].each(&:close)
-        Worker.new(number, @wire, @application, @setup).run
+        Worker.new(number, @wire, @application, @setup).run { @workers.report }
       end
       @workers.add(pid, number)
       Log.frame(Frames::FORKED, [number, pid].pack("NN"))
@@ -197,10 +198,10 @@ module FoolsGold
 
     def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.reap(ending: ending) do |number, pid, status, since|
+      @workers.reap(ending: ending) do |number, pid, status, since, booted|
         code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
         Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
-        FoolsGold.hooks.run(:after_worker_exit, number, pid, status, since)
+        FoolsGold.hooks.run(:after_worker_exit, number, pid, status, since, booted)
         FoolsGold.indexes.delete(number)
       end
     end

@@ -159,10 +159,10 @@ module FoolsGold
     end
 
     def register_exit(name, block)
-      @hooks.add(:after_worker_exit) do |number, pid, status, since|
+      @hooks.add(:after_worker_exit) do |number, pid, status, since, booted|
         place = place(number)
         arguments = [server, OldWorker.new(place, pid), status]
-        call(name, block, @is_puma ? [OldHandle.new(place, pid, status, since)] : arguments)
+        call(name, block, @is_puma ? [OldHandle.new(place, pid, status, since, booted)] : arguments)
       end
     end
 

@@ -88,7 +88,7 @@ module FoolsGold
   end
 
   # The argument of Puma's hooks after a worker has exited, with what the process that forks knows of it.
-  OldHandle = Struct.new(:index, :pid, :process_status, :started_at) do
+  OldHandle = Struct.new(:index, :pid, :process_status, :started_at, :booted) do
     def uptime
       Time.now - started_at
     end
@@ -99,7 +99,7 @@ module FoolsGold
     end
 
     def booted?
-      true
+      booted
     end
 
     def phase

@@ -24,8 +24,10 @@ module FoolsGold
       @has_told_end = false
     end
 
-    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks.
-    def run
+    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. Calls the block when it has
+    # booted.
+    def run(&booted)
+      @booted = booted
       serve_requests
     rescue ThreadError => error
       raise unless error.backtrace_locations&.first&.path&.start_with?(__dir__) # It is the application's own.
@@ -91,6 +93,7 @@ module FoolsGold
       Signals.ask_the_front # Before the hooks of other threads run.
       # A worker that cannot start all its threads is not ready. The first slot has the main thread.
       @runners.drop(1).each { |runner| start(runner) }
+      @booted&.call
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
