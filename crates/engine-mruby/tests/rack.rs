@@ -91,6 +91,17 @@ fn a_body_of_an_earlier_request_that_is_kept_does_not_read_a_later_one() {
 }
 
 #[test]
+fn the_stream_of_a_response_has_the_methods_by_which_a_socket_is_written_to() {
+    let app = app("body = ->(stream) {
+           said = [stream.printf('%02d;', 7), stream.putc('xy'), stream.putc(65), stream.syswrite('gold'),
+                   stream.write_nonblock('é', exception: false), stream.print('a', 1), stream.puts('b', ['c'])]
+           stream << said.inspect << '.'
+         }
+         run ->(env) { [200, {}, body] }");
+    assert_eq!(app.body("/"), "07;xAgoldéa1b\nc\n[nil, \"xy\", 65, 4, 2, nil, nil].");
+}
+
+#[test]
 fn lines_are_read_in_pieces_of_about_their_own_length() {
     let app = app("require 'stringio'
          class Counted < StringIO

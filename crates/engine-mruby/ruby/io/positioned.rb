@@ -1,5 +1,5 @@
-# Methods that StringIO, the request body and temporary files share: those of a position, and those that write by
-# `write`.
+# Methods that StringIO, the request body, temporary files and the stream of a response share: those of a position, and
+# those that write by `write`.
 
 module FoolsGold
   # Methods for any class that has `write`.

@@ -1,24 +1,14 @@
 # FoolsGold::Stream, the argument of a streaming body (Rack SPEC, "Streaming Body").
 
 module FoolsGold
-  # The stream of a response; `write` and `flush` are native (c/call.c).
+  # The stream of a response; `write` and `flush` are native (c/call.c). The former sends a String at once, and raises
+  # FoolsGold::ClientGone when the client has gone away.
   class Stream
-    # Sends a String at once; raises FoolsGold::ClientGone when the client has gone away.
-    def <<(text)
-      write(text)
-      self
-    end
+    include Writing
 
-    def print(*texts)
-      texts.each { |text| write(text) }
-      nil
-    end
-
-    def puts(*lines)
-      write("\n") if lines.empty?
-      lines.flatten.each { |line| write(line.to_s.end_with?("\n") ? line.to_s : "#{line}\n") }
-      nil
-    end
+    # What SPEC does not ask for and a socket has, which the stream is in Puma.
+    def syswrite(text) = write(text)
+    def write_nonblock(text, *, **) = write(text)
 
     def read(*args)
       input.read(*args)
