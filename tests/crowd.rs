@@ -290,6 +290,22 @@ fn files_take_open_files(engine: &str, serve: impl Fn() -> Server) {
     assert!(server.done(&["recorder", "--json"]).contains("\"out_of_files\""));
 }
 
+/// Its own connection is the only one that could be closed for it.
+#[test]
+fn an_upload_for_which_no_file_can_be_opened_may_come_again() {
+    let server = serve(&["--connections", "1000", "--body-memory", "4KiB"]);
+    let is_refused = || {
+        let mut uploads = server.client();
+        assert_eq!(uploads.get("/").text(), "gold");
+        take_all_files(&server);
+        let reply = uploads.post("/", vec![b'x'; 20_000]);
+        limit_files(&server, getrlimit(Resource::Nofile).maximum);
+        reply.status == 503 && reply.header("retry-after").is_some()
+    };
+    assert!(within(support::MAX_WAIT, is_refused), "{}", server.log());
+    assert!(server.logs("raise the server's limit of open files") && server.logs(" out_of_files"), "{}", server.log());
+}
+
 #[test]
 fn who_waits_for_a_place_when_the_server_ends_is_answered() {
     let mut server = serve(&["--connections", "2", "--queue", "10"]);

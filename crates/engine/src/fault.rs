@@ -74,7 +74,7 @@ pub enum Fault {
     QueueFull(usize),
     /// No worker was free within the time that a request may wait, or none will be by the forecast.
     QueueWait(Duration),
-    /// The file of the response could not be opened: there are as many open files as there may be.
+    /// No file could be opened for a large request or for the response: there are as many open files as there may be.
     OutOfFiles,
     /// The server is shutting down and accepts no new requests.
     Stopping,
@@ -151,7 +151,7 @@ impl fmt::Display for Fault {
             }
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
             Fault::QueueWait(limit) => write!(f, "timed out in the queue: no worker was free within {}", brief(*limit)),
-            Fault::OutOfFiles => f.write_str("the file of the response could not be opened: too many open files"),
+            Fault::OutOfFiles => f.write_str("no file could be opened: too many open files"),
             Fault::Stopping => f.write_str("the server is shutting down"),
             Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
             Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),

@@ -68,6 +68,7 @@ impl Job {
         {
             match to_file(bytes) {
                 Ok(input) => request.input = input,
+                Err(error) if files::is_short_of_files(&error) => return Err((responder, Fault::OutOfFiles)),
                 Err(error) => {
                     let why = format!("no file in memory for the body of a request: {error}");
                     return Err((responder, Fault::Broken(why)));

@@ -41,6 +41,8 @@ pub(crate) enum IntakeError {
     Gone,
     /// The body could not be stored.
     Disk(io::Error),
+    /// The body needs a file, and there are as many open files as there may be.
+    OutOfFiles,
 }
 
 /// Reads the whole body of a request that has one.
@@ -73,13 +75,17 @@ async fn new_file(link: &Link) -> Result<TempFile, IntakeError> {
     let ends = Instant::now() + FILE_TIME;
     loop {
         match TempFile::new() {
-            Err(error) if files::is_short_of_files(&error) && Instant::now() < ends => {
-                link.common.connections.evict_for_file().await;
-            }
+            Err(error) if files::is_short_of_files(&error) => {}
             made => return made.map_err(IntakeError::Disk),
         }
+        if Instant::now() >= ends {
+            return Err(IntakeError::OutOfFiles);
+        }
+        link.common.connections.evict_for_file().await;
+        // The client need not have been slow: its body has waited here. So it gets all of the answer: the eviction is
+        // not confirmed, after which nothing that it still sends would be read.
         if link.is_evicted() {
-            return Err(IntakeError::Evicted);
+            return Err(IntakeError::OutOfFiles);
         }
     }
 }

@@ -77,7 +77,9 @@ pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Respons
 /// The response to a request whose body was not accepted.
 #[cold]
 pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Response<Out> {
+    let is_http_10 = context.is_http_10();
     let (status, why, name) = match problem {
+        IntakeError::OutOfFiles => return unread(fault(context, &Fault::OutOfFiles), is_http_10),
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
         IntakeError::Evicted => {
@@ -99,9 +101,11 @@ pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Re
             }
         }
     };
-    let is_http_10 = context.is_http_10();
-    let mut response = error(context, status, why, None, name);
-    // The rest of the body may still arrive, and will not be read.
+    unread(error(context, status, why, None, name), is_http_10)
+}
+
+/// Makes this response the last one of its connection: the rest of the body may still arrive, and will not be read.
+fn unread(mut response: http::Response<Out>, is_http_10: bool) -> http::Response<Out> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     *response.version_mut() = version_of_last(is_http_10);
     response
