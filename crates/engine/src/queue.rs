@@ -2,9 +2,9 @@
 //!
 //! First come, first served, except under an overload that makes all late: then every second job that begins is the
 //! newest ([`Forecast::favours_newest`]), so that half of the capacity serves requests whose clients still wait for
-//! them, and the other half those that came first. Both sides change under one lock, so a job never waits while a worker is idle, and no
-//! wake-up is lost between looking and parking. The worker that was used last is used first, since its memory is still
-//! in the processor's cache.
+//! them, and the other half those that came first. Both sides change under one lock, so a job never waits while a
+//! worker is idle, and no wake-up is lost between looking and parking. The worker that was used last is used first,
+//! since its memory is still in the processor's cache.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -635,8 +635,8 @@ mod tests {
         backlog.pop_newest(now).or_else(|| backlog.pop(now))
     }
 
-    /// In order, all would have waited for almost ten seconds. At 130 and 150 % that is so for a part of the minute too,
-    /// since nothing has been lost yet.
+    /// In order, all would have waited for almost ten seconds. At 130 and 150 % that is so for a part of the minute,
+    /// too, since nothing has been lost yet.
     #[test]
     fn under_a_lasting_overload_half_of_the_capacity_answers_within_a_second() {
         for (percent, fresh) in [(130, 1000), (150, 1700), (200, 1900), (300, 1900), (500, 1900), (1000, 1900)] {
