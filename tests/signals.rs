@@ -122,13 +122,18 @@ fn log_files_are_opened_anew_while_the_application_loads() {
     let folder = ruby::folder(&[("config.ru", "File.write('loading', '')\nsleep")]);
     let program = ruby::program();
     let ruby = ["--engine", "ruby", "--ruby", &program, "-w", "1"];
-    let options = [&["-b", "tcp://127.0.0.1:0", "--log-file", "web.log"][..], &ruby].concat();
+    let options = ["-b", "tcp://127.0.0.1:0", "--log-file", "web.log", "--control", "control.sock"];
+    let options = [&options[..], &ruby].concat();
     let server = Server::begin(folder, &[], &options);
     let said = |name: &str| fs::read_to_string(server.folder.join(name)).unwrap_or_default();
     assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", said("web.log"));
-    fs::rename(server.folder.join("web.log"), server.folder.join("web.log.1")).unwrap();
+    let rename = |aside: &str| fs::rename(server.folder.join("web.log"), server.folder.join(aside)).unwrap();
+    rename("web.log.1");
     server.signal(Signal::HUP);
     assert!(within(MAX_WAIT, || said("web.log").contains("SIGHUP: opened anew")), "{}", said("web.log.1"));
+    rename("web.log.2");
+    let told = server.done(&["reopen-logs", "--control", "control.sock"]);
+    assert!(told.contains("opened anew") && server.folder.join("web.log").exists(), "{told}");
 }
 
 #[test]

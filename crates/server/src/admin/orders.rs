@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
-use crate::admin::state::RunningServer;
+use crate::admin::state::{AdminState, RunningServer};
 use crate::apps::app::App;
 use crate::apps::registry::named;
 
@@ -39,9 +39,9 @@ pub fn drain(running: &RunningServer, _: &Params) -> Outcome {
     told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
-/// Reopens the log files, after they were renamed.
-pub fn reopen_logs(running: &RunningServer, _: &Params) -> Outcome {
-    let outcome = running.server.reopen_logs();
+/// Reopens the log files, after they were renamed; also of a server that is still starting.
+pub fn reopen_logs(state: &AdminState) -> Outcome {
+    let outcome = state.logs.reopen();
     match &outcome {
         Ok(words) => info!(target: "server", "{words}"),
         Err(why) => warn!(target: "server", "{why}"),

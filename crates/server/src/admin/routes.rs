@@ -77,7 +77,7 @@ pub static ROUTES: [Route; 17] = [
     order("/v1/stop", &["now"], "shut down, when running requests are finished or now", |_, running, params| {
         orders::stop(running, params)
     }),
-    order("/v1/reopen-logs", &[], "reopen the log files", |_, running, params| orders::reopen_logs(running, params)),
+    order("/v1/reopen-logs", &[], "reopen the log files", |state, _, _| orders::reopen_logs(state)),
 ];
 
 /// The access of a request, by the listener that it came through.
@@ -107,7 +107,7 @@ pub fn answer(state: &AdminState, access: Access, request: &Request, body: &[u8]
     }))
 }
 
-/// The response while applications are loaded: status and shutdown only.
+/// The response while applications are loaded: status, shutdown and the log files only.
 fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
     match route.path {
         "/v1" => Ok(index()),
@@ -117,6 +117,7 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
             state.call_off(None);
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
+        "/v1/reopen-logs" => orders::reopen_logs(state),
         _ => Err(ApiError::unready("the server is starting: its applications are being loaded")),
     }
 }
