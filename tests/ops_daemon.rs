@@ -42,6 +42,31 @@ fn the_command_ends_when_the_server_serves() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// As by a terminal that is closed while the application loads.
+#[test]
+fn the_server_serves_although_the_command_was_ended_meanwhile() {
+    adopt_orphans();
+    let folder = server::folder();
+    let waits = "File.write('loading', '')\nsleep 0.01 until File.exist?('go')";
+    fs::write(folder.join("config.ru"), app(waits, "'gold'")).unwrap();
+    let program = ruby::program();
+    let mut command = server::command();
+    command.current_dir(&folder).args(["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"]);
+    command.args(["--engine", "ruby", "--ruby", &program, "-w", "1"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let log = || fs::read_to_string(folder.join("out.log")).unwrap_or_default();
+    assert!(within(MAX_WAIT, || folder.join("loading").exists()), "{}", log());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(folder.join("go"), "").unwrap();
+    let process = Process::named_in(&folder.join("web.pid"), 0);
+    assert!(within(MAX_WAIT, || log().contains("serves all the same")), "{}", log());
+    assert_eq!(Client::unix(&folder.join("web.sock")).get("/").text(), "gold", "{}", log());
+    process.signal(Signal::TERM);
+    assert!(process.ended(), "{}", log());
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_start_that_fails_is_told_by_the_command() {
     let folder = server::folder();

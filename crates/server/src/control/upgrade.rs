@@ -496,7 +496,10 @@ pub fn follow(
     let ended = move |_| format!("process {pid}, which started this one, has ended meanwhile");
     let serving = StartOutcome::Serving(taken.to_vec());
     if started_as == StartedAs::Background {
-        channel.report(&serving).map_err(ended)?;
+        // Its terminal may have been closed, which is nothing to a server in the background.
+        if let Err(why) = channel.report(&serving).map_err(ended) {
+            warn!(target: "server", "{why}; this one serves all the same");
+        }
         then("serving");
         return Ok(());
     }
