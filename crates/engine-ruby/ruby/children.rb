@@ -31,10 +31,11 @@ module FoolsGold
       @forked[pid] = [number, Time.now]
     end
 
-    # Process, number and time of the fork of each worker. Threads of the application may ask while one is added, so
-    # nothing is called for each of them before there is a copy.
+    # Process, number and time of the fork of each worker, and whether it has booted. Threads of the application may ask
+    # while one is added, so nothing is called for each of them before there is a copy.
     def list
-      @forked.to_a.map { |pid, (number, time)| [pid, number, time] }
+      read_reports
+      @forked.to_a.map { |pid, (number, time)| [pid, number, time, @booted.key?(pid)] }
     end
 
     # Yields the number, the process, the status and the time of the fork of each worker that has exited, and whether it
@@ -46,8 +47,9 @@ module FoolsGold
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
         next unless ended
 
+        read_reports
         number, time = @forked.delete(pid)
-        yield number, pid, status, time, booted?(pid)
+        yield number, pid, status, time, !@booted.delete(pid).nil?
       end
     end
 
@@ -63,14 +65,12 @@ module FoolsGold
 
     private
 
-    # Whether a process that has exited had booted.
-    def booted?(pid)
+    def read_reports
       while (pids = @reports.read_nonblock(4096, exception: false)).is_a?(String)
-        pids.unpack("N*").each { |one| @booted[one] = true }
+        pids.unpack("N*").each { |pid| @booted[pid] = true }
       end
-      @booted.delete(pid) || false
     rescue SystemCallError, IOError
-      false
+      nil # The application has closed it.
     end
 
     # Whether a process has exited, and its status where that is known.

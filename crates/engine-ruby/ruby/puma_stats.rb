@@ -54,16 +54,16 @@ module FoolsGold
     end
 
     def stats
-      workers = @children.list.map { |pid, number, forked_at| worker(pid, number, forked_at) }
-      { started_at: @started_at, workers: workers.size, phase: 0, booted_workers: workers.size, old_workers: 0,
-        worker_status: workers, versions: PumaStats.versions }
+      workers = @children.list.map { |pid, number, forked_at, booted| worker(pid, number, forked_at, booted) }
+      { started_at: @started_at, workers: workers.size, phase: 0, booted_workers: workers.count { |one| one[:booted] },
+        old_workers: 0, worker_status: workers, versions: PumaStats.versions }
     end
 
     private
 
-    def worker(pid, number, forked_at)
-      { started_at: PumaStats.time(forked_at), pid: pid, index: FoolsGold.indexes[number].to_i, phase: 0, booted: true,
-        last_checkin: PumaStats.time, last_status: {} }
+    def worker(pid, number, forked_at, booted)
+      { started_at: PumaStats.time(forked_at), pid: pid, index: FoolsGold.indexes[number].to_i, phase: 0,
+        booted: booted, last_checkin: PumaStats.time, last_status: {} }
     end
   end
 end

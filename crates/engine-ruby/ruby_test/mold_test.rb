@@ -182,6 +182,15 @@ if RUBY_ENGINE == "ruby"
       Harness.same(expected.inspect, front.fork(2).get("/").body)
     end
   end
+  Harness.check("Puma.stats counts no worker as booted that is booting") do
+    Front.run(CLUSTER, hooks: "#{AS_SEEN}after_fork { |number| sleep if number == 2 }\n") do |front|
+      front.mold.write(Front::F.frame(Front::F::FORK, [2, 1].pack("NN")))
+      _, payload = front.await(front.mold, Front::F::FORKED)
+      front.accept(Front::F::CONTROL_ROLE)
+      expected = [[1, 0, 0], [[payload.unpack("NN").last, 1, {}]]]
+      Harness.same(expected.inspect, front.fork(3).get("/").body)
+    end
+  end
 end
 Harness.check("all end with the front") do
   pids = []
