@@ -1,10 +1,11 @@
 //! The key-value store that all interpreters share. Values are encoded as trees (see `ruby_native::tree`) and copied in
 //! and out, so that no object is ever in two interpreters. Sharded, so that two interpreters rarely contend for one
-//! lock.
+//! lock; all shards have their bytes of one limit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -24,13 +25,33 @@ struct Shard {
     entries: HashMap<Vec<u8>, Entry>,
     bytes: usize,
     inserts: usize,
+    /// No entry expires before this; None where none expires.
+    first_expiry: Option<Instant>,
+}
+
+/// The bytes of all shards together, and their limit.
+struct Room {
+    held: AtomicUsize,
+    max: usize,
+}
+
+impl Room {
+    /// Takes room for `needed` bytes in the place of `freed` ones; false where there is not enough.
+    fn exchange(&self, freed: usize, needed: usize) -> bool {
+        let after = |held: usize| Some(held - freed + needed).filter(|after| *after <= self.max);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).is_ok()
+    }
+
+    fn give(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 /// A key-value store with a limit on its bytes and an optional time to live for each key.
 pub struct Store {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
-    shard_bytes_max: usize,
+    room: Room,
 }
 
 /// The reason why the store refused a value.
@@ -47,7 +68,8 @@ pub enum Refused {
 impl Store {
     /// An empty store for `bytes_max` bytes of keys and values.
     pub fn new(bytes_max: usize) -> Store {
-        Store { shards: Default::default(), hasher: RandomState::new(), shard_bytes_max: bytes_max / SHARDS }
+        let room = Room { held: AtomicUsize::new(0), max: bytes_max };
+        Store { shards: Default::default(), hasher: RandomState::new(), room }
     }
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
@@ -58,43 +80,62 @@ impl Store {
     /// The value of a key, as an encoded tree; None where there is none, or it has expired.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut shard = self.shard(key);
-        shard.drop_if_expired(key, Instant::now());
+        shard.drop_if_expired(key, Instant::now(), &self.room);
         shard.entries.get(key).map(|entry| entry.value.clone())
     }
 
     /// Sets the value of a key, which expires after `ttl` if there is one.
     pub fn set(&self, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<(), Refused> {
-        let mut shard = self.shard(key);
-        shard.put(key, value, ttl.map(|ttl| Instant::now() + ttl), self.shard_bytes_max)
+        let expires = ttl.map(|ttl| Instant::now() + ttl);
+        let put = |value| self.shard(key).put(key, value, expires, &self.room);
+        let Err(value) = put(value) else { return Ok(()) };
+        self.sweep(Instant::now());
+        put(value).map_err(|_| Refused::Full)
     }
 
     /// Removes a key and returns its value.
     pub fn delete(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut shard = self.shard(key);
-        shard.drop_if_expired(key, Instant::now());
-        shard.remove(key)
+        shard.drop_if_expired(key, Instant::now(), &self.room);
+        shard.remove(key, &self.room)
     }
 
     /// Adds to an integer atomically and returns the sum; a missing key counts as 0. `ttl` applies only to a new key,
     /// so that the window of a rate limit ends on time.
     pub fn increment(&self, key: &[u8], by: i64, ttl: Option<Duration>) -> Result<i64, Refused> {
+        match self.add(key, by, ttl) {
+            Err(Refused::Full) => {
+                self.sweep(Instant::now());
+                self.add(key, by, ttl)
+            }
+            done => done,
+        }
+    }
+
+    fn add(&self, key: &[u8], by: i64, ttl: Option<Duration>) -> Result<i64, Refused> {
         let now = Instant::now();
         let mut shard = self.shard(key);
-        shard.drop_if_expired(key, now);
+        shard.drop_if_expired(key, now, &self.room);
         let (old, expires) = match shard.entries.get(key) {
             None => (0, ttl.map(|ttl| now + ttl)),
             Some(entry) => (tree::as_integer(&entry.value).ok_or(Refused::NotAnInteger)?, entry.expires),
         };
         let new = old.checked_add(by).ok_or(Refused::Overflow)?;
-        shard.put(key, tree::integer(new), expires, self.shard_bytes_max)?;
+        shard.put(key, tree::integer(new), expires, &self.room).map_err(|_| Refused::Full)?;
         Ok(new)
     }
 
     /// Removes all keys of all interpreters.
     pub fn clear(&self) {
         for shard in &self.shards {
-            *shard.lock() = Shard::default();
+            let cleared = std::mem::take(&mut *shard.lock());
+            self.room.give(cleared.bytes);
         }
+    }
+
+    /// Removes what has expired under any key.
+    fn sweep(&self, now: Instant) {
+        self.shards.iter().for_each(|shard| shard.lock().sweep(now, &self.room));
     }
 
     /// Number of keys that have not expired.
@@ -102,7 +143,7 @@ impl Store {
         let now = Instant::now();
         let count = |shard: &Mutex<Shard>| {
             let mut shard = shard.lock();
-            shard.sweep(now);
+            shard.sweep(now, &self.room);
             shard.entries.len()
         };
         self.shards.iter().map(count).sum()
@@ -110,40 +151,42 @@ impl Store {
 }
 
 impl Shard {
-    fn drop_if_expired(&mut self, key: &[u8], now: Instant) {
+    fn drop_if_expired(&mut self, key: &[u8], now: Instant, room: &Room) {
         let expired = |entry: &Entry| entry.expires.is_some_and(|expires| expires <= now);
         if self.entries.get(key).is_some_and(expired) {
-            self.remove(key);
+            self.remove(key, room);
         }
     }
 
-    fn remove(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+    fn remove(&mut self, key: &[u8], room: &Room) -> Option<Vec<u8>> {
         let entry = self.entries.remove(key)?;
-        self.bytes -= key.len() + entry.value.len();
+        self.free(key.len() + entry.value.len(), room);
         Some(entry.value)
     }
 
-    fn put(&mut self, key: &[u8], value: Vec<u8>, expires: Option<Instant>, max: usize) -> Result<(), Refused> {
+    /// Sets the value of a key; returns the value where there is no room for it.
+    fn put(&mut self, key: &[u8], value: Vec<u8>, expires: Option<Instant>, room: &Room) -> Result<(), Vec<u8>> {
         self.inserts += 1;
         // Expired values of keys that are never read again would stay for ever.
         if self.inserts.is_multiple_of(1024) {
-            self.sweep(Instant::now());
+            self.sweep(Instant::now(), room);
         }
         let needed = key.len() + value.len();
         let replaced = self.entries.get(key).map_or(0, |entry| key.len() + entry.value.len());
-        if self.bytes - replaced + needed > max {
-            self.sweep(Instant::now());
-        }
-        let replaced = self.entries.get(key).map_or(0, |entry| key.len() + entry.value.len());
-        if self.bytes - replaced + needed > max {
-            return Err(Refused::Full);
+        if !room.exchange(replaced, needed) {
+            return Err(value);
         }
         self.bytes = self.bytes - replaced + needed;
+        self.first_expiry = self.first_expiry.into_iter().chain(expires).min();
         self.entries.insert(key.to_vec(), Entry { value, expires });
         Ok(())
     }
 
-    fn sweep(&mut self, now: Instant) {
+    /// Removes what has expired. Looks at the entries only if one may have.
+    fn sweep(&mut self, now: Instant, room: &Room) {
+        if self.first_expiry.is_none_or(|first| first > now) {
+            return;
+        }
         let mut freed = 0;
         self.entries.retain(|key, entry| {
             let keep = entry.expires.is_none_or(|expires| expires > now);
@@ -152,7 +195,13 @@ impl Shard {
             }
             keep
         });
-        self.bytes -= freed;
+        self.free(freed, room);
+        self.first_expiry = self.entries.values().filter_map(|entry| entry.expires).min();
+    }
+
+    fn free(&mut self, bytes: usize, room: &Room) {
+        self.bytes -= bytes;
+        room.give(bytes);
     }
 }
 
@@ -171,6 +220,7 @@ mod tests {
         assert_eq!(store.delete(b"k"), Some(b"22".to_vec()));
         assert_eq!(store.delete(b"k"), None);
         assert!(store.shards.iter().all(|shard| shard.lock().bytes == 0));
+        assert_eq!(store.room.held.load(Ordering::Relaxed), 0);
     }
 
     #[test]
@@ -195,10 +245,32 @@ mod tests {
 
     #[test]
     fn a_full_store_refuses_and_keeps_what_it_has() {
-        let store = Store::new(SHARDS * 10);
+        let store = Store::new(10);
         assert_eq!(store.set(b"k", vec![0; 100], None), Err(Refused::Full));
         store.set(b"k", vec![0; 9], None).unwrap();
         assert_eq!(store.set(b"k", vec![0; 10], None), Err(Refused::Full));
         assert_eq!(store.get(b"k"), Some(vec![0; 9]));
+    }
+
+    #[test]
+    fn one_value_may_take_all_that_the_store_holds_and_many_may_share_it() {
+        let store = Store::new(100);
+        store.set(b"k", vec![0; 99], None).unwrap();
+        assert_eq!(store.increment(b"n", 1, None), Err(Refused::Full));
+        store.clear();
+        (0..9).for_each(|key| store.set(&[key], vec![0; 10], None).unwrap());
+        assert_eq!(store.set(b"k", vec![0; 1], None), Err(Refused::Full));
+        assert_eq!(store.delete(&[0]), Some(vec![0; 10]));
+        assert_eq!(store.increment(b"n", 1, None), Ok(1));
+    }
+
+    #[test]
+    fn what_has_expired_under_other_keys_makes_room() {
+        let store = Store::new(100);
+        (0..9).for_each(|key| store.set(&[key], vec![0; 10], Some(Duration::ZERO)).unwrap());
+        assert_eq!(store.increment(b"n", 1, None), Ok(1));
+        store.set(b"k", vec![0; 89], Some(Duration::ZERO)).unwrap();
+        store.set(b"l", vec![0; 89], None).unwrap();
+        assert_eq!(store.len(), 2);
     }
 }
