@@ -28,6 +28,7 @@ fn web() -> Peer {
 
 fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> std::io::Result<()> {
     match path {
+        _ if request.line.starts_with("CONNECT ") => stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n"),
         "/echo" => {
             let text = format!("{}\n{}\n{}", request.line, request.headers, request.body);
             answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
@@ -128,6 +129,49 @@ fn what_fails_raises_the_usual_errors() {
         assert_begins(&app, code, expected);
     }
     assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/hello'))"), r#""hello""#);
+}
+
+#[test]
+fn a_proxy_is_that_of_the_variables_unless_the_application_names_another() {
+    let proxy = web();
+    let app = app(&proxy);
+    let clear = "%w[http_proxy https_proxy no_proxy].each { |name| ENV.delete(name); ENV.delete(name.upcase) }
+        here = \"http://127.0.0.1:#{PORT}\"
+        shop = -> { Net::HTTP.get(URI('http://shop.invalid/hello')) }";
+    let (hello, unknown) = ("\"hello\"", "SocketError: ");
+    for (code, expected) in [
+        ("shop.call", unknown),
+        ("ENV['http_proxy'] = here; shop.call", hello),
+        ("ENV['HTTP_PROXY'] = here.delete_prefix('http://'); shop.call", hello),
+        ("ENV['https_proxy'] = here; shop.call", unknown),
+        ("ENV['http_proxy'] = here; ENV['no_proxy'] = 'other.invalid, invalid'; shop.call", unknown),
+        ("ENV['http_proxy'] = 'http://127.0.0.1:1'; Net::HTTP.get(URI(HOST + '/hello'))", hello),
+        ("ENV['http_proxy'] = 'socks5://127.0.0.1:1'; shop.call", "ArgumentError: a proxy's address"),
+        ("Net::HTTP.new('shop.invalid', 80, '127.0.0.1', PORT, 'u', 'p:@').get('/hello').body", hello),
+        ("Net::HTTP.start('shop.invalid', 80, '127.0.0.1', PORT) { |http| http.get('/hello').body }", hello),
+        ("ENV['http_proxy'] = here; Net::HTTP.new('shop.invalid', 80, nil).get('/hello').body", unknown),
+    ] {
+        let got = value(&app, &format!("{clear}\n{code}"));
+        assert!(got.starts_with(expected), "{code}: {got}");
+    }
+    for (uri, no_proxy, expected) in [
+        ("https://a.example/", "", "http://p:1"),
+        ("http://a.example/", "", ""),
+        ("https://a.example/", "b.example,EXAMPLE", ""),
+        ("https://a.example/", ".example:443", ""),
+        ("https://a.example/", "a.example:80", "http://p:1"),
+        ("https://b.a.example/", "*.a.example", ""),
+        ("https://aa.example/", "a.example", "http://p:1"),
+        ("https://a.example/", "*", ""),
+        ("https://10.1.2.3/", "a.example 10.0.0.0/8", ""),
+        ("https://11.1.2.3/", "10.0.0.0/8", "http://p:1"),
+        ("https://[fd00::1]/", "fc00::/7", ""),
+        ("https://localhost/", "", ""),
+        ("https://127.0.0.9/", "", ""),
+    ] {
+        let code = format!("URI('{uri}').find_proxy({{ 'https_proxy' => 'p:1', 'no_proxy' => '{no_proxy}' }}).to_s");
+        assert_eq!(value(&app, &code), format!("{expected:?}"), "{uri}, {no_proxy}");
+    }
 }
 
 #[test]

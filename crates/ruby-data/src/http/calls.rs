@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, DefaultConnector};
-use ureq::{Agent, Body, BodyReader, Error, Timeout};
+use ureq::{Agent, Body, BodyReader, Error, Proxy, ProxyProtocol, Timeout};
 
 use super::agents::{Agents, Trust};
 use super::limits::{Limits, read_until};
@@ -40,8 +40,8 @@ struct Answer {
     body: BodyReader<'static>,
 }
 
-/// `http_send([method, url, headers, body or nil], [open, read and write timeouts or nil], verify, file or nil)`: sends
-/// a request, reads the head of the response and returns a handle. Timeouts are in seconds.
+/// `http_send([method, url, headers, body or nil], [open, read and write timeouts or nil], verify, file or nil, proxy
+/// or nil)`: sends a request, reads the head of the response and returns a handle. Timeouts are in seconds.
 pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let what = tree(arg(args, 0))?;
     let times = tree(arg(args, 1))?;
@@ -50,16 +50,28 @@ pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         file => Some(file.path()?.to_owned()),
     };
     let trust = Trust { verify: arg(args, 2).truthy(), file };
+    let proxy = match arg(args, 4) {
+        Arg::Nil => None,
+        address => Some(proxy(&address.text()?)?),
+    };
     context.tick()?;
     // The part of the response body that is there should not wait for another server.
     context.work.flush();
     let agent = agent(context, trust)?;
     let (request, body) = request(what)?;
-    let sent = run(&agent, request, body, &times, context.until());
+    let sent = run(&agent, request, body, &times, proxy, context.until());
     let (head, body) = sent.map_err(|error| failed(context, error))?.into_parts();
     let body = body.into_with_config().limit(u64::MAX).reader();
     let answer = Answer { head: Response::from_parts(head, ()), body };
     Ok(Value::Handle(context.handles.hold_one_of(RESPONSES_MAX, answer)?, RESPONSE_BYTES))
+}
+
+/// The proxy at an address such as `http://user:password@proxy.example:3128`. The address is not shown: it may contain
+/// a password.
+fn proxy(address: &str) -> Result<Proxy, Raise> {
+    let is_known = |proxy: &Proxy| matches!(proxy.protocol(), ProxyProtocol::Http | ProxyProtocol::Https);
+    let proxy = Proxy::new(address).ok().filter(is_known);
+    proxy.ok_or_else(|| raise("ArgumentError", "a proxy's address must be http://HOST:PORT or https://HOST:PORT"))
 }
 
 fn tree(arg: Arg<'_>) -> Result<Vec<Tree>, Raise> {
@@ -93,6 +105,7 @@ fn run(
     request: Request<()>,
     body: Option<Vec<u8>>,
     times: &[Tree],
+    proxy: Option<Proxy>,
     until: Instant,
 ) -> Result<Response<Body>, Error> {
     let time = |at: usize| match times.get(at) {
@@ -106,7 +119,7 @@ fn run(
         ($body:expr) => {{
             let settings = agent.configure_request(request.map(|()| $body)).timeout_global(Some(left));
             let settings = settings.timeout_connect(time(0)).timeout_per_read(time(1)).timeout_per_write(time(2));
-            agent.run(settings.build())
+            agent.run(settings.proxy(proxy).build())
         }};
     }
     // The types differ: with a body, even an empty one, Content-Length is sent.
@@ -130,6 +143,8 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
     let tls = TlsConfig::builder().root_certs(roots).disable_verification(!trust.verify).build();
     let config = Agent::config_builder()
         .tls_config(tls)
+        // Ruby names the proxy of each request.
+        .proxy(None)
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)

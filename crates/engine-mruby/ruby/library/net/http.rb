@@ -424,6 +424,8 @@ module Net
     BODY_BYTES_MAX = 16 << 20
     # Methods that may be sent again after a failure (RFC 9110, section 9.2.2).
     IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
+    # Variables that name a proxy.
+    PROXY_VARIABLES = %w[http_proxy https_proxy HTTP_PROXY HTTPS_PROXY].freeze
 
     class << self
       def http_default_port = 80
@@ -457,7 +459,7 @@ module Net
       def start(address, port = nil, *proxy, **options, &block)
         options = proxy.pop.merge(options) if proxy.last.is_a?(Hash)
         port ||= options[:use_ssl] ? 443 : 80
-        http = new(address, port)
+        http = new(address, port, *proxy)
         options.each { |name, value| http.__send__("#{name}=", value) if http.respond_to?("#{name}=") }
         http.start(&block)
       end
@@ -475,11 +477,13 @@ module Net
                   :close_on_empty_response, :local_host, :response_body_encoding, :cert_store, :ssl_version
     alias use_ssl? use_ssl
 
-    # The proxy is that of http_proxy or https_proxy, unless no_proxy names the host.
-    def initialize(address, port = nil, *)
+    # Without a proxy, that of http_proxy or https_proxy counts, unless no_proxy names the host; with nil there is none.
+    def initialize(address, port = nil, proxy = :ENV, proxy_port = nil, proxy_user = nil, proxy_password = nil, *)
       raise ArgumentError, "no address given" unless address.is_a?(String) && !address.empty?
       @address = address
       @port = port || 80
+      @proxy = :ENV if proxy == :ENV
+      @proxy = named_proxy(proxy, proxy_port, [proxy_user, proxy_password]) if proxy.is_a?(String)
       @open_timeout = @read_timeout = @write_timeout = 60
       @max_retries = 1
       @started = false
@@ -504,7 +508,7 @@ module Net
 
     def started? = @started
     alias active? started?
-    def proxy? = false
+    def proxy? = !proxy_url.nil?
     def set_debug_output(*) = nil
 
     # With a block, get, post and patch pass it the pieces of the body; `into` gets the whole body.
@@ -565,17 +569,36 @@ module Net
 
     def attempt(request, body, tries = 0)
       scheme = @use_ssl ? "https" : "http"
-      host = @address.include?(":") && !@address.start_with?("[") ? "[#{@address}]" : @address
-      url = "#{scheme}://#{host}:#{@port}#{request.path}"
+      url = "#{scheme}://#{bracketed(@address)}:#{@port}#{request.path}"
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
       what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
       file = certificates(verify) if @use_ssl
-      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file) }
+      proxy = proxy_url
+      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file, proxy) }
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
       # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
       raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
       attempt(request, body, tries + 1)
+    end
+
+    def bracketed(host) = host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host
+
+    def named_proxy(host, port, who)
+      who = who.compact.map { |word| URI.encode_uri_component(word) }.join(":")
+      "http://#{who}#{"@" unless who.empty?}#{bracketed(host)}:#{port || 80}"
+    end
+
+    # The address of the proxy; nil where there is none. As in CRuby, that of http_proxy is for https too, but one of
+    # https_proxy comes first.
+    def proxy_url
+      return @proxy unless @proxy == :ENV
+      return if PROXY_VARIABLES.none? { |name| ENV.key?(name) }
+      (@use_ssl ? %w[https http] : %w[http]).each do |scheme|
+        found = URI::HTTP.new(scheme, nil, bracketed(@address), @port, nil, nil, nil, nil, nil).find_proxy
+        return found.to_s if found
+      end
+      nil
     end
 
     # The file of the certificates that are trusted; nil for those of the machine.

@@ -64,7 +64,6 @@ module URI
     def relative? = @scheme.nil?
     def hierarchical? = @opaque.nil?
     def authority = @host && "#{userinfo && "#{userinfo}@"}#{@host}#{shown_port}"
-    def find_proxy(*) = nil
     def decoded_user = @user && URI.decode_uri_component(@user)
     def decoded_password = @password && URI.decode_uri_component(@password)
 
@@ -165,6 +164,16 @@ module URI
       self
     end
 
+    # The proxy that http_proxy or https_proxy names for this scheme, as a URI. None for this machine itself, and for a
+    # host that no_proxy names. Of a variable in small and in large letters, the small ones count.
+    def find_proxy(env = ENV)
+      raise BadURIError, "relative URI: #{self}" if relative?
+      found = variable(env, "#{@scheme}_proxy")
+      return if found.empty? || hostname.to_s.empty? || loopback?
+      return if variable(env, "no_proxy").downcase.split(/[\s,]+/).any? { |word| excepted?(word) }
+      URI.parse(found.include?("://") ? found : "http://#{found}")
+    end
+
     # Resolves a reference relative to this URI: RFC 3986, section 5.2.
     def merge(other)
       other = other.is_a?(Generic) ? other : URI.parse(other)
@@ -231,6 +240,28 @@ module URI
     def coerce(other) = [other.is_a?(String) ? URI.parse(other) : other, self]
 
     private
+
+    def variable(env, name) = [env[name], env[name.upcase]].find { |text| text && !text.empty? }.to_s
+
+    def loopback? = %w[localhost ::1].include?(hostname.downcase) || /\A127\.[\d.]+\z/.match?(hostname)
+
+    # Whether a word of no_proxy names the host: by its name, by a domain above it, as an address in a network, or as
+    # "*". With a port, it names the host on that port alone.
+    def excepted?(word)
+      name, only = word.count(":") == 1 ? word.split(":") : [word, nil]
+      return false if name.to_s.empty? || (only && only.to_i != port)
+      host, domain = hostname.downcase, name.delete_prefix("*")
+      return true if domain.empty? || host == domain
+      return true if host.end_with?(domain.start_with?(".") ? domain : ".#{domain}")
+      /\A[\d.]+\z|:/.match?(host) && in_network?(name, host)
+    end
+
+    def in_network?(network, address)
+      FoolsGold::Loader.library("ipaddr")
+      IPAddr.new(network).include?(address)
+    rescue IPAddr::Error
+      false
+    end
 
     def beside(path)
       return "/#{path}" if @path.empty?
