@@ -251,10 +251,15 @@ module Net
 
     def part(name, value, options)
       file = options[:filename] || (value.respond_to?(:path) && File.basename(value.path))
-      head = "content-disposition: form-data; name=\"#{name}\"#{"; filename=\"#{file}\"" if file}"
+      head = "content-disposition: form-data; name=#{quoted(name)}#{"; filename=#{quoted(file)}" if file}"
       type = options[:content_type] || (file && "application/octet-stream")
       head += "\r\ncontent-type: #{type}" if type
       "#{head}\r\n\r\n#{value.respond_to?(:read) ? value.read : value}"
+    end
+
+    def quoted(text)
+      escaped = text.to_s.gsub(/[\\"]/) { |char| "\\#{char}" }
+      "\"#{escaped}\""
     end
   end
 
