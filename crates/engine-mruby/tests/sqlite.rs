@@ -116,6 +116,7 @@ fn within(path: &str, milliseconds: u64) -> Request {
 }
 
 const HOSTILE: &str = "
+require 'timeout'
 FoolsGold.allow_write HERE + '/data'
 DB = SQLite3::Database.new(HERE + '/data/test.db')
 DB.execute('create table if not exists t (a)')
@@ -162,6 +163,12 @@ run ->(env) {
   when '/short'
     DB.execute('PRAGMA busy_timeout = 1')
     begin; DB.execute('insert into t values (5)'); rescue => e; return [200, {}, [e.class.to_s]]; end
+  when '/timeout'
+    begin
+      Timeout.timeout(0.1) { DB.execute('insert into t values (7)') }
+    rescue => e
+      return [200, {}, [e.class.to_s]]
+    end
   when '/many' then a = []
     begin; loop { a << SQLite3::Database.new(':memory:') }; rescue SystemCallError; return [200, {}, ['enough']]; end
   end
@@ -256,6 +263,21 @@ fn a_lock_is_waited_for_and_not_for_ever() {
     std::thread::park_timeout(Duration::from_millis(50));
     assert_eq!(app.body("/busy"), "SQLite3::BusyException");
     assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
+    assert!(wait(holder).result.is_err());
+    assert_eq!(app.got(within("/write", 3000)).body, "fine");
+}
+
+#[test]
+fn a_timeout_ends_the_wait_for_a_lock() {
+    let app = app(HOSTILE, settings());
+    let holder = app.engine.call(within("/lock", 2000));
+    let begin = Instant::now();
+    while app.engine.status().idle == 2 && begin.elapsed() < Duration::from_secs(1) {
+        std::thread::yield_now();
+    }
+    std::thread::park_timeout(Duration::from_millis(50));
+    assert_eq!(app.got(within("/timeout", 1500)).body, "Timeout::Error");
+    assert!(begin.elapsed() < Duration::from_millis(1500), "{:?}", begin.elapsed());
     assert!(wait(holder).result.is_err());
     assert_eq!(app.got(within("/write", 3000)).body, "fine");
 }

@@ -41,7 +41,7 @@ fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<SqliteConnecti
 
 /// The exception for an error of SQLite, or for the deadline that caused it.
 fn failed(context: &mut Context<'_>, error: SqliteError) -> Raise {
-    let late = if error.is_interrupt() { context.overdue() } else { None };
+    let late = if error.is_of_watch() { context.overdue() } else { None };
     late.unwrap_or_else(|| error.raise())
 }
 

@@ -59,8 +59,8 @@ impl SqliteError {
         raise(class, self.message)
     }
 
-    /// Whether the watch interrupted the statement.
-    pub fn is_interrupt(&self) -> bool {
-        self.code & 0xff == ffi::SQLITE_INTERRUPT
+    /// Whether the watch may have ended the statement: while it ran, or while it waited for a lock.
+    pub fn is_of_watch(&self) -> bool {
+        matches!(self.code & 0xff, ffi::SQLITE_INTERRUPT | ffi::SQLITE_BUSY)
     }
 }
