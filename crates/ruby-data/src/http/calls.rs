@@ -118,7 +118,8 @@ fn run(
     macro_rules! send {
         ($body:expr) => {{
             let settings = agent.configure_request(request.map(|()| $body)).timeout_global(Some(left));
-            let settings = settings.timeout_connect(time(0)).timeout_per_read(time(1)).timeout_per_write(time(2));
+            let settings = settings.timeout_resolve(time(0)).timeout_connect(time(0));
+            let settings = settings.timeout_per_read(time(1)).timeout_per_write(time(2));
             agent.run(settings.proxy(proxy).build())
         }};
     }
@@ -249,5 +250,38 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             Ok(Value::Str(out))
         }
         Err(error) => Err(failed(context, error.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
+
+    use http::Uri;
+    use ureq::config::Config;
+    use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+    use ureq::unversioned::transport::NextTimeout;
+
+    use super::*;
+
+    /// A resolver without an answer.
+    #[derive(Debug)]
+    struct Silent;
+
+    impl Resolver for Silent {
+        fn resolve(&self, _: &Uri, _: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+            assert!(*timeout.after <= Duration::from_secs(2), "{timeout:?}");
+            Err(Error::Timeout(timeout.reason))
+        }
+    }
+
+    #[test]
+    fn the_lookup_of_a_name_has_the_time_to_open_a_connection() {
+        let config = Agent::config_builder().proxy(None).build();
+        let agent = Agent::with_parts(config, DefaultConnector::new(), Silent);
+        let request = Request::builder().uri("http://shop.invalid/").body(()).unwrap();
+        let times = [Tree::Int(2), Tree::Int(60), Tree::Int(60)];
+        let sent = run(&agent, request, None, &times, None, Instant::now() + Duration::from_secs(30));
+        assert!(matches!(sent, Err(Error::Timeout(Timeout::Resolve))));
     }
 }
