@@ -41,6 +41,12 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
                 31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0,
             ])
         }
+        // Its first bytes.
+        "/part" => {
+            stream.write_all(b"HTTP/1.1 206 Partial Content\r\ncontent-encoding: gzip\r\n")?;
+            stream.write_all(b"content-range: bytes 0-9/25\r\ncontent-length: 10\r\n\r\n")?;
+            stream.write_all(&[31, 139, 8, 0, 0, 0, 0, 0, 0, 3])
+        }
         "/gone" => answer(stream, "410 Gone", "", "no more"),
         "/broken" => answer(stream, "500 Internal Server Error", "", "oops"),
         "/moved" => answer(stream, "302 Found", "location: /hello\r\n", ""),

@@ -370,9 +370,9 @@ module Net
       @handle = nil
     end
 
-    # What decompresses the body; nil where nothing is to be done.
+    # What decompresses the body; nil where nothing is to be done. A part of compressed bytes cannot be decompressed.
     def inflater
-      return unless @decode_content
+      return if !@decode_content || key?("content-range")
       case self["content-encoding"]&.downcase
       when "gzip", "x-gzip", "deflate"
         require "zlib"
