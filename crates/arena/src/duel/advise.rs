@@ -193,8 +193,8 @@ fn broken_tie<'a>(
     let top = left.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?.rate;
     let reaches = |one: &&Rival, share: f64| stats::ratio(one.rate, top).is_some_and(|ratio| ratio.median >= share);
     left.retain(|one| rate_shown.is_none_or(|share| reaches(one, share)));
-    let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
-    Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
+    // Of several with the smallest setting it is the first, which has the highest median rate.
+    Some((left.into_iter().min_by_key(|one| one.size())?, Because::Simpler))
 }
 
 /// Whether one p99 is significantly and noticeably lower than the other.
@@ -332,12 +332,13 @@ fn because(choice: &Choice) -> Option<String> {
         Because::Memory => "it holds clearly less memory, and p99 does not tell them apart",
         Because::Now => "it is what serves the app now, and the others show no gain",
         Because::Simpler => {
-            "it runs the fewest processes and threads of those whose rate was at least nine tenths of the best, and \
-             nothing else tells them apart"
+            "no setting is smaller (threads of all workers, then workers) among those whose rate was at least nine \
+             tenths of the best, and nothing else tells them apart"
         }
         Because::Shown => "it alone is shown to be better than what serves the app now",
     };
-    Some(format!("{name} does not differ significantly in rate from {names}; it was chosen because {why}"))
+    let others = choice.as_small();
+    Some(format!("{name} does not differ significantly in rate from {names}; it was chosen because {why}{others}"))
 }
 
 fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<String> {

@@ -95,13 +95,14 @@ pub fn because(choice: &Choice) -> String {
         Because::Memory => "it holds clearly less memory there, and p99 does not tell them apart",
         Because::Now => "it is what serves the app now, and the others show no gain at this rate",
         Because::Rate | Because::Simpler => {
-            "it runs the fewest processes and threads, and nothing else tells them apart"
+            "no setting is smaller (threads of all workers, then workers), and nothing else tells them apart"
         }
         Because::Shown => "it alone is shown to be better at this rate than what serves the app now",
     };
     format!(
-        "{name} {room}, as {} may; what more one could serve is room to spare, so it was chosen because {why}",
-        names.join(", ")
+        "{name} {room}, as {} may; what more one could serve is room to spare, so it was chosen because {why}{}",
+        names.join(", "),
+        choice.as_small()
     )
 }
 

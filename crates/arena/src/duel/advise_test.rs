@@ -149,10 +149,16 @@ fn ties_are_called_ties_and_broken_in_order() {
     let by_habit = advise(&summary(&[row("a", 9.0, 90.0), row("b", 9.0, 90.0)]), &now("b"));
     assert!(by_habit.sentence.contains("stay with b with -w 2 -t 3; it serves as much as a"), "{by_habit:?}");
     assert!(by_habit.reasons.iter().any(|reason| reason.contains("no gain")));
-    let larger = Results("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
-    let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Criteria::default());
-    assert!(by_simplicity.sentence.contains("use b"), "{by_simplicity:?}");
-    assert!(by_simplicity.reasons.iter().any(|reason| reason.contains("fewest processes")));
+    let larger = || Results("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
+    let by_size = advise(&summary(&[larger(), row("b", 9.0, 90.0)]), &Criteria::default());
+    assert!(by_size.sentence.contains("use b"), "{by_size:?}");
+    let reason = by_size.reasons.iter().find(|reason| reason.contains("no setting is smaller")).expect("a reason");
+    assert!(reason.ends_with("and nothing else tells them apart"), "{reason}");
+    // One of two with the same setting does not run fewer threads than the other.
+    let by_chance = advise(&summary(&[larger(), row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Criteria::default());
+    assert!(by_chance.sentence.contains("use b"), "{by_chance:?}");
+    let words = "; as small: c -w 2 -t 3, behind it by the median of the capacity alone, which may be chance";
+    assert!(by_chance.reasons.iter().any(|reason| reason.ends_with(words)), "{by_chance:?}");
 }
 
 #[test]

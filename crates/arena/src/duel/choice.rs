@@ -1,4 +1,4 @@
-//! Parts of a recommendation: the user's criteria, the choice, and the reason for it. Types only.
+//! Parts of a recommendation: the user's criteria, the choice, and the reason for it. Pure.
 
 use super::compare::Rival;
 
@@ -46,4 +46,21 @@ pub struct Choice<'a> {
     pub is_over: bool,
     /// Whether it was chosen for the user's rate.
     pub is_at_rate: bool,
+}
+
+impl Choice<'_> {
+    /// Addition to the reason for the smallest setting: names the contenders with one as small, before which the chosen
+    /// one stands by its median rate alone. Empty where there are none, and where something else decided.
+    pub fn as_small(&self) -> String {
+        let best = self.best;
+        let is_as_small = |one: &&&Rival| one.size() == best.size() && one.rate.median <= best.rate.median;
+        let names: Vec<&str> = self.level.iter().filter(is_as_small).map(|one| one.who.name.as_str()).collect();
+        match self.because {
+            Because::Simpler if !names.is_empty() => format!(
+                "; as small: {}, behind it by the median of the capacity alone, which may be chance",
+                names.join(", ")
+            ),
+            _ => String::new(),
+        }
+    }
 }

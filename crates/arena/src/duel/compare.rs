@@ -36,6 +36,11 @@ impl Rival<'_> {
         format!("-w {} -t {}", self.who.workers, self.who.threads)
     }
 
+    /// Size of its setting, by which a tie is decided: threads of all workers, then workers.
+    pub fn size(&self) -> (u32, u32) {
+        (self.who.workers.saturating_mul(self.who.threads), self.who.workers)
+    }
+
     /// Load at which its p99 was measured, for people.
     pub fn load(&self) -> &'static str {
         if self.carried.is_some() { "your rate" } else { "80 % load" }
