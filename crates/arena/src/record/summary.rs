@@ -65,6 +65,9 @@ pub struct Summary {
 /// Start of a contender's note that names its allocator.
 pub const ALLOCATED_BY: &str = "memory is allocated by ";
 
+/// Start of a contender's note on a turn after which it did not stop by itself, or left a process behind.
+pub const NOT_STOPPED: &str = "it did not stop as it should: ";
+
 /// A contender with its version and settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Who {

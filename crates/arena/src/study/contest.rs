@@ -74,6 +74,8 @@ pub struct Facts {
     pub counts: Option<Counts>,
     /// Command lines and generated files.
     pub commands: Vec<String>,
+    /// What it did in place of stopping, if it had to be killed or left a process behind.
+    pub not_stopped: Option<String>,
 }
 
 /// Stores a sample as soon as it exists.
@@ -91,6 +93,7 @@ impl Turn<'_> {
                 self.measure_all(&mut up, warmth, keep, watcher)?;
                 if let Err(why) = up.server.stop() {
                     watcher.said(&format!("{}: {why}", self.entry.name()));
+                    facts.not_stopped = Some(format!("round {}: {}", self.round, shortened(&why)));
                 }
                 watcher.passed(all_s - loads_s);
             }

@@ -16,7 +16,7 @@ use super::twin;
 use crate::contender::{self, Presence};
 use crate::environment::Environment;
 use crate::record::machine;
-use crate::record::summary::{ALLOCATED_BY, Who};
+use crate::record::summary::{ALLOCATED_BY, NOT_STOPPED, Who};
 use loadgen::{ab_here, k6_version, siege_here, wrk_here};
 
 /// A run whose options, contenders and cases have been checked.
@@ -202,7 +202,7 @@ fn chosen<'a>(asked: &RunRequest, study: &'a Study) -> Result<Vec<&'a Entry>, St
     Ok(entries)
 }
 
-/// Looks for a contender, and keeps the counts and commands that an interrupted run has recorded of it.
+/// Looks for a contender, and keeps what an interrupted run has recorded of it: counts, commands, and how it stopped.
 fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String> {
     let Some(recipe) = context.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
@@ -230,6 +230,7 @@ fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String>
     if let Some(known) = earlier.iter().find(|known| known.name == who.name) {
         (who.counted_workers, who.counted_threads) = (known.counted_workers, known.counted_threads);
         who.commands.clone_from(&known.commands);
+        who.notes.extend(known.notes.iter().filter(|note| note.starts_with(NOT_STOPPED)).cloned());
     }
     Ok(who)
 }

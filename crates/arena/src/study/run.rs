@@ -17,7 +17,7 @@ use super::summarize::{self, MeasuredRun};
 use super::watcher::Watcher;
 use crate::record::folder::Folder;
 use crate::record::machine;
-use crate::record::summary::{Summary, Who};
+use crate::record::summary::{NOT_STOPPED, Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
 
@@ -362,6 +362,7 @@ fn note_facts(who: &mut [Who], name: &str, facts: Facts) {
     if !facts.commands.is_empty() {
         one.commands = facts.commands;
     }
+    one.notes.extend(facts.not_stopped.map(|why| format!("{NOT_STOPPED}{why}")));
 }
 
 /// The folder that contains apps/ and arena/, beside the program or its sources.

@@ -56,6 +56,24 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
 }
 
 #[test]
+fn that_a_server_had_to_be_killed_is_in_the_report() {
+    let home = Home::with(&["stays"]);
+    let recipe = home.path("arena/contenders/stays.toml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text + "[stop]\npatience_s = 1\n").unwrap();
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let told = "it did not stop as it should: round 1: stays did not end within 1 s of SIGTERM and was killed";
+    let notes = || home.summary()["contenders"][0]["notes"].to_string();
+    assert!(notes().contains(told), "{}", notes());
+    let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+    assert!(page.contains(told), "the page does not say it");
+    // Nor is it forgotten when the run is summed up again.
+    let again = home.run(&["run", "--resume", home.folder().to_str().unwrap()]);
+    assert!(again.status.success() && notes().contains(told), "{} {}", said(&again), notes());
+}
+
+#[test]
 fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     let home = Home::with(&["told"]);
     let mut command = home.arena(&["run", "tiny", "--quick"]);
