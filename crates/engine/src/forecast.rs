@@ -16,8 +16,7 @@ const SPANS_MAX: usize = 400;
 /// Number of intervals that are compared to judge whether the queue moves steadily, and whether it grows steadily.
 const QUARTERS: usize = 4;
 
-/// The wait after which a response is late for most clients. Before it, even an
-/// overload is served in order.
+/// The wait after which a response is late for most clients. Before it, even an overload is served in order.
 const LATE: Duration = Duration::from_secs(1);
 /// The longest stretch of time by which an overload is recognized; a longer one would notice its end too late.
 const OVERLOAD_MAX: Duration = Duration::from_secs(10);

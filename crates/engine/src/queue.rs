@@ -582,6 +582,8 @@ mod tests {
         begun: u32,
         /// Jobs that were refused or timed out.
         lost: u32,
+        /// Jobs that began after a newer one.
+        overtaken: u32,
     }
 
     /// A hundred jobs can begin per second. Jobs, each of which may wait for 10 s, arrive at `percent` of that for
@@ -589,7 +591,7 @@ mod tests {
     fn overload(percent: u64, arriving_ms: u64, from_ms: u64) -> Fate {
         let start = Instant::now();
         let mut backlog: Backlog<Wait> = Backlog::new(100_000, start);
-        let (mut fate, mut arrived) = (Fate::default(), 0);
+        let (mut fate, mut arrived, mut newest) = (Fate::default(), 0, start);
         for ms in 0.. {
             let now = start + Duration::from_millis(ms);
             let is_counted = u32::from(ms >= from_ms);
@@ -603,6 +605,8 @@ mod tests {
             {
                 fate.begun += is_counted;
                 fate.fresh += is_counted * u32::from(now - job.0 < Duration::from_secs(1));
+                fate.overtaken += is_counted * u32::from(job.0 < newest);
+                newest = newest.max(job.0);
             }
             if ms > arriving_ms && backlog.is_empty() {
                 break;
@@ -653,6 +657,8 @@ mod tests {
                 let arriving_ms = share * 10_000 / (percent - 100);
                 let fate = overload(percent, arriving_ms, 0);
                 assert_eq!(fate.lost, 0, "{percent} % for {arriving_ms} ms: {fate:?}");
+                assert!(fate.overtaken == 0 || percent > 110, "{fate:?}");
+                assert!(fate.overtaken > 0 || percent == 110 || share < 90, "{percent} %: {fate:?}");
             }
         }
     }
