@@ -52,14 +52,17 @@ impl Server {
             return self.run(&step.command);
         }
         let signal = signal(step.signal.as_deref().unwrap_or_default())?;
-        let masters = self.masters();
-        let to = match &step.to {
-            None => masters.first().cloned(),
-            Some(pattern) => {
-                let pattern = self.words.pattern(pattern)?;
-                self.members().into_iter().find(|member| pattern.is_match(&member.title))
-            }
+        let pattern = step.to.as_deref().map(|pattern| self.words.pattern(pattern)).transpose()?;
+        let find = || match &pattern {
+            None => self.masters().first().cloned(),
+            Some(pattern) => self.members().into_iter().find(|member| pattern.is_match(&member.title)),
         };
+        // A process renames itself: on a busy machine its new title may come after the processes that it has started.
+        let mut to = None;
+        until(Duration::from_secs(u64::from(self.recipe.ready_s)), || {
+            to = find();
+            to.is_some()
+        });
         let to = to.ok_or_else(|| format!("there is no process to tell. {}", self.processes_in_words()))?;
         process::signal_one(to.id, signal)
     }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::KEPT_UP;
+use crate::measure::{KEPT_UP, is_late};
 use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
-use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
+use loadgen::metric::{ELAPSED, FAILED, GENERATOR, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
 /// Most loads at more than twice the user's rate.
 pub const BEYOND: usize = 3;
@@ -169,9 +169,7 @@ impl Limits {
         if swapped > SWAPPED_MIB {
             return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
         }
-        let late = sample.number(LATE);
-        let is_late = late > 1.0 && late > sample.number(P99) / 10.0;
-        let shared = if is_late { ", and the load generator was late itself" } else { "" };
+        let shared = if is_late(sample) { ", and the load generator was late itself" } else { "" };
         let bound = sample.number(BOUND_TO);
         if bound > 0.0 && used >= bound * FULL {
             return (Cause::Processors, format!("the {bound:.0} left to it were full ({used:.2}){shared}"));
@@ -213,6 +211,7 @@ fn kinds(errors: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadgen::metric::LATE;
 
     const LIMITS: Limits = Limits { p99_ms: 100.0, cores: 4 };
 

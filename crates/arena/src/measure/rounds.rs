@@ -128,7 +128,7 @@ fn thinned(course: &Course) -> Course {
 
 /// Whether the load generator sent its requests so late that its own delay is a large part of the latency.
 /// With a goodput, the delay is compared with the deadline of that: most requests may fail, and then there is no p99.
-fn is_late(sample: &Sample) -> bool {
+pub fn is_late(sample: &Sample) -> bool {
     let number = |name: &str| sample.numbers.get(name).copied();
     let latency_ms = match number(GOODPUT) {
         Some(_) => GOODPUT_DEADLINE_MS as f64,
