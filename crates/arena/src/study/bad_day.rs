@@ -14,6 +14,9 @@ use loadgen::{Ask, Open};
 /// however many workers and threads it has.
 pub(super) const HANGING: u32 = 2;
 
+/// Time in seconds after which a client of an overload gives up.
+const PATIENCE_S: f64 = 10.0;
+
 /// Runs the scenario of this case.
 pub fn run(
     case: &PlannedCase,
@@ -101,13 +104,19 @@ fn over(
         calm_s,
         over_s,
         after_s,
-        connections: case.clients * 32,
+        connections: connections(capacity_per_s * f64::from(case.load_pct) / 100.0),
         deadline_ms: GOODPUT_DEADLINE_MS,
-        patience_s: 10.0,
+        patience_s: PATIENCE_S,
         seed,
     };
     let reports = overload::run(port, &family.workload, &plan)?;
     reports.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
+}
+
+/// Connections of an overload of `per_s` requests per second: one for each request that is not over, and those of
+/// another second for chance. With fewer, requests would wait in the load generator, unseen by the server.
+fn connections(per_s: f64) -> u32 {
+    (per_s * PATIENCE_S + per_s).ceil() as u32
 }
 
 /// Seconds of calm before an overload, of the overload, and after it.
@@ -129,6 +138,11 @@ fn outcome(report: ScenarioReport) -> Outcome {
 mod tests {
     use super::*;
     use loadgen::Second;
+
+    #[test]
+    fn in_an_overload_no_request_waits_for_a_connection() {
+        assert_eq!([5.0, 540.0, f64::INFINITY].map(connections), [55, 5940, u32::MAX]);
+    }
 
     #[test]
     fn a_scenario_is_shown_over_time() {

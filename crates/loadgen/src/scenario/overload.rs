@@ -31,7 +31,7 @@ pub struct Overload {
     pub over_s: u32,
     /// Seconds after it, for recovery.
     pub after_s: u32,
-    /// Most connections, as if a proxy were in front.
+    /// Most connections. With fewer than requests that are not over, some wait where the server does not see them.
     pub connections: u32,
     /// Time in milliseconds after which a response is useless.
     pub deadline_ms: u64,
