@@ -625,9 +625,8 @@ mod tests {
     /// As `thin start -t 30`, of which other words mean here what they mean there.
     #[test]
     fn letters_of_thin_beside_start_are_told_from_ours() {
-        let problems = |arguments: &[&str]| -> Vec<String> {
-            ask(arguments).problems.iter().map(Problem::to_string).collect()
-        };
+        let problems =
+            |arguments: &[&str]| -> Vec<String> { ask(arguments).problems.iter().map(Problem::to_string).collect() };
         let timeout = |written: &str, time: &str| {
             let right = format!("say --keep-alive {time} for silent connections, --threads N for threads");
             [format!("{written}: is Thin's --timeout beside start, or a number of threads: {right}")]
