@@ -639,11 +639,6 @@ const COMMITS_SINCE: &str = "2026-11-24";
 /// The runs of a page are of a time within this many days: beside a new one, an old one misleads.
 const DAYS_APART: i32 = 21;
 
-/// Shown runs that METHOD.md would want longer, or with more rounds, each with the words that its page says of it.
-/// There should be none: on two processors, all studies at their full length take more than a day.
-const KNOWN_SHORTCOMINGS: [(&str, &str); 1] =
-    [("arena/runs/2026-11-27-basics", "loads of 2 s, where the study has 8 s")];
-
 /// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
     let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -706,10 +701,9 @@ fn unfit(page: &str, releases: &[&str], since: Option<Since>, run: &dyn Fn(&str)
         if summary.is_quick {
             found.push(format!("{path}: it is a quick run, whose figures are not to be believed"));
         }
-        let is_known =
-            |short: &&String| KNOWN_SHORTCOMINGS.iter().any(|(of, words)| path == *of && short.contains(*words));
-        let lacks = summary.shortcomings.iter().filter(|short| !is_known(short));
-        found.extend(lacks.map(|short| format!("{path}: {short}; make the run again (arena run)")));
+        found.extend(
+            summary.shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")),
+        );
     }
     found
 }
@@ -735,14 +729,6 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         eprintln!("skipped: of how many commits ago the runs are, since the whole history is not here");
     }
     let pages = ["README.md", "docs/benchmarks.md", "docs/frameworks.md"].map(text);
-    for (path, words) in KNOWN_SHORTCOMINGS {
-        let lacks = run(path).shortcomings;
-        let is_shown = pages.iter().any(|page| runs_of(page).contains(path));
-        assert!(
-            is_shown && lacks.iter().any(|short| short.contains(words)),
-            "{path} is not shown or does not lack this: remove its row: {lacks:?}"
-        );
-    }
     for page in &pages {
         assert_eq!(unfit(page, &releases, since, &run), Vec::<String>::new());
         for path in runs_of(page) {
