@@ -93,7 +93,7 @@ module FoolsGold
       Time.now - started_at
     end
 
-    # Whether it exited because it was told to: then its exit status is that of success.
+    # Whether the worker was told to exit: such a worker exits with status 0.
     def term?
       process_status&.success? ? true : false
     end

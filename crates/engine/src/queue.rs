@@ -193,6 +193,7 @@ impl<J: Job> Backlog<J> {
 
     /// Removes and returns the newest job that is not abandoned, if there is an overload and it is the turn of the
     /// newest. `None` otherwise: then the first job is next. To be called once for each worker that has become free.
+    /// An engine whose workers are all alike calls [`Self::pop_next`].
     pub fn pop_newest(&mut self, now: Instant) -> Option<J> {
         let first = self.peek()?;
         let first_waited = now.saturating_duration_since(first.offered());
@@ -210,6 +211,11 @@ impl<J: Job> Backlog<J> {
         let last = self.waiting.len().checked_sub(1)?;
         self.lacks_newest = true;
         self.take(last, now)
+    }
+
+    /// Removes and returns the job for a worker that has become free: the newest if it is its turn, else the first.
+    pub fn pop_next(&mut self, now: Instant) -> Option<J> {
+        self.pop_newest(now).or_else(|| self.pop(now))
     }
 
     /// Removes and returns the first job for which `suits` is true, among the first `reach`. `None` in a pause.
@@ -326,11 +332,10 @@ impl<W, J: Job> Queue<W, J> {
     /// Returns a worker. The next job that is not abandoned comes back with it; otherwise the worker becomes idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.state.lock();
-        if !state.backlog.is_empty() {
-            let now = Instant::now();
-            if let Some(job) = state.backlog.pop_newest(now).or_else(|| state.backlog.pop(now)) {
-                return Some((worker, job));
-            }
+        if !state.backlog.is_empty()
+            && let Some(job) = state.backlog.pop_next(Instant::now())
+        {
+            return Some((worker, job));
         }
         state.idle.push(worker);
         None
@@ -601,7 +606,7 @@ mod tests {
                 fate.lost += is_counted * u32::from(backlog.push(Wait(now), now).is_err());
             }
             if ms % 10 == 0
-                && let Some(job) = as_workers_do(&mut backlog, now)
+                && let Some(job) = backlog.pop_next(now)
             {
                 fate.begun += is_counted;
                 fate.fresh += is_counted * u32::from(now - job.0 < Duration::from_secs(1));
@@ -633,10 +638,6 @@ mod tests {
             self.wait_ends()
         }
         fn add_pause(&mut self, _: Instant, _: Instant) {}
-    }
-
-    fn as_workers_do(backlog: &mut Backlog<Wait>, now: Instant) -> Option<Wait> {
-        backlog.pop_newest(now).or_else(|| backlog.pop(now))
     }
 
     /// In order, all would have waited for almost ten seconds. At 130 and 150 % that is so for a part of the minute,
@@ -672,7 +673,7 @@ mod tests {
         (0..500).for_each(|_| asks(&mut backlog, start));
         for ten_ms in 1..3000 {
             let now = start + Duration::from_millis(ten_ms * 10);
-            let job = as_workers_do(&mut backlog, now).unwrap();
+            let job = backlog.pop_next(now).unwrap();
             assert_eq!((now - job.0).as_millis().max(5000), 5000, "after {ten_ms} cs");
             asks(&mut backlog, now);
         }
@@ -690,7 +691,7 @@ mod tests {
                 backlog.push(Wait(now), now).unwrap();
             }
             if !(300..600).contains(&ten_ms) {
-                served.extend(as_workers_do(&mut backlog, now).map(|job| job.0));
+                served.extend(backlog.pop_next(now).map(|job| job.0));
             }
         }
         assert!(served.len() == 500 && served.is_sorted(), "{}", served.len());

@@ -83,8 +83,6 @@ pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
-/// The error for Thin's `-D`, which for Unicorn and rackup means the background.
-pub const D_AFTER_START: &str = "-D: say -d for the background, --debug for more lines in the log";
 /// The error for `-S` of Thin and Passenger, which for Puma names a file of the server's state.
 const OF_SOCKET: &str = "names the file for the server's state; for a socket say --bind unix://PATH";
 /// The error for Passenger's `--memory-limit`.
@@ -345,10 +343,6 @@ impl Arguments {
                 Ok(Some(Arg::Short('V'))) if self.has_start => {
                     self.has_thin_flag = true;
                     self.take(Name::Log.row(), OsStr::new("trace"), Origin::Flag("-V".to_owned()));
-                    continue;
-                }
-                Ok(Some(Arg::Short('D'))) if self.has_start => {
-                    self.refuse(D_AFTER_START);
                     continue;
                 }
                 Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::arguments::{Arguments, D_AFTER_START, Origin, value_if};
+use crate::config::arguments::{Arguments, Origin, value_if};
 use crate::config::compat;
 use crate::config::options::{Kind, Name, Row};
 
@@ -72,6 +72,8 @@ const PORTS: &str =
     "one address for all workers; for the ports of a Thin cluster, such as 3000 to 3002, say -b for each";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
 
+/// The error for Thin's `-D`, which is debugging there, and for Unicorn and rackup means the background.
+const D_BESIDE_START: &str = "-D: say -d for the background, --debug for more lines in the log";
 /// The error for Thin's `-o`, a letter that means `--host` here.
 const ONLY: &str = "is Thin's --only beside start: all servers of a cluster are one here; leave it out";
 /// The most threads that `-t` takes beside `start`, where Thin's `-t` is a time: 30 seconds by default.
@@ -446,7 +448,7 @@ impl Arguments {
             let is = |letter: &str| matches!(&given.origin, Origin::Flag(flag) if flag == letter);
             let number = given.value.parse::<u64>().ok();
             if is("-D") {
-                self.refuse(D_AFTER_START);
+                self.refuse(D_BESIDE_START);
                 continue;
             }
             if number.is_some_and(|number| is("-o") && (is_thin || number > 0)) {
@@ -640,7 +642,7 @@ mod tests {
             let all = [&["start", "-t", "10"][..], words].concat();
             assert_eq!(problems(&all), timeout("-t 10", "10"), "{words:?}");
         }
-        assert_eq!(problems(&["-D", "-p", "3000", "start"]), [D_AFTER_START]);
+        assert_eq!(problems(&["-D", "-p", "3000", "start"]), [D_BESIDE_START]);
         assert_eq!(problems(&["start", "--daemon"]), <[String; 0]>::default());
         let only = "is Thin's --only beside start: all servers of a cluster are one here; leave it out";
         assert_eq!(problems(&["start", "-C", "thin.yml", "-o", "0"]), [format!("-o 0: {only}")]);
