@@ -26,8 +26,9 @@ module FoolsGold
     Loan = Struct.new(:string, :taken)
     private_constant :Loan
 
-    # Whether the front sends files by their path; and whether it reads long strings in the memory of this process.
-    attr_accessor :names_files, :lends_memory
+    # Whether the front sends files by their path; whether it reads long strings in the memory of this process; and
+    # whether this process may write these to clients itself.
+    attr_accessor :names_files, :lends_memory, :writes_directly
 
     def initialize(wire, worker, number)
       @wire = wire
@@ -39,6 +40,8 @@ module FoolsGold
       @sending = Mutex.new
       @cancelled = NONE
       @loans = []
+      @direct = nil
+      @directs = 0
       @pid = Process.pid
       @taken = @taken_seq = @answered = nil
     end
@@ -95,19 +98,31 @@ module FoolsGold
                      "write to a pipe (IO.pipe), which the body reads in the worker"
     end
 
-    # Lets the front read a string that nothing changes. Returns the number of bytes that it has read; if those are not
-    # all, it may not read here. If an exception of another thread breaks the wait off, the string stays until the front
-    # has released it.
+    # Writes a string that nothing changes to the client itself, or lets the front read it, as the front decides.
+    # Returns the number of bytes that are written or read; if those are not all, the front may not read here. If an
+    # exception of another thread breaks the wait off, the string stays until the front has released it.
     def lend(string, size)
       Thread.handle_interrupt(WAITING) do
+        direct = open_direct if @writes_directly
         loan = Loan.new(string, Queue.new)
         @loans << loan
-        add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size].pack("Q>Q>"))
+        add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size, direct ? direct.number : 0].pack("Q>Q>N"))
         flush
+        direct&.write(string)
         taken = loan.taken.pop
         @lends_memory &&= taken == size
         taken
       end
+    end
+
+    # The connection for writing to clients; nil where it cannot be had now, because of too many open files. Each has
+    # another number: the front may get to a string only when an exception has ended the connection on which it was
+    # offered, and the next string is offered on another one.
+    def open_direct
+      @direct = nil if @direct&.closed?
+      @direct ||= Direct.open(@wire, @worker, @number, @directs += 1)
+    rescue SystemCallError, IOError
+      nil
     end
 
     # Calls the block, which sends the path of a file as an answer, and returns when the front has opened the file. The

@@ -18,6 +18,7 @@ module FoolsGold
     PARTIAL_ROLE = 5
     REST_ROLE = 6
     BROKEN_ROLE = 7
+    DIRECT_ROLE = 8
 
     HELLO = 1
     SETUP = 2

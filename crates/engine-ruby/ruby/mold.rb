@@ -14,8 +14,8 @@ rescue LoadError
 end
 
 %w[errors frames wire log title limits last_resort forking signals hooks old_file old_hooks progress application shapes
-   environment input headers hints hijack stream output rest channel slot delivery answer runner control
-   out_of_band puma_stats worker children exec_hooks].each do |name|
+   environment input headers hints hijack stream output rest direct channel slot delivery answer runner
+   control out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name
 end
 

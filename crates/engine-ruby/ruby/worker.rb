@@ -124,6 +124,7 @@ module FoolsGold
         slot = slot_class.new(@wire, @number, number, environment)
         slot.names_files = own && !@setup["files"].empty?
         slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
+        slot.writes_directly = !@setup["direct"].empty?
         Runner.new(@application.app, slot)
       end
     end

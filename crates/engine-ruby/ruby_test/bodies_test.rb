@@ -12,11 +12,28 @@ IN_FILE = <<~RUBY
 RUBY
 
 LONG = <<~RUBY
+  # Calls the block while this process may open no further file.
+  without_files = lambda do |&work|
+    limits = Process.getrlimit(:NOFILE)
+    Process.setrlimit(:NOFILE, 256, limits.last)
+    files = []
+    begin
+      loop { files << File.open("/dev/null") }
+    rescue Errno::EMFILE
+      work.call
+    ensure
+      files.each(&:close)
+      Process.setrlimit(:NOFILE, *limits)
+    end
+  end
   run(lambda do |env|
     text = env["PATH_INFO"] == "/short" ? "s" * 1_000_000 : "long " * 300_000
+    text *= 8 if env["PATH_INFO"] == "/errno"
     body = Object.new
     body.define_singleton_method(:each) do |&block|
+      next without_files.call { block.call(text) } if env["PATH_INFO"] == "/full"
       Timeout.timeout(0.2) { block.call(text) } if env["PATH_INFO"] == "/late"
+      Timeout.timeout(0.1, Errno::ETIMEDOUT) { block.call(text) } if env["PATH_INFO"] == "/errno"
       block.call(text)
       text << "changed"
     end
@@ -74,5 +91,122 @@ Front.run(IN_FILE) do |front|
       front.accept(FoolsGold::Frames::BODY_ROLE).send_io(file)
       Harness.same('["abc", "def\n", "g", 0, 9, false]', worker.answer.body)
     end
+  end
+end
+
+# Accepts the connection of a worker for direct writes.
+def direct(front)
+  front.accept(FoolsGold::Frames::DIRECT_ROLE).tap { |io| io.write("\x01") }
+end
+
+# The report of a worker on how much it has written.
+def written(direct)
+  Timeout.timeout(Front::DEADLINE) { direct.read(8) }.unpack1("Q>")
+end
+
+# The frames of a body that come after its MEMORY.
+def rest_of(worker, released)
+  worker.control.write(FoolsGold::Frames.frame(FoolsGold::Frames::RELEASE, [0, released].pack("NQ>")))
+  frames = []
+  frames << worker.answer until [FoolsGold::Frames::END_OF_BODY, FoolsGold::Frames::FAULT].include?(frames.last&.kind)
+  frames.map(&:kind)
+end
+
+Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
+  f = FoolsGold::Frames
+  worker = front.fork
+  long = "long " * 300_000
+  offered = lambda do
+    worker.ask("/", seq: worker.number)
+    worker.answer # its head
+  end
+  Harness.check("a long string is written to a client that takes it") do
+    offered.call
+    direct = direct(front)
+    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    Harness.same([1_500_000, 1], payload.unpack("Q>Q>N").drop(1))
+    ours, theirs = UNIXSocket.pair
+    reader = Thread.new { theirs.read }
+    direct.send_io(ours)
+    ours.close
+    Harness.same(1_500_000, written(direct))
+    Harness.same(true, reader.value == long)
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+    @direct = direct
+  end
+  Harness.check("of a string that a client does not take, it is said how much is written") do
+    offered.call
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    ours, theirs = UNIXSocket.pair
+    @direct.send_io(ours)
+    ours.close
+    count = written(@direct)
+    Harness.same(true, count.positive? && count < 1_500_000)
+    Harness.same(true, theirs.read == long.byteslice(0, count))
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+  end
+  Harness.check("a client that has gone is no error") do
+    offered.call
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    ours, theirs = UNIXSocket.pair
+    theirs.close
+    @direct.send_io(ours)
+    ours.close
+    Harness.same(0, written(@direct))
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+  end
+  Harness.check("where the front declines, it reads the string") do
+    offered.call
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    @direct.write("\x01")
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+  end
+  Harness.check("of a socket for which a worker has no room among its files, nothing is said to be written") do
+    worker.ask("/full", seq: worker.number)
+    worker.answer
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    ours, theirs = UNIXSocket.pair
+    @direct.send_io(ours)
+    ours.close
+    Harness.same(0, written(@direct))
+    Harness.same("", theirs.read)
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+  end
+  Harness.check("an exception during the wait for a client ends the connection, and the next string has another") do
+    worker.ask("/late", seq: worker.number)
+    worker.answer
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    Harness.same(nil, Timeout.timeout(Front::DEADLINE) { @direct.read(1) })
+    Harness.same([f::FAULT], rest_of(worker, 1_500_000))
+    offered.call
+    direct = direct(front)
+    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    Harness.same([1_500_000, 2], payload.unpack("Q>Q>N").drop(1))
+    direct.write("\x01")
+    Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
+    @direct = direct
+  end
+  # The client takes so much that it is waited for longer than the application's timer runs.
+  Harness.check("a system's error that a timer raises in the application is not taken for the end of the client") do
+    worker.ask("/errno", seq: worker.number)
+    worker.answer
+    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    ours, theirs = UNIXSocket.pair
+    reader = Thread.new { theirs.read(8_000_000) }
+    @direct.send_io(ours)
+    ours.close
+    count = written(@direct) # From there the front would go on.
+    Harness.same(true, count.between?(8_000_000, 11_999_999))
+    reader.join
+    Harness.same([f::FAULT], rest_of(worker, 12_000_000))
+  end
+  Harness.check("without an accepted connection the string is lent as before") do
+    other = front.fork(2)
+    other.ask("/", seq: other.number)
+    other.answer
+    front.accept(f::DIRECT_ROLE).close
+    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(other.slots[0]) }
+    Harness.same([1_500_000, 0], payload.unpack("Q>Q>N").drop(1))
+    Harness.same([f::END_OF_BODY], rest_of(other, 1_500_000))
   end
 end

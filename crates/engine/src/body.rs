@@ -11,7 +11,17 @@ use std::time::Instant;
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 
+use crate::direct_write::{DirectRequest, DirectWrite};
 use crate::fault::Fault;
+
+/// What a source gives next.
+#[derive(Debug)]
+pub enum Next {
+    /// A chunk.
+    Bytes(Bytes),
+    /// The wish of the sink to write the next bytes to the client itself.
+    Direct(DirectRequest),
+}
 
 /// One end of an upgraded connection, which carries bytes in both directions and no HTTP. The front holds one end, the
 /// application the other.
@@ -54,6 +64,8 @@ struct Shared {
 struct State {
     chunks: VecDeque<Bytes>,
     bytes: usize,
+    /// A wish to write what comes after the chunks to the client; the sink waits for the answer.
+    direct: Option<DirectRequest>,
     end: Option<Result<(), Fault>>,
     /// The process that writes is about to shut down; see [`Sink::leave`].
     is_leaving: bool,
@@ -79,6 +91,7 @@ pub fn stream(capacity: usize) -> (Sink, Source) {
     let state = State {
         chunks: VecDeque::new(),
         bytes: 0,
+        direct: None,
         end: None,
         is_leaving: false,
         hold: Hold::Sink,
@@ -142,6 +155,23 @@ impl Sink {
             Poll::Ready(Ok(()))
         })
         .await
+    }
+
+    /// Asks to write the next bytes, of this number, to the client itself. Returns the client's connection when all
+    /// earlier bytes are written to it; nothing if the source declines, or is gone: then the bytes are to be sent as
+    /// usual.
+    pub async fn ask_for_direct_write(&self, length: u64) -> Option<DirectWrite> {
+        let (request, granted) = DirectRequest::new(length);
+        {
+            let mut state = self.0.state.lock();
+            if state.source_gone {
+                return None;
+            }
+            state.direct = Some(request);
+            wake(&mut state.source_waker);
+            self.0.changed.notify_all();
+        }
+        granted.await.ok()
     }
 
     /// Whether the source was dropped.
@@ -221,26 +251,42 @@ impl Source {
         self.0.state.lock().is_leaving
     }
 
-    /// The next chunk; `None` after the last.
+    /// The next chunk; `None` after the last. Declines direct writes.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
         let mut state = self.0.state.lock();
         match self.0.take(&mut state) {
             Some(next) => Poll::Ready(next),
             None => {
+                state.direct = None;
                 state.source_waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 
-    /// The next chunk, `None` after the last. Blocks this thread until `deadline`; `Err(None)` means that none came in
-    /// time.
+    /// The next chunk, or the wish of the sink to write the bytes that come next to the client itself; `None` after the
+    /// last.
+    pub fn poll_next_or_direct(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Next, Fault>>> {
+        let mut state = self.0.state.lock();
+        if let Some(next) = self.0.take(&mut state) {
+            return Poll::Ready(next.map(|chunk| chunk.map(Next::Bytes)));
+        }
+        if let Some(request) = state.direct.take() {
+            return Poll::Ready(Some(Ok(Next::Direct(request))));
+        }
+        state.source_waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next chunk, `None` after the last. Declines direct writes. Blocks this thread until `deadline`; `Err(None)`
+    /// means that none came in time.
     pub fn next_blocking(&mut self, deadline: Instant) -> Result<Option<Bytes>, Option<Fault>> {
         let mut state = self.0.state.lock();
         loop {
             if let Some(next) = self.0.take(&mut state) {
                 return next.transpose().map_err(Some);
             }
+            state.direct = None;
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(None);
@@ -278,6 +324,7 @@ impl Drop for Source {
         state.source_gone = true;
         state.chunks.clear();
         state.bytes = 0;
+        state.direct = None;
         wake(&mut state.sink_waker);
         self.0.changed.notify_all();
     }
@@ -418,6 +465,68 @@ mod tests {
         assert!(second.as_mut().poll(&mut context).is_pending());
         drop(source);
         assert_eq!((second.as_mut().poll(&mut context), count()), (Poll::Ready(Err(SendError::Gone)), 2));
+    }
+
+    /// Polls a future once.
+    fn poll_once<T>(future: &mut std::pin::Pin<Box<impl Future<Output = T>>>) -> Poll<T> {
+        future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn a_direct_write_comes_after_the_chunks_and_is_reported() {
+        let mut context = Context::from_waker(Waker::noop());
+        let (sink, mut source) = stream(9);
+        sink.send_blocking("before".into(), soon()).unwrap();
+        let mut asked = Box::pin(sink.ask_for_direct_write(77));
+        assert!(poll_once(&mut asked).is_pending());
+        let next = source.poll_next_or_direct(&mut context);
+        assert!(matches!(next, Poll::Ready(Some(Ok(Next::Bytes(bytes)))) if bytes == "before"));
+        let Poll::Ready(Some(Ok(Next::Direct(request)))) = source.poll_next_or_direct(&mut context) else {
+            panic!("nothing was asked")
+        };
+        assert_eq!(request.length(), 77);
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut written = request.grant(ours.into());
+        let Poll::Ready(Some(direct)) = poll_once(&mut asked) else { panic!("it was not granted") };
+        write(direct.socket(), b"gold");
+        assert!(written.try_recv().is_err());
+        direct.finish(4);
+        assert_eq!(written.try_recv(), Ok(4));
+        let mut read = String::new();
+        std::io::Read::read_to_string(&mut &theirs, &mut read).unwrap();
+        assert_eq!(read, "gold", "and the connection is given back");
+    }
+
+    fn write(socket: &std::os::fd::OwnedFd, bytes: &[u8]) {
+        let mut stream = std::os::unix::net::UnixStream::from(socket.try_clone().unwrap());
+        std::io::Write::write_all(&mut stream, bytes).unwrap();
+    }
+
+    #[test]
+    fn who_only_wants_chunks_declines_direct_writes() {
+        let mut context = Context::from_waker(Waker::noop());
+        let (sink, mut source) = stream(9);
+        let mut asked = Box::pin(sink.ask_for_direct_write(77));
+        assert!(poll_once(&mut asked).is_pending());
+        assert!(source.poll_next(&mut context).is_pending());
+        assert!(matches!(poll_once(&mut asked), Poll::Ready(None)), "by polling");
+        let mut asked = Box::pin(sink.ask_for_direct_write(77));
+        assert!(poll_once(&mut asked).is_pending());
+        assert_eq!(source.next_blocking(Instant::now()), Err(None));
+        assert!(matches!(poll_once(&mut asked), Poll::Ready(None)), "by blocking");
+        let mut asked = Box::pin(sink.ask_for_direct_write(77));
+        assert!(poll_once(&mut asked).is_pending());
+        drop(source);
+        assert!(matches!(poll_once(&mut asked), Poll::Ready(None)), "by its end");
+        assert!(matches!(poll_once(&mut Box::pin(sink.ask_for_direct_write(77))), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn of_a_direct_write_that_is_given_up_nothing_is_known() {
+        let (request, granted) = DirectRequest::new(77);
+        let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop(granted);
+        assert!(request.grant(ours.into()).blocking_recv().is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The contract between the front and the engines: a request goes in, a response or a fault comes out. This crate knows
-//! no HTTP library, no Ruby and no socket, and it does no I/O. The engines and the front depend on it and not on each
-//! other.
+//! no HTTP library and no Ruby, and it does no I/O: a client's socket is only passed on here, for a direct write. The
+//! engines and the front depend on it and not on each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 mod answer;
 pub mod body;
 pub mod counters;
+pub mod direct_write;
 pub mod env;
 pub mod fault;
 mod forecast;
@@ -29,6 +30,7 @@ mod tally;
 pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};
 pub use counters::Counters;
+pub use direct_write::{DirectRequest, DirectWrite};
 pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use human::{brief, count};
 pub use io_thread::IoThread;

@@ -5,13 +5,14 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `run_queue`,
-//! `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request), `watch`
-//! (deadlines), `relay` and `upgraded` (upgraded connections), `board`.
+//! Reading order: `job`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a worker),
+//! `run_queue`, `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request),
+//! `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `board`.
 
 mod activity;
 pub mod board;
 pub mod buffered_response;
+pub mod direct_writes;
 pub mod in_flight;
 pub mod job;
 pub mod pool;

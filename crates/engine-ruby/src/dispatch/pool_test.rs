@@ -9,6 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::dispatch::activity::Activity;
+use crate::dispatch::direct_writes::DirectWrites;
 use crate::dispatch::relay::{Holder, Leaving, relay, relay_rest};
 use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
 use crate::dispatch::watch::{Seen, check};
@@ -616,7 +617,7 @@ async fn an_answer_to_a_request_that_does_not_run_is_given_to_nobody() {
     }
     assert_eq!(busy.unanswered(), 2);
     let failed = |number: u8| frame(number, |out| out.put_slice(&[0, 0, 0, 1, 0, b'E', 0]));
-    let lent = frame(kind::MEMORY, |out| out.put_bytes(1, 16));
+    let lent = frame(kind::MEMORY, |out| out.put_bytes(1, 20));
     let simple = [kind::CHUNK, kind::END, kind::FREE].map(|number| frame(number, |_| ()));
     for sent in [&answer(0), &failed(kind::FAULT), &failed(kind::BAD), &lent].into_iter().chain(&simple) {
         assert!(idle.receive(received(sent)).is_err(), "nothing runs: {sent:?}");
@@ -690,7 +691,7 @@ async fn a_worker_is_told_once_that_a_client_has_gone() {
 #[tokio::test]
 async fn a_part_that_nobody_wants_counts_as_read_and_one_that_cannot_be_read_does_not() {
     let (thread, mut orders, _theirs) = thread_alone();
-    let lent = Lent { address: 8, length: 77 };
+    let lent = Lent { address: 8, length: 77, offered_on: 0 };
     let (sink, _source) = engine::body::stream(9);
     for (sink, taken) in [(None, 77), (Some(sink), 0)] {
         thread.send_lent(sink, lent).await;
@@ -700,6 +701,19 @@ async fn a_part_that_nobody_wants_counts_as_read_and_one_that_cannot_be_read_doe
         });
         assert_eq!(orders.try_recv().ok(), Some(released));
     }
+}
+
+#[tokio::test]
+async fn an_earlier_connection_for_direct_writes_takes_no_later_ones_place() {
+    let (thread, _orders, _theirs) = thread_alone();
+    let open = |number| Arc::new(DirectWrites::new(number, UnixStream::pair().unwrap().0));
+    let (earlier, later) = (open(1), open(2));
+    thread.write_directly_by(later.clone());
+    thread.write_directly_by(earlier.clone());
+    assert_eq!((Arc::strong_count(&earlier), Arc::strong_count(&later)), (1, 2));
+    let latest = open(3);
+    thread.write_directly_by(latest.clone());
+    assert_eq!((Arc::strong_count(&later), Arc::strong_count(&latest)), (1, 2));
 }
 
 #[tokio::test]

@@ -31,6 +31,17 @@ pub struct Lent {
     pub address: u64,
     /// Its length in bytes.
     pub length: u64,
+    /// The number of the connection for direct writes on which the worker waits, to write the part to the client
+    /// itself; 0 if it does not.
+    pub offered_on: u32,
+}
+
+impl Lent {
+    /// Returns the part without these first bytes.
+    pub fn after(self, bytes: u64) -> Lent {
+        let bytes = bytes.min(self.length);
+        Lent { address: self.address.saturating_add(bytes), length: self.length - bytes, offered_on: 0 }
+    }
 }
 
 impl WorkerMemory {
@@ -51,7 +62,8 @@ impl WorkerMemory {
         (!self.has_ended()).then_some(count)
     }
 
-    fn has_ended(&self) -> bool {
+    /// Returns whether the process has ended.
+    pub fn has_ended(&self) -> bool {
         let mut ended = [PollFd::new(&self.ended, PollFlags::IN)];
         !matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
     }
@@ -110,7 +122,7 @@ mod tests {
     }
 
     fn lent(bytes: &[u8]) -> Lent {
-        Lent { address: bytes.as_ptr() as u64, length: bytes.len() as u64 }
+        Lent { address: bytes.as_ptr() as u64, length: bytes.len() as u64, offered_on: 0 }
     }
 
     #[test]
@@ -132,11 +144,20 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_a_part_begins_behind_what_was_written_and_never_behind_its_end() {
+        let part = Lent { address: 8, length: 100, offered_on: 1 };
+        assert_eq!(part.after(0), Lent { offered_on: 0, ..part });
+        assert_eq!(part.after(30), Lent { address: 38, length: 70, offered_on: 0 });
+        assert_eq!(part.after(u64::MAX).length, 0);
+    }
+
+    #[test]
     fn what_cannot_be_read_ends_the_pieces() {
         let memory = own();
-        assert_eq!(Pieces::new(&memory, Lent { address: 8, length: 100 }).next(), None);
-        assert_eq!(Pieces::new(&memory, Lent { address: u64::MAX - 1, length: u64::MAX }).next(), None);
-        assert_eq!(Pieces::new(&memory, Lent { address: 8, length: 0 }).next(), None);
+        let next = |address, length| Pieces::new(&memory, Lent { address, length, offered_on: 0 }).next();
+        assert_eq!(next(8, 100), None);
+        assert_eq!(next(u64::MAX - 1, u64::MAX), None);
+        assert_eq!(next(8, 0), None);
     }
 
     #[test]

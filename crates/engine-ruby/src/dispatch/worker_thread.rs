@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::buffered_response::BufferedResponse;
+use super::direct_writes::DirectWrites;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
 use super::worker_memory::{Lent, Pieces, WorkerMemory};
@@ -55,6 +56,9 @@ pub struct WorkerThread {
     may_name_files: bool,
     /// The memory of the worker, if this process may read it.
     memory: Option<Arc<WorkerMemory>>,
+    /// The connection for direct writes, when the worker has opened it. An exception in the worker may end it, and
+    /// another one takes its place.
+    direct: Mutex<Option<Arc<DirectWrites>>>,
     writer: OwnedWriteHalf,
     state: Mutex<State>,
     /// Notified when there are bytes to be written.
@@ -163,6 +167,7 @@ impl WorkerThread {
             pid,
             may_name_files,
             memory,
+            direct: Mutex::new(None),
             writer,
             state: Mutex::new(state),
             dirty: Notify::new(),
@@ -283,7 +288,7 @@ impl WorkerThread {
             kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::MEMORY => {
                 let mut reader = Reader::new(frame.payload, "MEMORY");
-                let lent = Lent { address: reader.u64()?, length: reader.u64()? };
+                let lent = Lent { address: reader.u64()?, length: reader.u64()?, offered_on: reader.u32()? };
                 Ok(state.in_flight.first("MEMORY")?.memory(lent))
             }
             kind::END => {
@@ -400,15 +405,53 @@ impl WorkerThread {
         }
     }
 
-    /// Forwards a part of a body from the memory of the worker, and tells the worker how much was read. The worker
-    /// sends the rest itself.
+    /// Takes over the connection on which the worker gets clients' sockets, to write to them itself, unless the worker
+    /// has opened a later one.
+    pub fn write_directly_by(&self, direct: Arc<DirectWrites>) {
+        let mut latest = self.direct.lock();
+        if latest.as_ref().is_none_or(|latest| latest.is_before(&direct)) {
+            *latest = Some(direct);
+        }
+    }
+
+    /// Sends a part of a body in the memory of the worker to the client, and tells the worker how much of it is sent.
+    /// The worker passes the rest on in frames.
     pub async fn send_lent(&self, sink: Option<Sink>, lent: Lent) {
-        let taken = match sink {
-            Some(sink) => self.forward_lent(sink, lent).await,
+        let direct = self.direct.lock().clone().filter(|direct| direct.is_offered(&lent));
+        let Some(sink) = sink else {
+            if let Some(direct) = direct {
+                direct.decline();
+            }
             // No one wants the body: all of it counts as read, so that the worker does not send it.
-            None => lent.length,
+            return self.control.release(self.number, lent.length);
+        };
+        let written = self.write_directly(direct.as_deref(), &sink, lent).await;
+        let taken = match written {
+            Some(written) => self.forward_lent(sink, lent.after(written)).await.saturating_add(written),
+            // The stream breaks off: its worker has ended, or sends the fault as its next frame.
+            None => {
+                self.return_sink(sink, Ok(()));
+                lent.length
+            }
         };
         self.control.release(self.number, taken);
+    }
+
+    /// Lets the worker write a part of a body to the client itself, as much as the client takes soon. Returns the
+    /// number of bytes; none if nobody knows how much was written.
+    async fn write_directly(&self, direct: Option<&DirectWrites>, sink: &Sink, lent: Lent) -> Option<u64> {
+        let Some(direct) = direct else { return Some(0) };
+        let Some(memory) = &self.memory else {
+            direct.decline();
+            return Some(0);
+        };
+        let Some(granted) = sink.ask_for_direct_write(lent.length).await else {
+            direct.decline();
+            return Some(0);
+        };
+        let written = direct.write(granted.socket(), memory).await?.min(lent.length);
+        granted.finish(written);
+        Some(written)
     }
 
     /// Forwards what can be read, and returns the number of bytes; all if the client has gone.

@@ -15,6 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
+use crate::dispatch::direct_writes::DirectWrites;
 use crate::dispatch::pool::{Pool, died};
 use crate::dispatch::relay::{Holder, relay, relay_rest};
 use crate::dispatch::upgraded::{Hijacked, Taken, UpgradedConnection};
@@ -121,6 +122,19 @@ async fn handle(
             send_file(&stream, &file).map_err(broken)?;
         }
         Role::Full | Role::Partial | Role::Rest => hijack(stream, &hello, pool).await.map_err(broken)?,
+        Role::Direct => {
+            // Without the worker, nobody waits.
+            if let Some(thread) = pool.thread(hello.worker, hello.slot) {
+                let stream = stream.into_std().map_err(broken)?;
+                let (_, io_thread) = pool.io_thread(hello.worker);
+                let _in = io_thread.enter();
+                let stream = UnixStream::from_std(stream).map_err(broken)?;
+                let direct = Arc::new(DirectWrites::new(hello.seq, stream));
+                thread.write_directly_by(direct.clone());
+                // An exception may have ended the wait for it.
+                let _ = direct.confirm();
+            }
+        }
         Role::Broken => {
             if let Some(thread) = pool.thread(hello.worker, hello.slot) {
                 thread.break_hijack(hello.seq);

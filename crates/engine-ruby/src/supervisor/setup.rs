@@ -16,7 +16,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 18] = [
+    let pairs: [(&str, Vec<u8>); 19] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
@@ -32,6 +32,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
         ("batch", yes(settings.is_batch)),
         ("files", yes(settings.user.is_none())),
         ("memory", yes(settings.user.is_none())),
+        ("direct", yes(settings.user.is_none())),
         ("tag", settings.tag.clone().into()),
         ("single", yes(is_single(settings, max_workers))),
         ("preload", preload.as_str().into()),

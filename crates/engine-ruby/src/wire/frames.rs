@@ -74,6 +74,7 @@ pub enum Role {
     Partial,
     Rest,
     Broken,
+    Direct,
 }
 
 /// An error for a frame that PROTOCOL.md does not allow.
@@ -244,8 +245,8 @@ impl Reader {
 impl Role {
     /// Returns the role with this number.
     pub fn of(number: u8) -> Result<Role, WireError> {
-        use Role::{Body, Broken, Control, Full, Mold, Partial, Rest, Slot};
-        let role = [Mold, Control, Slot, Body, Full, Partial, Rest, Broken].get(usize::from(number)).copied();
+        use Role::{Body, Broken, Control, Direct, Full, Mold, Partial, Rest, Slot};
+        let role = [Mold, Control, Slot, Body, Full, Partial, Rest, Broken, Direct].get(usize::from(number)).copied();
         role.ok_or_else(|| WireError(format!("HELLO of role {number}, of which there is none")))
     }
 }

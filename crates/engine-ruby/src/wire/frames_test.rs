@@ -210,7 +210,7 @@ fn a_hello_of_another_kind_version_or_role_is_refused() {
     let token = "token".to_owned();
     let read = Hello { role: Role::Slot, worker: 1, slot: 2, seq: 3, pid: 4, token };
     assert_eq!(hello(kind::HELLO, VERSION, 2), Ok(read));
-    let refused = [(kind::READY, VERSION, 2), (kind::HELLO, VERSION + 1, 2), (kind::HELLO, VERSION, 8)];
+    let refused = [(kind::READY, VERSION, 2), (kind::HELLO, VERSION + 1, 2), (kind::HELLO, VERSION, 9)];
     for (number, version, role) in refused {
         assert!(hello(number, version, role).is_err(), "{number} {version} {role}");
     }

@@ -4,7 +4,9 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
@@ -62,7 +64,7 @@ pub(crate) struct Link {
     deadline: Deadline,
     /// Event for which the task must be woken.
     awaited: Awaited,
-    // The next three are facts that the sides tell each other. Although they run in one task, none can reach a field of
+    // The next five are facts that the sides tell each other. Although they run in one task, none can reach a field of
     // another, since hyper owns wire and service while it serves. Atomics, and not in `pending`, since the reason of an
     // abandoned request is asked for while that is locked.
     /// Whether the wire finds that the connection has been idle for long enough to be parked: set by the wire, for the
@@ -74,6 +76,10 @@ pub(crate) struct Link {
     /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire,
     /// for the logs.
     is_file_broken: AtomicBool,
+    /// Whether an engine writes to the socket at the moment: set by the response, for the wire.
+    is_lent: AtomicBool,
+    /// Whether an engine has ever been given the socket: set by the response, for the end of the connection.
+    was_lent: AtomicBool,
     /// Bytes that hyper has offered and the socket has not taken: set by the wire, for the access log.
     unwritten: AtomicU64,
     /// Time when the first byte of the current request arrived.
@@ -97,6 +103,19 @@ struct Pending {
     answered: Option<Box<Record>>,
     /// File parts to send in place of hyper's placeholders, in their order, each with its request.
     parts: VecDeque<(Part, Arc<RequestIdentity>)>,
+    /// The socket, on its way from the wire to an engine that writes to it.
+    lending: Lending,
+}
+
+/// The loan of a connection's socket to an engine.
+#[derive(Default)]
+enum Lending {
+    #[default]
+    Nothing,
+    /// A response waits for the socket, and for everything before to be written.
+    Asked,
+    /// A descriptor for the engine, or why there is none.
+    Ready(io::Result<OwnedFd>),
 }
 
 impl Link {
@@ -117,6 +136,8 @@ impl Link {
             is_parking: AtomicBool::new(false),
             ends_body: AtomicBool::new(false),
             is_file_broken: AtomicBool::new(false),
+            is_lent: AtomicBool::new(false),
+            was_lent: AtomicBool::new(false),
             unwritten: AtomicU64::new(0),
             received: AtomicU64::new(0),
             head_ended: AtomicU64::new(0),
@@ -380,6 +401,50 @@ impl Link {
     /// Awaits nothing any more: all output is written, and the task is woken.
     pub(crate) fn await_nothing(&self) {
         self.awaited.clear();
+    }
+
+    /// Asks the wire for a descriptor of the socket, for an engine that is to write to it when all output is written.
+    /// Returns it when it is there; until then the task is woken by the flush.
+    pub(crate) fn ask_for_socket(&self) -> Option<io::Result<OwnedFd>> {
+        let mut pending = self.pending.lock();
+        match mem::take(&mut pending.lending) {
+            Lending::Ready(socket) => Some(socket),
+            Lending::Nothing | Lending::Asked => {
+                pending.lending = Lending::Asked;
+                self.awaited.flush();
+                None
+            }
+        }
+    }
+
+    /// Gives a descriptor of the socket to the response, if one was asked for.
+    pub(crate) fn give_socket(&self, socket: impl FnOnce() -> io::Result<OwnedFd>) {
+        let mut pending = self.pending.lock();
+        if matches!(pending.lending, Lending::Asked) {
+            pending.lending = Lending::Ready(socket());
+        }
+    }
+
+    /// Asks for no descriptor any more, and closes one that came too late.
+    pub(crate) fn keep_socket(&self) {
+        self.pending.lock().lending = Lending::Nothing;
+    }
+
+    /// Notes that an engine writes to the socket from now on, or does not any more.
+    pub(crate) fn set_lent(&self, is_lent: bool) {
+        self.was_lent.fetch_or(is_lent, Relaxed);
+        self.is_lent.store(is_lent, Relaxed);
+    }
+
+    /// Whether an engine writes to the socket.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.is_lent.load(Relaxed)
+    }
+
+    /// Whether an engine has ever been given the socket. A process that its worker has forked at that moment may still
+    /// have it.
+    pub(crate) fn was_lent(&self) -> bool {
+        self.was_lent.load(Relaxed)
     }
 
     /// Records the error in a request body. The connection ends with that request, so there is never a second one.

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -148,7 +149,7 @@ impl Wire {
         self.link.await_end_if(true);
         let since = match self.incoming {
             // A client that is being sent its response is waited for as any other: the time to write is limited.
-            InputState::HalfClosed(since) if self.link.stage().is_flushed() => since,
+            InputState::HalfClosed(since) if self.link.stage().is_flushed() && !self.link.is_lent() => since,
             _ => Instant::now(),
         };
         self.incoming = InputState::HalfClosed(since);
@@ -379,6 +380,17 @@ impl Wire {
     }
 }
 
+impl Drop for Wire {
+    /// A process that an application has forked while its worker wrote to the socket has the socket, too: the client
+    /// would never see the end of the connection. A reset, which tells a client that its body is not complete, goes
+    /// before that.
+    fn drop(&mut self) {
+        if self.link.was_lent() && !self.link.ends_body() {
+            self.socket.end_for_all();
+        }
+    }
+}
+
 impl hyper::rt::Read for Wire {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut cursor: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.get_mut().poll_bytes(cx, &mut cursor)
@@ -441,6 +453,9 @@ impl hyper::rt::Write for Wire {
             this.park_when_idle(cx);
         }
         if this.link.awaits_flush() {
+            if this.hints.is_empty() {
+                this.link.give_socket(|| this.socket.as_fd().try_clone_to_owned());
+            }
             this.link.await_nothing();
             cx.waker().wake_by_ref();
         }

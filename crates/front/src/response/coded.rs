@@ -4,6 +4,7 @@
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use engine::body::Next;
 use engine::{Fault, Source};
 
 use crate::parse::chunks::Chunks;
@@ -28,17 +29,18 @@ impl CodedSource {
         CodedSource { source, coding: is_chunked.then(Coding::new) }
     }
 
-    /// The next bytes; `None` after the last.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
-        let Some(coding) = &mut self.coding else { return self.source.poll_next(cx) };
+    /// The next bytes, or the wish of the engine to write what comes next to the client itself, unless that has to be
+    /// decoded; `None` after the last.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Next, Fault>>> {
+        let Some(coding) = &mut self.coding else { return self.source.poll_next_or_direct(cx) };
         loop {
             return Poll::Ready(match ready!(self.source.poll_next(cx)) {
                 Some(Ok(bytes)) => match coding.decode(&bytes) {
                     Ok(data) if data.is_empty() => continue,
-                    decoded => Some(decoded),
+                    decoded => Some(decoded.map(Next::Bytes)),
                 },
                 None => coding.end().err().map(Err),
-                failed => failed,
+                Some(Err(fault)) => Some(Err(fault)),
             });
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use engine::{BodyTally, Fault};
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::connection::link::Link;
@@ -39,8 +40,23 @@ pub(crate) struct Out {
 pub(crate) enum Kind {
     Empty,
     Full(Bytes),
-    Spool(Spool),
+    Spool(Spool, Direct),
     File(FileReader),
+}
+
+/// What an engine writes to the client itself, in the middle of a stream.
+#[derive(Default)]
+pub(crate) enum Direct {
+    #[default]
+    Nothing,
+    /// It wishes to; the wire was asked for the socket.
+    Asked,
+    /// It has the socket; the number of bytes that it has written comes when it gives that back.
+    Writing(oneshot::Receiver<u64>),
+    /// It has written bytes, of which hyper does not know these yet.
+    Written(u64),
+    /// It is gone, and nobody knows how much it has written.
+    Lost,
 }
 
 pub(crate) struct FileReader {
@@ -94,6 +110,62 @@ impl Out {
         bytes
     }
 
+    /// A placeholder for bytes that the engine has written to the client itself; none if other bytes come next. The
+    /// engine may do so where the length of the body was announced: otherwise hyper would have to write, around these
+    /// bytes, the sizes of chunks.
+    fn poll_direct(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Kind::Spool(spool, direct) = &mut self.kind else { return Poll::Ready(None) };
+        loop {
+            match direct {
+                Direct::Nothing | Direct::Asked => {
+                    let Some(length) = spool.poll_direct(cx) else {
+                        if matches!(direct, Direct::Asked) {
+                            self.link.keep_socket();
+                            *direct = Direct::Nothing;
+                        }
+                        return Poll::Ready(None);
+                    };
+                    if self.announced.is_none_or(|left| left < length) {
+                        drop(spool.take_direct());
+                        continue;
+                    }
+                    let Some(socket) = self.link.ask_for_socket() else {
+                        *direct = Direct::Asked;
+                        return Poll::Pending;
+                    };
+                    *direct = match (socket, spool.take_direct()) {
+                        (Ok(socket), Some(request)) => {
+                            self.link.set_lent(true);
+                            Direct::Writing(request.grant(socket))
+                        }
+                        // It was declined meanwhile; or too many files are open.
+                        _ => Direct::Nothing,
+                    };
+                }
+                Direct::Writing(written) => {
+                    let written = std::task::ready!(Pin::new(written).poll(cx));
+                    self.link.set_lent(false);
+                    *direct = match written {
+                        Ok(count) => {
+                            spool.note_written(count);
+                            Direct::Written(count.min(self.announced.unwrap_or(0)))
+                        }
+                        Err(_) => Direct::Lost,
+                    };
+                }
+                Direct::Written(0) => *direct = Direct::Nothing,
+                Direct::Written(left) => {
+                    let bytes = sendfile::placeholder(usize::try_from(*left).unwrap_or(usize::MAX));
+                    *left -= bytes.len() as u64;
+                    let bytes = self.count(bytes);
+                    self.link.add_part(Part::written(bytes.len()), Arc::default());
+                    return Poll::Ready(Some(bytes));
+                }
+                Direct::Lost => return Poll::Ready(None),
+            }
+        }
+    }
+
     /// Ends the body, or breaks it off if more was announced.
     fn finish<T>(&mut self) -> Poll<Option<T>> {
         if self.announced.is_none_or(|left| left == 0) {
@@ -114,6 +186,11 @@ impl Body for Out {
             return if this.link.awaits_flush() { Poll::Pending } else { Poll::Ready(this.failed.take().map(Err)) };
         }
         loop {
+            if matches!(this.kind, Kind::Spool(..))
+                && let Some(bytes) = std::task::ready!(this.poll_direct(cx))
+            {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
             let next = match &mut this.kind {
                 Kind::Empty => None,
                 Kind::Full(bytes) => {
@@ -121,7 +198,8 @@ impl Body for Out {
                     this.kind = Kind::Empty;
                     Some(Ok(bytes))
                 }
-                Kind::Spool(spool) => std::task::ready!(spool.poll_next(cx)),
+                Kind::Spool(spool, Direct::Lost) => Some(Err(lost(std::task::ready!(spool.poll_next(cx))))),
+                Kind::Spool(spool, _) => std::task::ready!(spool.poll_next(cx)),
                 Kind::File(reader) => std::task::ready!(reader.poll_next(cx)),
             };
             match next {
@@ -179,15 +257,42 @@ impl Drop for Out {
         if let (true, Some(fault)) = (record.fault.is_empty(), cut_by) {
             record.fault = fault.name();
         }
-        self.link.keep_until_flushed(record);
+        match std::mem::replace(&mut self.kind, Kind::Empty) {
+            Kind::Spool(_, Direct::Writing(written)) => log_when_written(record, written),
+            Kind::Spool(_, Direct::Written(left)) => {
+                record.bytes += left;
+                self.link.keep_until_flushed(record);
+            }
+            _ => self.link.keep_until_flushed(record),
+        }
     }
+}
+
+/// The fault of a stream whose engine did not report how much it has written to the client: that with which the stream
+/// ends then.
+fn lost(next: Option<Result<Bytes, Fault>>) -> Fault {
+    match next {
+        Some(Err(fault)) => fault,
+        _ => Fault::Broken("nobody knows how much of a body was written to the client".to_owned()),
+    }
+}
+
+/// Writes the access log entry of a client that has gone when it is known how many bytes the engine has written to it,
+/// which is soon.
+fn log_when_written(mut record: Box<Record>, written: oneshot::Receiver<u64>) {
+    // Without an event loop, the server ends.
+    let Ok(event_loop) = tokio::runtime::Handle::try_current() else { return };
+    drop(event_loop.spawn(async move {
+        record.bytes += written.await.unwrap_or(0);
+    }));
 }
 
 fn is_read_out(kind: &Kind) -> bool {
     match kind {
         Kind::Empty => true,
         Kind::Full(_) => false,
-        Kind::Spool(spool) => spool.is_read_out(),
+        Kind::Spool(spool, Direct::Nothing) => spool.is_read_out(),
+        Kind::Spool(..) => false,
         Kind::File(reader) => reader.at == reader.len,
     }
 }

@@ -8,7 +8,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use engine::{Body, Fault, Response, ResponseHead};
+use engine::body::Next;
+use engine::{Body, DirectRequest, Fault, Response, ResponseHead};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 
@@ -24,7 +25,7 @@ use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
 use crate::response::coded::{self, CodedSource};
 use crate::response::date;
-use crate::response::out::{FileReader, Kind, Out};
+use crate::response::out::{Direct, FileReader, Kind, Out};
 use crate::response::page::{self, Page};
 use crate::response::spool::Spool;
 
@@ -162,9 +163,9 @@ pub(crate) async fn late_response(context: RequestContext, response: Response) -
         Body::Stream(source) if !is_bodiless(&context, head.status) => {
             match gather(CodedSource::new(source, head.is_chunked())).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
-                Ok(Gathered::Going(first, source)) => {
+                Ok(Gathered::Going(first, direct, source)) => {
                     let file_bytes = context.link.common.settings.limits.spool_bytes;
-                    Ok(Content::Stream(Spool::start(first, source, file_bytes)))
+                    Ok(Content::Stream(Spool::start(first, direct, source, file_bytes)))
                 }
                 Err(found) => Err(found),
             }
@@ -327,7 +328,7 @@ fn finish(
             Content::Full(bytes) if bytes.is_empty() => Kind::Empty,
             Content::Full(bytes) => Kind::Full(bytes),
             Content::File(reader) => Kind::File(reader),
-            Content::Stream(spool) => Kind::Spool(spool),
+            Content::Stream(spool) => Kind::Spool(spool, Direct::default()),
             Content::Unknown => Kind::Empty,
         }
     };
@@ -337,10 +338,10 @@ fn finish(
         record.status = status.as_u16();
     }
     // A body that is in memory cannot fail any more.
-    let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
+    let identity = matches!(kind, Kind::Spool(..) | Kind::File(_)).then(|| context.identity());
     let tally = context.begin_body();
     let is_http_10 = context.is_http_10();
-    if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
+    if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(..)) {
         context.link.set_ends_body();
         is_last = true;
     }
@@ -446,19 +447,25 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
 
 enum Gathered {
     Whole(Bytes),
-    Going(Vec<Bytes>, CodedSource),
+    /// The first bytes, and what the engine wishes to write to the client itself after them.
+    Going(Vec<Bytes>, Option<DirectRequest>, CodedSource),
 }
 
 /// Reads what is available at once. A fault here, before the head is sent, can still be answered properly.
 async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
     let mut chunks = Vec::new();
     let mut len = 0;
+    let mut direct = None;
     let is_whole = poll_fn(|cx| {
         while len < GATHERED_BYTES {
             match source.poll_next(cx) {
-                Poll::Ready(Some(Ok(bytes))) => {
+                Poll::Ready(Some(Ok(Next::Bytes(bytes)))) => {
                     len += bytes.len();
                     chunks.push(bytes);
+                }
+                Poll::Ready(Some(Ok(Next::Direct(request)))) => {
+                    direct = Some(request);
+                    break;
                 }
                 Poll::Ready(Some(Err(fault))) => return Poll::Ready(Err(fault)),
                 Poll::Ready(None) => return Poll::Ready(Ok(true)),
@@ -469,7 +476,7 @@ async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
     })
     .await?;
     if !is_whole {
-        return Ok(Gathered::Going(chunks, source));
+        return Ok(Gathered::Going(chunks, direct, source));
     }
     if chunks.len() == 1 {
         return Ok(Gathered::Whole(chunks.swap_remove(0)));

@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::Fault;
+use engine::body::Next;
+use engine::{DirectRequest, Fault};
 use files::TempFile;
 use parking_lot::Mutex;
 
@@ -53,6 +54,9 @@ struct SpoolState {
     /// Bytes that the disk refused. They come after all that is in the file, and nothing more is accepted before they
     /// are read.
     refused: Option<Bytes>,
+    /// What the engine wishes to write to the client itself. It comes after everything above, and nothing more is
+    /// accepted before the wish is granted or declined.
+    direct: Option<DirectRequest>,
     has_complained: bool,
     hold: Hold,
     end: Option<Result<(), Fault>>,
@@ -88,10 +92,16 @@ impl Hold {
 }
 
 impl Spool {
-    /// Puts `first` in and starts a task that reads the source.
-    pub(crate) fn start(first: Vec<Bytes>, source: CodedSource, file_bytes: u64) -> Spool {
+    /// Puts `first` in, and then what the engine wishes to write to the client itself, and starts a task that reads the
+    /// source.
+    pub(crate) fn start(
+        first: Vec<Bytes>,
+        direct: Option<DirectRequest>,
+        source: CodedSource,
+        file_bytes: u64,
+    ) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
-        let state = SpoolState { memory: first.into(), memory_len, ..SpoolState::default() };
+        let state = SpoolState { memory: first.into(), memory_len, direct, ..SpoolState::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes });
         tokio::spawn(pump(source, shared.clone()));
         Spool(shared)
@@ -102,6 +112,29 @@ impl Spool {
         let state = self.0.state.lock();
         let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
         is_empty && state.end == Some(Ok(()))
+    }
+
+    /// Length of what the engine wishes to write to the client itself, if that comes next; this task is then woken when
+    /// the wish is declined.
+    pub(crate) fn poll_direct(&self, cx: &mut Context<'_>) -> Option<u64> {
+        let mut state = self.0.state.lock();
+        let is_next = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
+        let length = state.direct.as_ref().filter(|_| is_next).map(DirectRequest::length)?;
+        state.reader = Some(cx.waker().clone());
+        Some(length)
+    }
+
+    /// Takes the wish of the engine to write to the client itself: to grant it, or to decline it by dropping it.
+    pub(crate) fn take_direct(&mut self) -> Option<DirectRequest> {
+        let mut state = self.0.state.lock();
+        wake(&mut state.pump);
+        state.direct.take()
+    }
+
+    /// Notes that the client has taken bytes that the engine has written to it.
+    pub(crate) fn note_written(&self, bytes: u64) {
+        let mut state = self.0.state.lock();
+        state.hold.taken = state.hold.taken.saturating_add(bytes);
     }
 
     /// The next bytes for the client. Reading back from the file blocks for one piece, which was written recently.
@@ -144,7 +177,7 @@ impl Drop for Spool {
         let mut state = self.0.state.lock();
         state.is_reader_gone = true;
         state.memory.clear();
-        (state.file, state.refused) = (None, None);
+        (state.file, state.refused, state.direct) = (None, None, None);
         wake(&mut state.pump);
     }
 }
@@ -171,7 +204,8 @@ async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
         let is_in_file = {
             let mut state = shared.state.lock();
             match next {
-                Some(Ok(bytes)) => state.put(bytes),
+                Some(Ok(Next::Bytes(bytes))) => state.put(bytes),
+                Some(Ok(Next::Direct(request))) => state.put_direct(request),
                 Some(Err(fault)) => state.end = Some(Err(fault)),
                 None => state.end = Some(Ok(())),
             }
@@ -194,11 +228,16 @@ impl Shared {
         let mut state = self.state.lock();
         let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
         let now = Instant::now();
-        if would_go_to_file && !state.is_reader_gone && !timer.is_over(cx, state.hold.until(now)) {
+        // The same time is given to a client before which the engine waits to write to it.
+        let may_be_held = (would_go_to_file || state.direct.is_some()) && !state.is_reader_gone;
+        if may_be_held && !timer.is_over(cx, state.hold.until(now)) {
             state.pump = Some(cx.waker().clone());
             return false;
         }
         state.hold.end(now);
+        if state.direct.take().is_some() {
+            wake(&mut state.reader);
+        }
         let in_file = state.written - state.freed;
         let is_full = state.memory_len >= MEMORY_BYTES && in_file >= self.file_bytes;
         let is_file_full = state.written > state.read && in_file >= self.file_bytes;
@@ -230,6 +269,13 @@ impl SpoolState {
                     "the temporary file of a response takes no more, so the application waits for the client: {error}"
                 );
             }
+        }
+    }
+
+    /// Keeps the wish of the engine to write to the client itself, unless a client that lags has a file: then declines.
+    fn put_direct(&mut self, request: DirectRequest) {
+        if !self.is_reader_gone && self.read == self.written && self.refused.is_none() {
+            self.direct = Some(request);
         }
     }
 
@@ -297,7 +343,7 @@ mod tests {
         block_on(async {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
-            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
+            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
             spool.0.state.lock().file = Some(full.into());
             // One piece in memory, one that the disk refused, one waiting in the stream; then everything is full.
             for number in 0..3 {
@@ -330,7 +376,7 @@ mod tests {
     /// Sends 40 pieces to a client that takes each as soon as it comes; whether all stayed in memory.
     async fn stays_in_memory() -> bool {
         let (sink, source) = stream(1);
-        let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
+        let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
         // The client has taken so much that it may be waited for.
         spool.0.state.lock().hold.taken = u64::MAX;
         let sender = tokio::spawn(async move {
@@ -346,6 +392,46 @@ mod tests {
         assert!(all == (0..40).flat_map(piece).collect::<Vec<u8>>(), "{} bytes", all.len());
         sender.await.unwrap();
         spool.0.state.lock().file.is_none()
+    }
+
+    /// Begins a body of one piece, after which the engine asks for a direct write of 77 bytes.
+    fn asking() -> (Spool, tokio::task::JoinHandle<bool>) {
+        let (sink, source) = stream(1);
+        let spool = Spool::start(vec![piece(0)], None, CodedSource::new(source, false), 1 << 30);
+        let sender = tokio::spawn(async move {
+            let is_granted = sink.ask_for_direct_write(77).await.is_some();
+            sink.finish();
+            is_granted
+        });
+        (spool, sender)
+    }
+
+    #[test]
+    fn a_direct_write_comes_after_all_bytes_before_it() {
+        block_on(async {
+            let (mut spool, sender) = asking();
+            spool.0.state.lock().hold.taken = u64::MAX;
+            settle().await;
+            let first = poll_fn(|cx| Poll::Ready(spool.poll_direct(cx))).await;
+            assert_eq!(first, None, "a piece comes before it");
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok(piece(0))));
+            settle().await;
+            assert_eq!(poll_fn(|cx| Poll::Ready(spool.poll_direct(cx))).await, Some(77));
+            let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+            drop(spool.take_direct().unwrap().grant(ours.into()));
+            assert!(sender.await.unwrap());
+            assert_eq!(poll_fn(|cx| spool.poll_next(cx)).await, None);
+        });
+    }
+
+    #[test]
+    fn an_engine_waits_no_longer_to_write_to_a_client_than_for_one_that_keeps_up() {
+        block_on(async {
+            let (spool, sender) = asking();
+            // The client takes nothing.
+            assert!(!sender.await.unwrap());
+            assert!(spool.0.state.lock().direct.is_none());
+        });
     }
 
     /// On a busy machine this thread may be stopped for longer than a client is waited for: one attempt must go well.
@@ -383,7 +469,7 @@ mod tests {
         block_on(async {
             let (sink, source) = stream(1);
             let most = 4 * FREED_BYTES;
-            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), most);
+            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), most);
             let sender = tokio::spawn(async move {
                 for number in 0..100 {
                     sink.send(piece(number)).await.unwrap();
@@ -408,7 +494,7 @@ mod tests {
     fn the_disk_has_its_space_back_when_the_file_was_read() {
         block_on(async {
             let (sink, source) = stream(1);
-            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
+            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
             for number in 0..3 {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;

@@ -1,6 +1,7 @@
-//! Files that the kernel copies to a socket (`sendfile`), so that this process does not read them. hyper supports
-//! bodies of bytes only, so it gets a placeholder of the same length. When hyper writes that, the wire recognises its
-//! address and sends the next part of a file instead.
+//! Files that the kernel copies to a socket (`sendfile`), so that this process does not read them, and bytes that an
+//! engine has written to the socket itself. hyper supports bodies of bytes only, so it gets a placeholder of the same
+//! length. When hyper writes that, the wire recognises its address and sends the next part of a file instead, or
+//! nothing.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -20,16 +21,27 @@ const READ_BYTES: usize = 64 * 1024;
 /// Zeros that are never read, so that they take no memory.
 static PLACEHOLDER: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; PART_BYTES]);
 
-/// A range of a file that is sent instead of a placeholder of the same length.
+/// What is sent instead of a placeholder of the same length: a range of a file, or nothing, since the socket has these
+/// bytes.
 pub(crate) struct Part {
-    file: Arc<File>,
+    file: Option<Arc<File>>,
     at: u64,
     left: usize,
 }
 
 impl Part {
     pub(crate) fn new(file: Arc<File>, at: u64, left: usize) -> Part {
-        Part { file, at, left }
+        Part { file: Some(file), at, left }
+    }
+
+    /// Bytes that the socket has already.
+    pub(crate) fn written(count: usize) -> Part {
+        Part { file: None, at: 0, left: count }
+    }
+
+    /// Whether the socket has these bytes, so that none of them need be sent.
+    pub(crate) fn is_written(&self) -> bool {
+        self.file.is_none()
     }
 
     /// Whether everything is sent.
@@ -40,12 +52,16 @@ impl Part {
     /// Sends at most `most` bytes to the socket. Returns how many it took.
     pub(crate) fn send(&mut self, socket: impl std::os::fd::AsFd, most: usize) -> io::Result<usize> {
         let count = self.left.min(most);
+        let Some(file) = &self.file else {
+            self.left -= count;
+            return Ok(count);
+        };
         let mut at = self.at;
-        let sent = match rustix::fs::sendfile(&socket, &*self.file, Some(&mut at), count) {
+        let sent = match rustix::fs::sendfile(&socket, file, Some(&mut at), count) {
             // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 let mut bytes = vec![0; count.min(READ_BYTES)];
-                let count = self.file.read_at(&mut bytes, self.at)?;
+                let count = file.read_at(&mut bytes, self.at)?;
                 rustix::io::write(&socket, &bytes[..count])
             }
             went => went,
@@ -160,6 +176,17 @@ mod tests {
         assert_eq!(now(&file, 10, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(bring_into_memory(&file, 5, 6).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         bring_into_memory(&file, 0, 10).unwrap();
+    }
+
+    #[test]
+    fn of_bytes_that_the_socket_has_nothing_is_sent() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut part = Part::written(5);
+        assert!(part.is_written() && !part.is_sent());
+        assert_eq!((part.send(&ours, 2).unwrap(), part.send(&ours, 100).unwrap()), (2, 3));
+        assert!(part.is_sent());
+        drop(ours);
+        assert_eq!(theirs.read(&mut [0; 9]).unwrap(), 0);
     }
 
     #[test]

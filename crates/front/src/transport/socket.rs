@@ -120,13 +120,21 @@ impl Socket {
         Ok(send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
     }
 
+    /// Ends both directions, also for other processes that have the connection.
+    pub(crate) fn end_for_all(&self) {
+        let _ = shutdown(self, Shutdown::Both);
+    }
+
     /// Ends the output. An error means that the client is gone, and is of no interest.
     pub(crate) fn end_output(&self) {
         let _ = shutdown(self, Shutdown::Write);
     }
 
-    /// Sends up to `most` bytes of a file.
+    /// Sends up to `most` bytes of a file; of bytes that the socket has, which may be full, it sends nothing.
     pub(crate) fn poll_send_part(&self, cx: &mut Context<'_>, part: &mut Part, most: usize) -> Poll<io::Result<usize>> {
+        if part.is_written() {
+            return Poll::Ready(part.send(self, most));
+        }
         self.poll_send(cx, || match self {
             Socket::Tcp(stream) => part.send(stream, most),
             Socket::Unix(stream) => part.send(stream, most),

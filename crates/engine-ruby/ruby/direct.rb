@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+# How a worker writes a long string to the client itself.
+
+module FoolsGold
+  # The connection on which the front passes clients' sockets to one thread of a worker, each for one string. The string
+  # is written for as long as the client keeps up; the front sends the rest.
+  class Direct
+    # The time in seconds for which a client is waited for: at first, for each byte that it has taken, and at most. As
+    # in the front (spool.rs), which does not wait longer before it puts an answer into a file.
+    FIRST = 0.01
+    FOR_BYTE = 1.0 / (32 << 20)
+    MOST = 1
+
+    # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
+    WHOLLY = { Object => :never }.freeze
+    WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
+    private_constant :WHOLLY, :WAITING
+
+    # The number of the connection, from 1 on.
+    attr_reader :number
+
+    # Opens the connection. Returns nil if the front does not accept it.
+    def self.open(wire, worker, slot, number)
+      io = wire.open(Frames::DIRECT_ROLE, worker, slot, number)
+      direct = new(io, number) if io.recv(1) == "\x01"
+    ensure
+      io&.close unless direct
+    end
+
+    def initialize(io, number)
+      @io = io
+      @number = number
+    end
+
+    # Waits for a client's socket, writes as much of the string there as the client takes soon, and reports to the front
+    # how much that is. Writes nothing if the front declines. An exception of another thread may break the waits off:
+    # that for the client, of which the front then learns how much was written; and that for the socket, after which the
+    # connection is closed.
+    def write(string)
+      Thread.handle_interrupt(WHOLLY) do
+        socket, is_lost = received
+        @written = 0
+        begin
+          fill(socket, string) if socket
+        ensure
+          @io.write([@written].pack("Q>")) if socket || is_lost
+        end
+      end
+    end
+
+    def closed?
+      @io.closed?
+    end
+
+    private
+
+    # The socket that the front passes on; nil if it declines. And whether there was one that the kernel has dropped,
+    # because this process may have no more files: the front waits for a report on it, too.
+    def received
+      while (message = @io.recvmsg_nonblock(1, 0, 64, scm_rights: true, exception: false)) == :wait_readable
+        wait { IO.select([@io]) }
+      end
+      data, _sender, flags, rights = message
+      raise IOError, "the front is gone" if data.nil? || data.empty?
+
+      is_answered = true
+      [rights&.unix_rights&.first, flags.anybits?(Socket::MSG_CTRUNC)]
+    ensure
+      @io.close unless is_answered
+    end
+
+    # Writes until the client has all or does not keep up, and notes the number of bytes.
+    def fill(socket, string)
+      size = string.bytesize
+      began = now
+      while @written < size
+        rest = @written.zero? ? string : string.byteslice(@written, size - @written)
+        count = sent(socket, rest) or break
+        if count == :wait_writable
+          left = [FIRST + (@written * FOR_BYTE), MOST].min - (now - began)
+          break unless left.positive? && wait { IO.select(nil, [socket], nil, left) }
+        else
+          @written += count
+        end
+      end
+    ensure
+      socket.close
+    end
+
+    # The number of bytes that the client takes now. Nil if it has gone, which the front sees when it writes the rest.
+    # Only here is a SystemCallError the client's: the application may have a timer that raises one (Timeout.timeout
+    # with Errno::ETIMEDOUT), which ends a wait.
+    def sent(socket, bytes)
+      socket.sendmsg_nonblock(bytes, Socket::MSG_NOSIGNAL, exception: false)
+    rescue SystemCallError
+      nil
+    end
+
+    def wait(&block)
+      Thread.handle_interrupt(WAITING, &block)
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

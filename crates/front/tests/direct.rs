@@ -1,0 +1,178 @@
+//! Direct writes: the engine writes a part of a body to the client's socket itself.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+mod support;
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Body, DirectWrite, Reply, Sink, body};
+use front::LogFormat;
+use support::{Client, SOON, Server, Shelf, eventually, settings, with};
+
+/// Longer than a request whose client has closed its side goes on without output.
+const LONG: Duration = Duration::from_millis(300);
+
+/// A server whose answers are streams that the test writes.
+struct Scene {
+    server: Server,
+    sinks: Arc<Mutex<Vec<Sink>>>,
+    log: Shelf,
+}
+
+impl Scene {
+    fn new(headers: &'static [(&'static str, &'static str)]) -> Scene {
+        let (sinks, log) = (Arc::<Mutex<Vec<Sink>>>::default(), Shelf::default());
+        let settings = front::Settings { access_log: log.log(LogFormat::Text), ..settings() };
+        let theirs = sinks.clone();
+        let server = Server::with(settings, move |_| {
+            let (sink, source) = body::stream(1 << 16);
+            theirs.lock().unwrap().push(sink);
+            Reply::ready(Ok(with(200, headers, Body::Stream(source))))
+        });
+        Scene { server, sinks, log }
+    }
+
+    /// Sends a request, and returns the sink of its answer.
+    fn ask(&self, client: &mut Client, head: &str) -> Sink {
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{head}\r\n"));
+        eventually("the request has come", || !self.sinks.lock().unwrap().is_empty());
+        self.sinks.lock().unwrap().pop().unwrap()
+    }
+}
+
+/// Asks for the client's socket.
+fn asked(sink: &Sink, length: u64) -> Option<DirectWrite> {
+    let event_loop = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    event_loop.block_on(async { tokio::time::timeout(SOON, sink.ask_for_direct_write(length)).await.unwrap() })
+}
+
+fn descriptor(direct: &DirectWrite) -> OwnedFd {
+    direct.socket().try_clone().unwrap()
+}
+
+fn write(direct: &DirectWrite, bytes: &[u8]) {
+    // A socket of any kind is written alike.
+    UnixStream::from(descriptor(direct)).write_all(bytes).unwrap();
+}
+
+fn send(sink: &Sink, text: &'static str) {
+    sink.send_blocking(Bytes::from(text), Instant::now() + SOON).unwrap();
+}
+
+#[test]
+fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on() {
+    let scene = Scene::new(&[("content-length", "19")]);
+    let mut client = scene.server.connect();
+    for _ in 0..3 {
+        let sink = scene.ask(&mut client, "");
+        send(&sink, "before ");
+        let direct = asked(&sink, 8).unwrap();
+        write(&direct, b"gold, ");
+        // It has written less than it wished.
+        direct.finish(6);
+        send(&sink, "after ");
+        sink.finish();
+        assert_eq!(client.response().text(), "before gold, after ");
+    }
+    eventually("all are logged", || scene.log.text().matches(" 200 19 ").count() == 3);
+}
+
+#[test]
+fn a_body_may_consist_of_direct_writes_alone_and_one_of_nothing_is_none() {
+    let scene = Scene::new(&[("content-length", "8")]);
+    let mut client = scene.server.connect();
+    let sink = scene.ask(&mut client, "");
+    for (wished, written) in [(8, "gold"), (4, ""), (4, "gold")] {
+        let direct = asked(&sink, wished).unwrap();
+        write(&direct, written.as_bytes());
+        direct.finish(written.len() as u64);
+    }
+    assert_eq!(client.response().text(), "goldgold");
+    sink.finish();
+}
+
+#[test]
+fn what_must_be_written_in_chunks_or_would_be_too_long_is_not_written_directly() {
+    const HEADERS: [&[(&str, &str)]; 2] = [&[], &[("content-length", "4")]];
+    for headers in HEADERS {
+        let scene = Scene::new(headers);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        assert!(asked(&sink, 5).is_none(), "{headers:?}");
+        send(&sink, "gold");
+        sink.finish();
+        assert_eq!(client.response().text(), "gold");
+    }
+}
+
+#[test]
+fn a_client_that_has_closed_its_side_is_written_to() {
+    let scene = Scene::new(&[("content-length", "12")]);
+    let mut client = scene.server.connect();
+    let sink = scene.ask(&mut client, "");
+    let direct = asked(&sink, 12).unwrap();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    write(&direct, b"before");
+    let until = Instant::now() + LONG;
+    while Instant::now() < until {
+        std::thread::park_timeout(LONG);
+    }
+    assert!(!sink.is_gone());
+    write(&direct, b", gold");
+    direct.finish(12);
+    sink.finish();
+    assert_eq!(client.response().text(), "before, gold");
+}
+
+#[test]
+fn a_body_of_which_nobody_knows_how_much_was_written_breaks_off() {
+    let scene = Scene::new(&[("content-length", "8")]);
+    let mut client = scene.server.connect();
+    let sink = scene.ask(&mut client, "");
+    let direct = asked(&sink, 8).unwrap();
+    write(&direct, b"gold");
+    drop(direct);
+    // Whoever does not know it cannot go on.
+    let _ = sink.send_blocking(Bytes::from("gold"), Instant::now() + SOON);
+    sink.finish();
+    let text = client.rest();
+    assert!(text.ends_with("\r\n\r\ngold"), "{text}");
+    eventually("it is logged as broken", || scene.log.text().contains("broken"));
+}
+
+#[test]
+fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
+    let scene = Scene::new(&[("content-length", "8")]);
+    let mut client = scene.server.connect();
+    let sink = scene.ask(&mut client, "");
+    let direct = asked(&sink, 8).unwrap();
+    write(&direct, b"gold");
+    // It has not read what it was sent, so its end is a reset.
+    drop(client);
+    eventually("the front knows it", || sink.is_gone());
+    direct.finish(4);
+    eventually("it is logged", || scene.log.text().contains(" 200 4 "));
+    assert!(scene.log.text().contains("client_gone"), "{}", scene.log.text());
+}
+
+/// As a process has it that the application forks while the engine writes.
+#[test]
+fn a_connection_ends_for_the_client_although_another_process_has_it() {
+    let scene = Scene::new(&[("content-length", "4")]);
+    let mut client = scene.server.connect();
+    let sink = scene.ask(&mut client, "Connection: close\r\n");
+    let direct = asked(&sink, 4).unwrap();
+    let _kept = descriptor(&direct);
+    write(&direct, b"gold");
+    direct.finish(4);
+    sink.finish();
+    let text = client.rest();
+    assert!(text.ends_with("\r\n\r\ngold"), "{text}");
+}
