@@ -49,7 +49,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
         *errors.entry(kind.clone()).or_default() += count;
     }
     let mut remarks = take_out_incomplete(&mut lists, &good);
-    let rounds = good.iter().filter(|sample| sample.is_timed()).count();
+    // A load that could not be made was neither late nor in time.
+    let rounds = good.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
         // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep
@@ -224,6 +225,10 @@ mod tests {
         let few = of(&[&late, &good(2.0), &good(3.0)]);
         assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
         assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
+        // A round whose load could not be made is none in which it was in time.
+        let half = of(&[&late, &good(2.0), &sample(&[])]);
+        assert_eq!(half.numbers.get(P99), None);
+        assert!(half.remarks[0].contains("in 1 of 2 rounds"), "{:?}", half.remarks);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
     }
 

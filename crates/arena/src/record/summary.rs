@@ -68,6 +68,9 @@ pub const ALLOCATED_BY: &str = "memory is allocated by ";
 /// Start of a contender's note on a turn after which it did not stop by itself, or left a process behind.
 pub const NOT_STOPPED: &str = "it did not stop as it should: ";
 
+/// Note of a contender that chooses the number of its workers itself, and may add some while it runs.
+pub const CHOOSES_WORKERS: &str = "workers: it chooses their number";
+
 /// A contender with its version and settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Who {

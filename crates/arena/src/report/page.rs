@@ -317,6 +317,10 @@ fn who_view<'a>(who: &'a Who, styles: &Styles) -> WhoView<'a> {
         0 | 1 => workers,
         threads => format!("{workers} × {threads} threads"),
     };
+    let asked = match settings::growth(who) {
+        Some(growth) => format!("{asked} ({growth})"),
+        None => asked,
+    };
     let counted = settings::counted(who);
     let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
     WhoView { chip: styles.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }

@@ -2,8 +2,10 @@
 
 use super::grammar::count;
 use super::styles::Styles;
-use crate::record::summary::{ALLOCATED_BY, Summary, Who};
+use crate::record::summary::{ALLOCATED_BY, CHOOSES_WORKERS, Summary, Who};
 
+/// Words for a number of workers that may become larger while the contender runs.
+const MAY_GROW: &str = "at its start; it may add workers";
 /// Words in the description of a Ruby that was built without YJIT.
 const YJIT_NOT_BUILT: &str = "built without YJIT";
 
@@ -14,7 +16,8 @@ pub struct Settings {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// Workers and threads per worker: `2 × 5`; and what was counted, where that is something else.
+    /// Workers and threads per worker: `2 × 5`; what was counted, where that is something else; and whether the
+    /// workers may become more.
     pub size: String,
     /// Version, as the program itself reports it.
     pub version: String,
@@ -93,11 +96,16 @@ fn limits(commands: &[String]) -> String {
 fn size(who: &Who) -> String {
     let threads = who.threads.max(1);
     let asked = format!("{} × {threads}", who.workers);
-    let is_as_asked = |(processes, all)| (processes, all) == (who.workers, who.workers * threads);
-    if who.counted_workers.zip(who.counted_threads).is_none_or(is_as_asked) {
-        return asked;
-    }
-    format!("{asked} (counted: {})", counted(who))
+    let is_other = |(processes, all)| (processes, all) != (who.workers, who.workers * threads);
+    let is_other = who.counted_workers.zip(who.counted_threads).is_some_and(is_other);
+    let counted = is_other.then(|| format!("counted: {}", counted(who)));
+    let facts: Vec<String> = counted.into_iter().chain(growth(who).map(str::to_owned)).collect();
+    if facts.is_empty() { asked } else { format!("{asked} ({})", facts.join("; ")) }
+}
+
+/// Words for a contender that may add workers while it runs: it was counted before its loads.
+pub fn growth(who: &Who) -> Option<&'static str> {
+    who.notes.iter().any(|note| note == CHOOSES_WORKERS).then_some(MAY_GROW)
 }
 
 /// Processes and threads that were counted while a contender ran: `2 processes, 16 threads`. Empty if nothing was.
@@ -110,6 +118,16 @@ pub fn counted(who: &Who) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_that_may_become_more_are_not_shown_as_a_fixed_number() {
+        let fixed = Who { workers: 2, threads: 5, ..Who::default() };
+        let counted = Who { counted_workers: Some(2), counted_threads: Some(16), ..fixed.clone() };
+        let chosen = |who: &Who| size(&Who { notes: vec![CHOOSES_WORKERS.to_owned()], ..who.clone() });
+        assert_eq!((size(&fixed), chosen(&fixed)), ("2 × 5".into(), "2 × 5 (at its start; it may add workers)".into()));
+        assert_eq!(size(&counted), "2 × 5 (counted: 2 processes, 16 threads)");
+        assert_eq!(chosen(&counted), "2 × 5 (counted: 2 processes, 16 threads; at its start; it may add workers)");
+    }
 
     #[test]
     fn limits_are_read_from_command_lines_and_files() {

@@ -10,10 +10,6 @@ use loadgen::metric::GOODPUT_DEADLINE_MS;
 use loadgen::scenario::{Act, ScenarioReport, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, Open};
 
-/// Number of hanging requests for each request that the server can serve at once: none would be left for others,
-/// however many workers and threads it has.
-pub(super) const HANGING: u32 = 2;
-
 /// Time in seconds after which a client of an overload gives up.
 const PATIENCE_S: f64 = 10.0;
 
@@ -37,10 +33,8 @@ pub fn run(
         }
         Tool::Stuck => {
             let hangs = second_ask(family.recipe.stuck_path.as_deref(), family.recipe.stuck_expect.as_ref())?;
-            let (workers, threads) = server.shape();
-            let hanging = hanging(workers, threads);
             let others = at_a_rate(case, family, seed)?;
-            stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
+            stuck::run(port, workload, &stuck::Stuck { hangs, hanging: case.hanging, others })?
         }
         Tool::Uneven => {
             let long = second_ask(family.recipe.long_path.as_deref(), family.recipe.long_expect.as_ref())?;
@@ -65,11 +59,6 @@ pub fn run(
         _ => return over(port, case, family, capacity, seed),
     };
     Ok(outcome(report))
-}
-
-/// Number of hanging requests for a server with this many workers and threads per worker.
-fn hanging(workers: u32, threads: u32) -> u32 {
-    workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
 }
 
 /// The request to a case's second path, with its right answer.
@@ -152,11 +141,5 @@ mod tests {
         let course = outcome(report).course;
         assert_eq!(course["p99_ms"], [(0.5, 1.0), (1.5, 30.0)]);
         assert_eq!(course["requests_per_s"], [(0.5, 400.0), (1.5, 400.0)]);
-    }
-
-    #[test]
-    fn more_hang_than_a_server_serves_at_once() {
-        let found = [hanging(2, 5), hanging(4, 1), hanging(1, 1), hanging(16, 16), hanging(0, 0)];
-        assert_eq!(found, [20, 8, 2, 512, 2]);
     }
 }

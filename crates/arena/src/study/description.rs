@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bad_day::{HANGING, overload_s};
+use super::bad_day::overload_s;
 use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::record::Sample;
@@ -12,6 +12,8 @@ use loadgen::metric::GOODPUT_DEADLINE_MS;
 use loadgen::scenario::overload::CALM;
 use loadgen::scenario::stuck::TIMES;
 
+/// Words in the command of a load before the number of clients that request what hangs.
+const BESIDE: &str = "beside it ";
 /// Most variants of a load that are listed, if the rounds did not all have the same; of more, it is only said that
 /// there are several.
 const VARIANTS: usize = 3;
@@ -23,8 +25,7 @@ pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> S
     let own = samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
     let commands: BTreeSet<String> = own.map(|one| in_common(&one.command, path)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let is_by_k6 = commands.iter().any(|command| command.starts_with("k6 "));
-    match (as_planned(case, family, is_by_k6), &commands[..]) {
+    match (as_planned(case, family, &commands), &commands[..]) {
         (_, []) => path.clone(),
         (Some(words), _) => words,
         (None, [one]) => (*one).to_owned(),
@@ -34,7 +35,8 @@ pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> S
 }
 
 /// Description by the plan, for loads whose numbers are each contender's own; `None` for all others.
-fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<String> {
+fn as_planned(case: &PlannedCase, family: &Family, commands: &[&str]) -> Option<String> {
+    let is_by_k6 = commands.iter().any(|command| command.starts_with("k6 "));
     let seconds = case.seconds;
     let percent = case.load_pct;
     match case.tool {
@@ -58,14 +60,22 @@ fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<Str
             let hangs = family.recipe.stuck_path.as_deref().unwrap_or_default();
             let per_s = family.recipe.per_s.unwrap_or_default();
             let most = case.clients;
+            let hanging = hanging_in(commands);
             Some(format!(
                 "open loop: {per_s}/s for {seconds} s, or for {TIMES} times as long as {hangs} takes alone if that is \
-                 longer, at most {most} connections, kept; beside it {HANGING} clients in {hangs} for each request \
-                 that the server handles at once"
+                 longer, at most {most} connections, kept; {BESIDE}{hanging} clients in {hangs}"
             ))
         }
         _ => None,
     }
+}
+
+/// Number of clients that requested what hangs, by the commands of the loads. It is one number for all contenders, but
+/// for runs from before 30 November 2026: `8 or 20`.
+fn hanging_in(commands: &[&str]) -> String {
+    let number = |command: &&str| command.split_once(BESIDE)?.1.split(' ').next()?.parse::<u32>().ok();
+    let all: BTreeSet<u32> = commands.iter().filter_map(number).collect();
+    all.iter().map(u32::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// A command without port, host and seed, which differ between servers or rounds.
@@ -110,6 +120,7 @@ mod tests {
             requests: None,
             load_pct,
             slowest_pct,
+            hanging: 20,
             x: None,
             metrics: Vec::new(),
             published: Vec::new(),
@@ -151,7 +162,7 @@ mod tests {
     fn what_a_scenario_asked_holds_for_all_its_contenders() {
         let samples = [
             sample("a", "open loop: 200.0/s for 10 s; beside it 20 clients in GET /sleep"),
-            sample("b", "open loop: 200.0/s for 10 s; beside it 8 clients in GET /sleep"),
+            sample("b", "open loop: 200.0/s for 10.2 s; beside it 20 clients in GET /sleep"),
         ];
         let stuck = family("stuck", "per_s = 200\nstuck_path = \"/sleep\"");
         let words = description(&case(Tool::Stuck, 0, 0), &stuck, &samples);
@@ -159,7 +170,11 @@ mod tests {
             words.starts_with("open loop: 200/s for 10 s, or for 5 times as long as /sleep takes alone"),
             "{words}"
         );
-        assert!(words.contains("beside it 2 clients in /sleep for each request"), "{words}");
+        assert!(words.ends_with("; beside it 20 clients in /sleep"), "{words}");
+        // In earlier runs each contender had a number of its own.
+        let fewer = sample("c", "open loop: 200.0/s for 10 s; beside it 8 clients in GET /sleep");
+        let words = description(&case(Tool::Stuck, 0, 0), &stuck, &[&samples[..], &[fewer]].concat());
+        assert!(words.ends_with("; beside it 8 or 20 clients in /sleep"), "{words}");
         let over = family("overload", "load_pct = [200]");
         let samples = [sample("a", "open loop: 50.0/s for 3 s, 200.0/s for 10 s, 50.0/s for 10 s")];
         let words = description(&case(Tool::Overload, 200, 0), &over, &samples);

@@ -2,7 +2,7 @@
 //! application behind the arena's middleware, and loaded briefly. This does not affect the figures of the turns.
 
 use super::behind;
-use super::contest::{Keep, Turn};
+use super::contest::{Facts, Keep, Turn};
 use super::plan::{PlannedCase, divided_s};
 use super::recipe::Tool;
 use super::watcher::Watcher;
@@ -19,8 +19,8 @@ const WARM_UP_S: f64 = 0.5;
 impl Turn<'_> {
     /// Measures where the time of a request goes, in those of the turn's cases that are loads at full speed. A case for
     /// which that is impossible gets a sample with the reason, which is no failure; a wrong answer disqualifies, as in
-    /// any load.
-    pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
+    /// any load. Of its facts there is only whether the server stopped as it should.
+    pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<Facts, String> {
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
         let server = self.start_behind();
         for case in &self.cases {
@@ -32,11 +32,15 @@ impl Turn<'_> {
             };
             keep(self.sample(case, Sample { started, ..sample }))?;
         }
-        if let Err(why) = server.and_then(|server| server.stop()) {
+        // One that did not start has nothing to stop; its samples say why.
+        let was_started = server.is_ok();
+        let stopped = server.and_then(|server| server.stop());
+        if let Err(why) = &stopped {
             watcher.said(&format!("{}: {why}", self.entry.name()));
         }
         watcher.passed(divided_s(self.cases.iter().copied()));
-        Ok(())
+        let in_words = |why: String| format!("round {}, where its time was divided: {}", self.round, shortened(&why));
+        Ok(Facts { not_stopped: stopped.err().filter(|_| was_started).map(in_words), ..Facts::default() })
     }
 
     fn start_behind(&self) -> Result<Server, String> {

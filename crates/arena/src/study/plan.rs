@@ -36,6 +36,8 @@ pub struct PlannedCase {
     pub load_pct: u32,
     /// Share of the slowest contender's capacity, in percent; 0 for the contender's own.
     pub slowest_pct: u32,
+    /// Number of clients that request what hangs, the same for all contenders.
+    pub hanging: u32,
     /// Place on the x axis of a line plot.
     pub x: Option<f64>,
     /// Metrics that are shown.
@@ -48,6 +50,10 @@ pub struct PlannedCase {
 /// enough for a mean, and no longer than needed.
 const DIVIDED_SHARE: f64 = 0.25;
 const DIVIDED_S: (f64, f64) = (0.5, 3.0);
+/// Number of hanging requests for each request that the contender with the most workers and threads serves at once:
+/// none would be left for others. A share of each one's own would spare a server without a limit of its own, such as
+/// one with fibres.
+const HANGING: u32 = 2;
 /// Estimated seconds of a server's start and stop, and of a load's checks.
 const START_S: f64 = 3.0;
 const AROUND_S: f64 = 0.5;
@@ -249,6 +255,7 @@ fn expand(recipe: &CaseRecipe, study: &Study, effort: &Effort, figures: &Figures
         requests,
         load_pct: 0,
         slowest_pct: 0,
+        hanging: hanging(&study.contenders),
         x: None,
         metrics: metrics.iter().map(|name| shown_as(name, recipe.tool).to_owned()).collect(),
         published: published(None),
@@ -290,6 +297,12 @@ fn expand(recipe: &CaseRecipe, study: &Study, effort: &Effort, figures: &Figures
         ..step(*percent, "=", "the slowest one’s capacity, the same for all")
     }));
     cases
+}
+
+/// Number of hanging requests in a study with these contenders, whichever of them are in the run.
+fn hanging(entries: &[Entry]) -> u32 {
+    let at_once = |entry: &Entry| entry.workers.max(1).saturating_mul(entry.threads.max(1));
+    entries.iter().map(at_once).max().unwrap_or(1).saturating_mul(HANGING)
 }
 
 /// Name of a metric in a case by this tool. Under slow clients, hanging or uneven requests the rate is one that the
@@ -382,6 +395,20 @@ mod tests {
         assert!(
             Plan::of(&study, &asked(&study, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
         );
+    }
+
+    #[test]
+    fn as_many_requests_hang_for_all_contenders_as_are_too_many_for_the_largest() {
+        let entry = |workers: u32, threads: u32| -> Entry {
+            toml::from_str(&format!("recipe = \"x\"\nworkers = {workers}\nthreads = {threads}")).unwrap()
+        };
+        // Threads, fibres in processes of one thread, and processes of one request.
+        assert_eq!(hanging(&[entry(2, 5), entry(2, 1), entry(4, 1)]), 20);
+        assert_eq!((hanging(&[entry(1, 1)]), hanging(&[entry(0, 0)]), hanging(&[])), (2, 2, 2));
+        let text = STUDY.replace("workers = 1, threads = 1", "workers = 2, threads = 5");
+        let study: Study = toml::from_str(&text).unwrap();
+        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
+        assert!(plan.cases().all(|case| case.hanging == 20));
     }
 
     #[test]

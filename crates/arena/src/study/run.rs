@@ -178,6 +178,7 @@ impl<'a> Rounds<'a> {
         if cases.is_empty() {
             return Ok(());
         }
+        let name = one.entry.name();
         let turn = Turn {
             common: self.common,
             entry: one.entry,
@@ -189,7 +190,9 @@ impl<'a> Rounds<'a> {
             round: left.round,
         };
         let mut keep = |sample: Sample| self.folder.append(&sample).map(|()| self.done.note(&sample));
-        turn.divide(&mut keep, self.watcher)
+        let facts = turn.divide(&mut keep, self.watcher)?;
+        note_facts(&mut self.who, name, facts);
+        self.folder.write_who(&self.who)
     }
 }
 

@@ -50,3 +50,34 @@ impl Study {
         if complaints.is_empty() { Ok(study) } else { Err(complaints.into_iter().map(told).collect()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::contender::{Allocator, Catalogue, Runtime};
+    use crate::study::recipe::Entry;
+
+    /// The rule of METHOD.md. A JVM has its own heap, and the embedded interpreter has jemalloc built in.
+    #[test]
+    fn each_server_of_a_study_has_an_entry_with_jemalloc_or_none_has() {
+        let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arena");
+        let catalogue = Catalogue::read(&home.join("contenders")).unwrap();
+        let (studies, complaints) = Studies::read(&home.join("studies"));
+        assert!(complaints.is_empty() && studies.0.len() > 5, "{complaints:?}");
+        let server = |entry: &Entry| catalogue.get(&entry.recipe).unwrap().home.as_str();
+        let takes_it = |entry: &&Entry| catalogue.get(&entry.recipe).unwrap().runtime == Runtime::Cruby;
+        let has_it = |entry: &&Entry| matches!(entry.allocator, Some(Allocator::Jemalloc));
+        for Study { name, contenders, .. } in &studies.0 {
+            let all: BTreeSet<&str> = contenders.iter().filter(takes_it).map(server).collect();
+            let with: BTreeSet<&str> = contenders.iter().filter(has_it).map(server).collect();
+            assert!(with.is_empty() || with == all, "{name}: jemalloc for {with:?}, and not for all of {all:?}");
+            for entry in contenders.iter().filter(has_it) {
+                let settings = |one: &Entry| (one.recipe.clone(), one.workers, one.threads, one.rackup.clone());
+                let is_like = |one: &Entry| one.allocator.is_none() && !one.stock && settings(one) == settings(entry);
+                assert!(contenders.iter().any(is_like), "{name}: {} differs in more than that", entry.name());
+            }
+        }
+    }
+}

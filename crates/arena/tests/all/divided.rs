@@ -34,7 +34,7 @@ fn home() -> Home {
     fs::write(home.path("apps/tiny/config.ru"), APP).unwrap();
     fs::write(home.path("apps/tiny/answer.rb"), "ANSWER = \"right\\n\"\n").unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/rack.rb");
-    for kind in ["alone", "locked", "threads", "liar"] {
+    for kind in ["alone", "locked", "threads", "liar", "stays"] {
         let recipe = format!(
             r#"
 title = "{kind}"
@@ -158,6 +158,23 @@ fn who_answers_wrongly_while_its_time_is_divided_is_disqualified() {
     let liar = summary["cases"][0]["results"].as_array().unwrap().iter().find(|one| one["contender"] == "liar");
     let why = liar.unwrap()["disqualified"].as_str().unwrap();
     assert!(why.starts_with("wrong answer while its time was divided: GET /sleep: "), "{why}");
+}
+
+#[test]
+fn that_a_server_had_to_be_killed_after_its_time_was_divided_is_in_the_report() {
+    let home = home();
+    let file = home.path("arena/studies/tiny.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("recipe = \"threads\"", "recipe = \"stays\"")).unwrap();
+    let recipe = home.path("arena/contenders/stays.toml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text + "[stop]\npatience_s = 1\n").unwrap();
+    let output = home.run(&["run", "tiny", "--only", "stays", "--case", "sleep"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let notes = home.summary()["contenders"][0]["notes"].to_string();
+    let told = "it did not stop as it should: round 1, where its time was divided: stays did not end within 1 s";
+    assert!(notes.contains(told), "{notes}");
+    assert_eq!(notes.matches("did not stop").count(), 1, "it stopped after its timed load: {notes}");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 #   locked   a thread for each connection, and one of them at a time in the application
 #   threads  a thread for each connection
 #   liar     the same; where another file than the application's own is served, one answer in ten is wrong
+#   stays    the same; where another file than the application's own is served, it does not end when it should
 require "socket"
 
 Process.setproctitle("rack worker #{ARGV[1]}")
-Signal.trap("TERM") { exit! 0 }
+Signal.trap("TERM") { exit! 0 unless ARGV[1] == "stays" && !OWN }
 
 # Understands `use` and `run`.
 class Builder

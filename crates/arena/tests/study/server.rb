@@ -1,12 +1,12 @@
 # A server of one file, good or bad by its KIND:  ruby server.rb PORT KIND [WORKERS]
 # good answers correctly, a thousand requests per second and worker at most, however many clients it has, so that a load
-# of it leaves the processors to others; wrong always answers something else; later does so after thirty answers; early
-# is wrong for the first four answers after the third on a connection, so that no single check finds it; liar, as fast
-# as good, gives one wrong answer in a hundred, late enough that a single check finds none; dies exits after thirty;
-# never does not listen; alone starts one worker whatever number is requested; slow gives one answer after the other,
-# each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one answer in ten
-# under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has other
-# variables than those that find programs and those that the arena itself sets; stays does not end when it should.
+# of it leaves the processors to others; wrong always answers something else; later does so after thirty answers; each
+# worker of early is wrong once, in the first answer after the third on a connection, so that no single check finds it;
+# liar, as fast as good, gives one wrong answer in a hundred, late enough that a single check finds none; dies exits
+# after thirty; never does not listen; alone starts one worker whatever number is requested; slow gives one answer after
+# the other, each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one
+# answer in ten under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has
+# other variables than those that find programs and those that the arena itself sets; stays does not end when it should.
 
 require "socket"
 
@@ -22,7 +22,7 @@ warn "unexpected: #{UNEXPECTED.join(" ")}" if kind == "told"
 sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
-$early = 4
+$early = 1
 $here = $crowded = 0
 $one_at_a_time = Mutex.new
 $resting = 0
