@@ -79,7 +79,8 @@ fn beside(best: &Rival, other: &Rival) -> String {
 /// Reason why a contender was chosen among those that carry the rate.
 pub fn because(choice: &Choice) -> String {
     let name = &choice.best.who.name;
-    let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| carried.holds(times));
+    let is_held = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| carried.holds(times));
+    let holds = |times: u32| is_held(choice.best, times);
     let room = match (holds(1), holds(ROOM)) {
         (Held::Yes, Held::Yes) => "carries your rate and twice of it",
         (Held::Yes, _) => "carries your rate",
@@ -99,8 +100,16 @@ pub fn because(choice: &Choice) -> String {
         }
         Because::Shown => "it alone is shown to be better at this rate than what serves the app now",
     };
+    // What the recommended one carries, the others are said to carry only where that is shown.
+    let times = if holds(ROOM) == Held::Yes { ROOM } else { 1 };
+    let is_shown = |one: &Rival| is_held(one, 1) == Held::Yes && is_held(one, times) == Held::Yes;
+    let they = match (choice.level.iter().all(|one| is_shown(one)), &names[..]) {
+        (true, [_]) => "does",
+        (true, _) => "do",
+        (false, _) => "may",
+    };
     format!(
-        "{name} {room}, as {} may; what more one could serve is room to spare, so it was chosen because {why}{}",
+        "{name} {room}, as {} {they}; what more one could serve is room to spare, so it was chosen because {why}{}",
         names.join(", "),
         choice.as_small()
     )

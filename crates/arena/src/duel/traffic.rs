@@ -11,7 +11,7 @@ use loadgen::metric::{CPU, Direction, P50, P99, PROCESSORS, PSS_PEAK, rate_in_wo
 use super::cases;
 use super::compare::value;
 use super::pace::Rate;
-use super::strain::{Broken, Limits};
+use super::strain::{Broken, Cause, Limits};
 
 /// Factor by which a recommended machine has more memory than was measured; `SYSTEM_MIB` for the system come on top.
 const MEMORY_TIMES: f64 = 1.5;
@@ -87,30 +87,37 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
         asked.reverse();
     }
     let step = |of: u32| {
-        let broken = |round: u32| {
-            let own = judged.iter().filter(|one| one.round == round && is_harder(of, one.of));
-            own.filter_map(|one| one.broken.as_ref()).next()
-        };
+        let broken =
+            |round: u32| judged.iter().find(|one| one.round == round && is_harder(of, one.of) && one.broken.is_some());
         let mut rounds: Vec<u32> = judged.iter().map(|one| one.round).collect();
         rounds.sort_unstable();
         rounds.dedup();
         let was_asked = |round: u32| judged.iter().any(|one| one.round == round && one.of == of);
         rounds.retain(|round| was_asked(*round) || broken(*round).is_some());
-        let found: Vec<&Broken> = rounds.iter().filter_map(|round| broken(*round)).collect();
+        let found: Vec<&Judged> = rounds.iter().filter_map(|round| broken(*round)).collect();
         let rounds = rounds.len() as u32;
         let broke = found.len() as u32;
-        Step { of, rounds, broke, what: usual(&found), ..Step::default() }
+        Step { of, rounds, broke, what: usual(&found, of, is_rising), ..Step::default() }
     };
     asked.into_iter().map(step).collect()
 }
 
-/// Sentence on the cause that most of these loads have.
-fn usual(found: &[&Broken]) -> String {
-    let mut counts: BTreeMap<super::strain::Cause, (u32, &str)> = BTreeMap::new();
-    for one in found {
-        counts.entry(one.cause).or_insert((0, &one.words)).0 += 1;
+/// Sentence on the cause that most of these loads have. Its figures are those of a load of this step; only where none
+/// was made, they are those of an easier load, which is named.
+fn usual(found: &[&Judged], of: u32, is_rising: bool) -> String {
+    let own: Vec<&Judged> = found.iter().copied().filter(|one| one.of == of).collect();
+    let shown = if own.is_empty() { found } else { &own[..] };
+    let mut counts: BTreeMap<Cause, (u32, u32, &str)> = BTreeMap::new();
+    for one in shown {
+        let Some(broken) = &one.broken else { continue };
+        counts.entry(broken.cause).or_insert((0, one.of, &broken.words)).0 += 1;
     }
-    counts.values().max_by_key(|(count, _)| *count).map_or_else(String::new, |(_, words)| (*words).to_owned())
+    let Some((_, at, words)) = counts.into_values().max_by_key(|(count, ..)| *count) else { return String::new() };
+    match (at == of, is_rising) {
+        (true, _) => words.to_owned(),
+        (false, true) => format!("at {} already, {words}", times_in_words(at).to_lowercase()),
+        (false, false) => format!("on {at} processors already, {words}"),
+    }
 }
 
 fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Option<Cost> {

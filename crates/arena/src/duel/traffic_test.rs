@@ -173,3 +173,20 @@ fn what_breaks_at_less_breaks_at_more() {
     let one = &summed_up(&samples("a -w 1 -t 3", &[2, 2, 2]), "").carried[0];
     assert_eq!((one.holds(2), one.holds(8), one.holds(1)), (Held::No, Held::No, Held::Yes));
 }
+
+#[test]
+fn what_an_easier_load_met_is_not_told_of_a_harder_one() {
+    let what = |breaks: &[u32], of: u32| {
+        let mut all = samples("a -w 1 -t 3", breaks);
+        for one in all.iter_mut().filter(|one| one.case == cases::traffic(8) && one.number(P99) > 100.0) {
+            one.numbers.insert(P99.into(), 2500.0);
+        }
+        let step = summed_up(&all, "").carried[0].steps.iter().find(|step| step.of == of).cloned();
+        step.unwrap().what
+    };
+    // As seen once: what two rounds met at a lower multiple stood beside the higher one, which the third was asked.
+    assert!(what(&[4, 4, 8], 4).starts_with("the p99 was 900 ms"));
+    assert!(what(&[4, 4, 8], 8).starts_with("the p99 was 2500 ms"), "{}", what(&[4, 4, 8], 8));
+    let easier = what(&[4, 4, 16], 8);
+    assert!(easier.starts_with("at 4 times the rate already, the p99 was 900 ms"), "{easier}");
+}

@@ -42,7 +42,7 @@ impl<'a> ReadyRun<'a> {
         earlier: &[Who],
     ) -> Result<ReadyRun<'a>, String> {
         let mut plan = Plan::of(study, asked, context.figures)?;
-        let entries = chosen(asked, study)?;
+        let entries = chosen(asked, study, earlier)?;
         let left_out = plan.leave_out(&|name| is_library(context.environment, "ruby", name));
         if plan.families.is_empty() {
             return Err(left_out.join("\n"));
@@ -186,12 +186,14 @@ fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
     told.is_ok_and(|output| output.status.success())
 }
 
-/// All selected contenders, installed or missing.
-fn chosen<'a>(asked: &RunRequest, study: &'a Study) -> Result<Vec<&'a Entry>, String> {
+/// All selected contenders, installed or missing. A resumed run has those with which it began (`earlier`): one that its
+/// study got since would have other rounds than the rest, and the twin would be drawn among others.
+fn chosen<'a>(asked: &RunRequest, study: &'a Study, earlier: &[Who]) -> Result<Vec<&'a Entry>, String> {
     let has_one = |name: &str, words: &[String]| words.iter().any(|word| name.contains(word.as_str()));
     let chosen = |name: &str| (asked.only.is_empty() || has_one(name, &asked.only)) && !has_one(name, &asked.without);
     let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
-    let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in);
+    let was_in = |entry: &&Entry| earlier.is_empty() || earlier.iter().any(|who| who.name == entry.name());
+    let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in).filter(was_in);
     let entries: Vec<&Entry> = entries.collect();
     if entries.is_empty() {
         let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();

@@ -257,7 +257,7 @@ struct Done {
     /// Loads that gave figures.
     with_numbers: BTreeSet<Key>,
     divided: BTreeSet<Key>,
-    /// Whether the run had finished and is only summarized again: nothing more is divided then.
+    /// Whether the run had finished and is only summarized again: nothing more is measured then.
     is_whole: bool,
 }
 
@@ -300,6 +300,10 @@ struct RemainingWork<'a> {
 impl<'a> RemainingWork<'a> {
     /// Cases of a family that a contender has still to run, in the order of the round.
     fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a PlannedCase> {
+        // Its study may have got a case since.
+        if done.is_whole {
+            return Vec::new();
+        }
         let mut cases = self.plan.order_of_cases(self.round, family);
         cases.retain(|case| {
             let is_done = done.loaded.contains_key(&self.key(case, one));

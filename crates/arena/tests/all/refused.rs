@@ -201,6 +201,34 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
 }
 
 #[test]
+fn a_run_goes_on_without_what_its_study_got_since() {
+    let home = Home::with(&["good", "early"]);
+    let file = home.path("arena/studies/tiny.toml");
+    fs::write(&file, study(&["good"], "closed")).unwrap();
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
+    let before = fs::read_to_string(&raw).unwrap();
+    let more = "[[case]]\nname = \"more\"\ntitle = \"More\"\ntool = \"closed\"\npath = \"/\"\n\
+                expect = { exactly = \"right\\n\" }\n";
+    fs::write(&file, study(&["early", "good"], "closed") + more).unwrap();
+    let resumed = || {
+        let output = home.run(&["run", "--resume", &path]);
+        assert!(output.status.success(), "{}", said(&output));
+        let summary = home.summary();
+        let who = summary["contenders"].as_array().unwrap();
+        assert_eq!(who.iter().map(|who| who["name"].as_str().unwrap()).collect::<Vec<_>>(), ["good"]);
+        fs::read_to_string(&raw).unwrap()
+    };
+    assert_eq!(resumed(), before, "it is whole, and only summarized again");
+    // An interrupted one is measured to its end with those with which it began.
+    fs::remove_file(home.folder().join("summary.json")).unwrap();
+    fs::write(&raw, "").unwrap();
+    let after = resumed();
+    assert!(after.contains("\"contender\":\"good\"") && !after.contains("\"contender\":\"early\""), "{after}");
+}
+
+#[test]
 fn a_run_goes_on_only_with_the_build_and_on_the_machine_with_which_it_began() {
     let home = Home::with(&["good"]);
     let recipe = home.path("arena/contenders/good.toml");
