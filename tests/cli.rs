@@ -37,6 +37,20 @@ fn help_and_version_are_answered_without_an_application() {
 }
 
 #[test]
+fn every_command_has_help_on_standard_output() {
+    let folder = server::folder();
+    for command in ["doctor", "config", "explain", "native", "options", "start", "status", "scale", "stop"] {
+        for flag in ["--help", "-h"] {
+            let output = server::command().current_dir(&folder).args([command, flag]).output().unwrap();
+            let told = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(0), "{command} {flag}");
+            assert!(told.starts_with("Usage: foolsgold ") && output.stderr.is_empty(), "{command} {flag}: {told}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
     let folder = folder_with_app();
     let bad: &[(&[&str], &[&str])] = &[

@@ -273,6 +273,24 @@ fn a_number_of_sockets_that_is_too_large_is_refused_with_the_one_that_would_be_r
     server.logs("LISTEN_FDS=3 in the environment, but file descriptor 4 is not open: LISTEN_FDS=1 would be right");
 }
 
+/// There is no number of sockets that would be right.
+#[test]
+fn a_socket_that_was_closed_on_the_way_is_reported_as_such() {
+    let script = "exec 3<&- 4<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+    let server = Activated::run(script, Stdio::null(), &[]);
+    server.logs("file descriptor 3 is not open: what started this program has closed it");
+}
+
+/// The socket is the shell's, and its address is in use.
+#[test]
+fn a_script_that_starts_the_server_without_exec_is_told_so() {
+    let (socket, port) = tcp();
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ \"$0\" \"$@\"; exit";
+    let server = Activated::run(script, Stdio::from(socket), &["-b", &format!("tcp://127.0.0.1:{port}")]);
+    server.logs("which started this one, so no socket is taken: in a script, start the server with exec");
+    server.logs("in use");
+}
+
 #[test]
 fn without_a_service_manager_only_is_no_obstacle() {
     let server = Server::start(&app("", "'here'"), &["--bind-to-activated-sockets=only"]);

@@ -276,6 +276,23 @@ fn a_reload_while_a_new_program_loads_is_repeated_by_that() {
     assert!(next.ended(), "{}", server.log());
 }
 
+/// No other server is left: the memory of two was too much, and the kernel has chosen the older one.
+#[test]
+fn a_new_program_whose_old_process_is_killed_while_it_loads_serves() {
+    adopt_orphans();
+    let mut server = ruby::serve(GATED, &["-w", "1", "--pidfile", "web.pid"]);
+    let next = upgrade_that_loads(&server);
+    server.signal(Signal::KILL);
+    assert!(server.ended(MAX_WAIT).is_some());
+    fs::remove_file(server.folder.join("gate")).unwrap();
+    assert!(server.logs("has ended meanwhile; this one serves all the same"), "{}", server.log());
+    assert_eq!(server.text("/"), "gold", "{}", server.log());
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
+    next.signal(Signal::TERM);
+    assert!(next.ended(), "{}", server.log());
+    assert!(!pidfile(&server).exists(), "{}", server.log());
+}
+
 /// It has ended before the old process has read the report.
 #[test]
 fn a_new_program_that_ends_right_after_its_report_changes_nothing() {

@@ -116,6 +116,27 @@ fn signals_during_the_start_wait_and_an_end_does_not() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// As of a log rotation, or a deploy, that meets a restart: another server's file is Ruby, and takes a moment to read.
+#[test]
+fn signals_while_the_settings_are_read_wait_until_the_server_handles_them() {
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, [\"ok\"]] }")]);
+    let (asked, go) = (folder.join("asked"), folder.join("go"));
+    let waits = format!("File.write({asked:?}, '')\nsleep 0.01 until File.exist?({go:?})\n");
+    fs::write(folder.join("puma.rb"), waits).unwrap();
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-w", "1", "-C", "puma.rb"];
+    let mut server = Server::begin(folder, &[], &options);
+    assert!(within(MAX_WAIT, || asked.exists()), "{}", server.log());
+    for signal in [Signal::HUP, Signal::USR1, Signal::TTIN] {
+        server.signal(signal);
+    }
+    fs::write(&go, "").unwrap();
+    server.wait_ready();
+    for words in ["SIGHUP: ", "SIGUSR1: reloading", "SIGTTIN: "] {
+        assert!(server.logs(words), "{words}\n{}", server.log());
+    }
+}
+
 /// The log rotation compresses the file that it has renamed, however long the application takes to load.
 #[test]
 fn log_files_are_opened_anew_while_the_application_loads() {

@@ -10,6 +10,7 @@ use crate::boot::prepare::{self, Arrived};
 use crate::boot::serve::{self, Plan};
 use crate::config::invocation::Invocation;
 use crate::config::workers;
+use crate::control::signals;
 use crate::log::writer;
 use crate::process::exit::{NotServing, cannot_start, fail};
 use crate::process::parent::StartOutcome;
@@ -19,6 +20,8 @@ use crate::process::{daemon, init};
 /// Runs the server until it shuts down. A failure is reported to the process that started this one, or on standard
 /// error.
 pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
+    // If it fails, listening fails later, and says why.
+    let _ = signals::hold();
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }

@@ -95,8 +95,9 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     for (app, spec) in settings.apps.iter().zip(&specs) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
     }
-    let threads = Threads::start(settings.io_threads)?;
-    let mut signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let waiting = Waiting::new().map_err(no_threads)?;
+    let mut signals = waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let threads = Threads { waiting, io_threads: IoThreads::start(settings.io_threads).map_err(no_threads)? };
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
@@ -279,19 +280,14 @@ struct Threads {
     io_threads: IoThreads,
 }
 
-impl Threads {
-    fn start(io_threads: usize) -> Result<Threads, String> {
-        let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
-        let io_threads = IoThreads::start(io_threads).map_err(told)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-        Ok(Threads { waiting: Waiting(Some(runtime)), io_threads })
-    }
-}
-
 /// The event loop of the main thread, which only waits for signals and for the shutdown.
 struct Waiting(Option<Runtime>);
 
 impl Waiting {
+    fn new() -> io::Result<Waiting> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map(|runtime| Waiting(Some(runtime)))
+    }
+
     fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.0.as_ref().expect("only the end takes it").block_on(work)
     }
@@ -366,6 +362,10 @@ async fn run(
             () = signals.follow(&server) => {}
         }
     }
+}
+
+fn no_threads(error: io::Error) -> String {
+    format!("the threads for I/O cannot be started: {error}")
 }
 
 fn deaf(error: io::Error) -> String {

@@ -31,6 +31,7 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     let mut handed = std::mem::take(&mut prepared.sockets);
     let admin = gather_admin(settings, &mut handed)?;
     let control = gather_control(settings, &mut handed, is_successor)?;
+    systemd::warn_of_missed();
     let mut sockets = gather(&wanted, handed)?;
     if let Some((listener, is_taken)) = admin {
         sockets.add_admin(listener, is_taken)?;

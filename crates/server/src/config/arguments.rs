@@ -240,6 +240,10 @@ impl fmt::Display for Problem {
 pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Arguments {
     let mut asked = Arguments::default();
     if arguments.first().is_some_and(|first| first == "options") {
+        if arguments.get(1).is_some_and(|word| word == "-h" || word == "--help") {
+            asked.command = Command::Help;
+            return asked;
+        }
         asked.command = Command::OptionsPage;
         if arguments.len() != 2 || arguments[1] != "--markdown" {
             asked.refuse("options: say `foolsgold options --markdown`, or ./options to serve a file of that name");
@@ -641,6 +645,7 @@ mod tests {
         assert_eq!(ask(&["-h"], &[]).command, Command::Help);
         assert_eq!(ask(&["--version"], &[]).command, Command::Version);
         assert_eq!(ask(&["options", "--markdown"], &[]).command, Command::OptionsPage);
+        assert_eq!(ask(&["options", "--help"], &[]).command, Command::Help);
         assert_eq!(ask(&["native", "--ruby", "ruby3.1"], &[]).command, Command::Native);
         assert_eq!(problems(&["native", "a.ru"]), ["a.ru: say `foolsgold native`, perhaps with --ruby PATH"]);
         assert_eq!(ask(&["./options"], &[]).command, Command::Serve);

@@ -50,9 +50,22 @@ pub fn hear_of_children() -> io::Result<()> {
     if !is_ignored(SignalKind::child()) {
         return Ok(());
     }
+    handle(&[SignalKind::child()])
+}
+
+/// Keeps signals that end no server from ending, or stopping, this process before it knows which server's signals it
+/// has: they wait for [`Signals::listen`].
+pub fn hold() -> io::Result<()> {
+    use rustix::process::Signal;
+    let held = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::TTIN, Signal::TTOU, Signal::POWER];
+    handle(&held.map(|signal| SignalKind::from_raw(signal.as_raw())))
+}
+
+/// Installs handlers, which stay without a listener; started programs begin without them. What arrives meanwhile is
+/// for those who listen when the next event loop looks.
+fn handle(kinds: &[SignalKind]) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // The handler stays installed without a listener; started programs begin without it.
-    runtime.block_on(async { signal(SignalKind::child()).map(drop) })
+    runtime.block_on(async { kinds.iter().try_for_each(|kind| signal(*kind).map(drop)) })
 }
 
 /// Whether this process ignores the signal (proc(5), `SigIgn`).
@@ -64,7 +77,8 @@ fn is_ignored(kind: SignalKind) -> bool {
 }
 
 impl Signals {
-    /// Starts to handle the signals that have a meaning.
+    /// Starts to handle the signals that have a meaning. Must be called before there is another event loop, which would
+    /// take those that [`hold`] has kept.
     pub fn listen(habit: Habit) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let waiting = Arc::new(Mutex::new(Some(waiting)));

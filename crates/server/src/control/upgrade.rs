@@ -493,26 +493,26 @@ pub fn follow(
     then: impl FnOnce(&str) + Send + 'static,
 ) -> Result<(), String> {
     let Parent { started_as, pid, channel, .. } = parent;
-    let ended = move |_| format!("process {pid}, which started this one, has ended meanwhile");
     let serving = StartOutcome::Serving(taken.to_vec());
-    if started_as == StartedAs::Background {
-        // Its terminal may have been closed, which is nothing to a server in the background.
-        if let Err(why) = channel.report(&serving).map_err(ended) {
+    // Where the previous process was killed, or ran out of memory, no other server is left than this one.
+    let report = move |channel: &Channel| {
+        if channel.report(&serving).is_err() {
+            let why = format!("process {pid}, which started this one, has ended meanwhile");
             warn!(target: "server", "{why}; this one serves all the same");
         }
+    };
+    if started_as == StartedAs::Background {
+        // Its terminal may have been closed, which is nothing to a server in the background.
+        report(&channel);
         then("serving");
         return Ok(());
     }
     upgrade.predecessor.store(pid, Ordering::SeqCst);
-    let (told, outcome) = sync_channel(1);
+    let (told, reported) = sync_channel(1);
     // The thread is there before the previous process is told to go: at the limit of threads both would end.
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
-        let reported = channel.report(&serving).map_err(ended);
-        let is_alone = reported.is_err();
-        let _ = told.send(reported);
-        if is_alone {
-            return;
-        }
+        report(&channel);
+        let _ = told.send(());
         // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
         let mut ordered = Vec::new();
@@ -537,7 +537,7 @@ pub fn follow(
         then("serving, after an upgrade");
     });
     listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
-    outcome.recv().unwrap_or_else(|_| Err("the thread that takes over from an older process was lost".to_owned()))
+    reported.recv().map_err(|_| "the thread that takes over from an older process was lost".to_owned())
 }
 
 /// Reloads an application in a thread of its own, since the previous process was told to do so while this one read its

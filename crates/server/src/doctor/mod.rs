@@ -41,6 +41,20 @@ const ANSWER_TIME: Duration = Duration::from_secs(30);
 /// What this command does, for messages about a failure.
 const WHAT: &str = "examine this application";
 
+/// The text of `foolsgold doctor --help`.
+const HELP: &str = "\
+Usage: foolsgold doctor [OPTIONS] [CONFIG.RU] [PATH...]
+
+Tells whether the application can run on embedded mruby, what it lacks there, and whether it answers a GET of each PATH
+(default: /) as on your own Ruby. The application runs, with all its side effects; nothing listens.
+
+      --json        print the report for programs
+  -h, --help        this text
+
+The options of the server count here, too: foolsgold --help names them.
+Exit code: 0 it can run embedded, 1 it cannot, 2 it cannot be examined.
+";
+
 /// Arguments of this command only.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Words {
@@ -59,8 +73,10 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     let words = Words::read(words);
     // A server with these words would read the same settings.
     let invocation = Invocation::new(words.rest, invocation.environment.clone(), invocation.machine);
-    if invocation.typed().command != Command::Serve {
-        return Some(exit::refuse_to(WHAT, &["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
+    match invocation.typed().command {
+        Command::Serve => {}
+        Command::Help => return Some(exit::show(HELP)),
+        _ => return Some(exit::refuse_to(WHAT, &["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"])),
     }
     let settings = match invocation.resolve(invocation.asked()) {
         Ok(settings) => settings,

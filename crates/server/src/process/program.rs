@@ -85,11 +85,14 @@ impl Program {
 
 /// Finds a program by path, or by name on PATH; `None` if it is missing or not executable.
 pub fn find_program(name: &Path) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if name.as_os_str().as_encoded_bytes().contains(&b'/') {
-        return Some(name.to_owned()).filter(is_program);
+        return Some(name.to_owned()).filter(|path| is_program(path));
     }
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 
 /// The file that a shell would start by this name, without resolving symlinks.
@@ -99,14 +102,15 @@ fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> 
         return None;
     }
     if named.components().count() > 1 || named.is_absolute() {
-        return Some(folder.join(named)).filter(|path| path.is_file());
+        return Some(folder.join(named)).filter(|path| is_program(path));
     }
-    env::split_paths(&path?).map(|place| folder.join(place).join(named)).find(|path| path.is_file())
+    env::split_paths(&path?).map(|place| folder.join(place).join(named)).find(|path| is_program(path))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -116,11 +120,18 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::create_dir(at("v1")).unwrap();
         fs::write(at("v1/server"), "").unwrap();
+        fs::set_permissions(at("v1/server"), Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink(at("v1"), at("current")).unwrap();
         let found = |name: &str| find(OsStr::new(name), root.path(), Some(at("current").into()));
         assert_eq!(found("server"), Some(at("current/server")));
         assert_eq!(found("current/server"), Some(at("current/server")));
         assert_eq!(found("./current/server"), Some(at("./current/server")));
         assert_eq!((found("nothing"), found("current/nothing"), found("")), (None, None, None));
+        // Its log, say, in a folder that comes first.
+        fs::create_dir(at("logs")).unwrap();
+        fs::write(at("logs/server"), "").unwrap();
+        let places = env::join_paths([at("logs"), at("current")]).unwrap();
+        assert_eq!(find(OsStr::new("server"), root.path(), Some(places)), Some(at("current/server")));
+        assert_eq!(found("logs/server"), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -27,7 +27,7 @@ pub struct StateFile {
 impl StateFile {
     /// Opens the file before privileges are dropped. A file that is no state file is refused and left as it is.
     pub fn claim(path: &Path, bits: Option<u32>, links: Links) -> Result<StateFile, String> {
-        let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
+        let told = |error: io::Error| format!("the state file {} cannot be written: {error}", path.display());
         let path = std::path::absolute(path).map_err(told)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(bits.unwrap_or(0o644));
@@ -44,11 +44,8 @@ impl StateFile {
 
     /// Whether the file is empty, or a state file of this server or of Puma.
     pub fn check(path: &Path, file: &File) -> Result<(), String> {
-        let mut bytes = Vec::new();
-        let read = file.take(LOOK_BYTES).read_to_end(&mut bytes);
-        let text = String::from_utf8_lossy(&bytes);
-        let is_one = text.starts_with("---") && text.lines().any(|line| line.starts_with("pid:"));
-        if read.is_ok() && (is_one || text.trim().is_empty()) {
+        let is_one = |text: &str| text.starts_with("---") && text.lines().any(|line| line.starts_with("pid:"));
+        if beginning(file).is_ok_and(|text| is_one(&text) || text.trim().is_empty()) {
             return Ok(());
         }
         Err(format!("{} has something else in it than the state of a server: is it a state file?", path.display()))
@@ -82,13 +79,19 @@ impl StateFile {
     /// Removes the file at the exit, unless it is a successor's by now.
     pub fn remove(&self) {
         let ours = format!("---\npid: {}\n", process::id());
+        let found = files::open(&self.path).and_then(|(file, _)| beginning(&file));
         // It is empty if it was never written.
-        if fs::read_to_string(&self.path).is_ok_and(|text| text.is_empty() || text.starts_with(&ours))
-            && fs::remove_file(&self.path).is_err()
-        {
+        if found.is_ok_and(|text| text.is_empty() || text.starts_with(&ours)) && fs::remove_file(&self.path).is_err() {
             let _ = self.file.set_len(0);
         }
     }
+}
+
+/// The beginning of a file.
+fn beginning(file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(LOOK_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A text as a quoted YAML scalar.
@@ -110,6 +113,11 @@ mod tests {
         assert!(text.starts_with(&format!("---\npid: {}\n", process::id())), "{text}");
         assert!(text.contains("foolsgold_control: \"unix:///run/a \\\"b\\\".sock\"\n"), "{text}");
         fs::write(&path, "---\npid: 1\n").unwrap();
+        state.remove();
+        assert!(path.exists());
+        // The other end of the pipe is open nowhere.
+        fs::remove_file(&path).unwrap();
+        assert!(process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         state.remove();
         assert!(path.exists());
     }

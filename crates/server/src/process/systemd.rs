@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
+use std::os::unix::process::parent_id;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -144,10 +145,12 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSo
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
     let numbers = FIRST..FIRST + RawFd::from(count);
     if let Some(missing) = numbers.clone().find(|number| !is_open(*number)) {
-        let open = missing - FIRST;
+        let right = match missing - FIRST {
+            0 => "what started this program has closed it".to_owned(),
+            open => format!("LISTEN_FDS={open} would be right"),
+        };
         return Err(format!(
-            "LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open: LISTEN_FDS={open} would \
-             be right"
+            "LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open: {right}"
         ));
     }
     let handed = numbers.map(|number| match take(number) {
@@ -157,9 +160,36 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSo
     handed.collect()
 }
 
+/// Warns of sockets that systemd has handed to the process that started this one, such as a shell: this process does
+/// not take them, and what it binds in their place may be in use by systemd.
+pub fn warn_of_missed() {
+    let find = |name: &str| std::env::var(name).unwrap_or_default();
+    if let Some(why) = missed(&find("LISTEN_PID"), &find("LISTEN_FDS"), parent_id()) {
+        warn!(target: "server", "{why}");
+    }
+}
+
+fn missed(meant: &str, count: &str, parent: u32) -> Option<String> {
+    let is_meant = meant == parent.to_string() && count.parse().is_ok_and(|count: u16| count > 0);
+    is_meant.then(|| {
+        format!(
+            "LISTEN_FDS={count} in the environment is for process {parent}, which started this one, so no socket is \
+             taken: in a script, start the server with exec"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sockets_of_the_process_that_started_this_one_are_told_of() {
+        assert!(missed("7", "1", 7).unwrap().contains("for process 7, which started this one"));
+        for (meant, count) in [("", ""), ("7", ""), ("7", "0"), ("8", "1"), ("7", "x")] {
+            assert_eq!(missed(meant, count, 7), None, "{meant:?} {count:?}");
+        }
+    }
 
     #[test]
     fn what_is_meant_for_another_process_is_left_alone_and_nonsense_is_told() {
