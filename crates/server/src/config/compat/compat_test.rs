@@ -155,8 +155,9 @@ fn numbers_and_times_of_puma() {
     assert_eq!(addresses(&[host.clone(), port.clone()]), local);
     assert_eq!(addresses(&[port, host]), [None, Some("tcp://[::]:3000".to_owned())], "it is for later ones");
     let usual = |calls: Vec<Directive>| {
-        let (shown, home, host) = ("the file".to_owned(), Path::new(""), Some("localhost".to_owned()));
-        Translation::with_host(ServerKind::Puma, shown, home, host, calls).value("bind").map(str::to_owned)
+        let beside = Beside { host: Some("localhost".to_owned()), ..Beside::default() };
+        let (shown, home) = ("the file".to_owned(), Path::new(""));
+        Translation::with(beside, ServerKind::Puma, shown, home, calls).value("bind").map(str::to_owned)
     };
     let three_thousand = || call("port", json!([3000]));
     assert_eq!(usual(vec![three_thousand()]).as_deref(), Some("tcp://localhost:3000"), "as under `rails server`");
@@ -189,6 +190,24 @@ fn numbers_and_times_of_puma() {
     }
     let twice = translated(ServerKind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
     assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
+}
+
+/// The master of a cluster kills its workers after a time, and a single process does not.
+#[test]
+fn puma_is_a_cluster_by_a_flag_or_a_variable_too() {
+    let drain = |workers: Option<&str>, usual_workers: Option<&str>, file: &[(&str, Value)]| {
+        let [workers, usual_workers] = [workers, usual_workers].map(|count| count.map(str::to_owned));
+        let beside = Beside { host: None, workers, usual_workers };
+        let all = [file, &[("force_shutdown_after", json!([120]))]].concat();
+        let calls = all.iter().map(|(name, args)| call(name, args.clone())).collect();
+        let translation = Translation::with(beside, ServerKind::Puma, "the file".to_owned(), Path::new(""), calls);
+        translation.value("drain-time").map(str::to_owned).unwrap_or_default()
+    };
+    let two = [("workers", json!([2]))];
+    assert_eq!(drain(Some("3"), None, &[]), "30s", "-w 3");
+    assert_eq!(drain(Some("0"), None, &two), "2m", "-w 0");
+    assert_eq!(drain(None, Some("3"), &[]), "30s", "WEB_CONCURRENCY=3");
+    assert_eq!(drain(None, Some("0"), &two), "30s", "the file counts more than that");
 }
 
 #[test]

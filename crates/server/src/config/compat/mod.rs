@@ -23,7 +23,7 @@ use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
 use record::Directive;
-use translation::{DirectiveRule, RemarkKind, Translation};
+use translation::{Beside, DirectiveRule, RemarkKind, Translation};
 
 pub use explain::explain;
 pub use kind::ServerKind;
@@ -168,14 +168,19 @@ fn translate(
     if !question.stays {
         leftover::adopt();
     }
-    let usual_host = asked.usual_host().map(str::to_owned);
+    let given_workers = asked.values(Name::Workers).into_iter().next_back();
+    let beside = Beside {
+        host: asked.usual_host().map(str::to_owned),
+        workers: workers.clone(),
+        usual_workers: given_workers.map(|given| given.value.clone()),
+    };
     let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
     let left = if question.stays { Vec::new() } else { leftover::children() };
     match record.error {
         None => {
             let mut calls = record.calls;
             calls.extend(daemonize(asked).filter(|_| kind == ServerKind::Thin));
-            let mut translation = Translation::with_host(kind, shown, home, usual_host, calls);
+            let mut translation = Translation::with(beside, kind, shown, home, calls);
             if let Some((name, value)) = record.environment {
                 translation.assume_environment(&name, &value);
             }
@@ -189,7 +194,7 @@ fn translate(
         }
         Some(failure) => {
             let so_far: Vec<Directive> = record.calls;
-            let mut translation = Translation::with_host(kind, shown.clone(), home, usual_host, so_far);
+            let mut translation = Translation::with(beside, kind, shown.clone(), home, so_far);
             if let Some(call) = &failure.call {
                 translation.unknown(call);
             }

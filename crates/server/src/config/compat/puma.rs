@@ -277,7 +277,7 @@ fn shutdown_time(to: &mut Translation) {
             }
         },
     };
-    let is_cluster = to.value("workers").is_some_and(|workers| workers != "0");
+    let is_cluster = to.workers().is_some_and(|workers| workers != "0");
     let limit = to.call("worker_shutdown_timeout").and_then(|call| seconds(call.args.first()));
     let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
     let is_shorter = parse_time(&limit) < parse_time(&time);
@@ -288,7 +288,7 @@ fn shutdown_time(to: &mut Translation) {
 /// single worker does by default. Our limit holds for both.
 fn boot_time(to: &mut Translation) {
     let Some(call) = to.call("worker_boot_timeout").cloned() else { return };
-    let loads_in_workers = match (to.value("preload"), to.value("workers")) {
+    let loads_in_workers = match (to.value("preload"), to.workers()) {
         (_, Some("0")) | (Some("yes"), _) => false,
         (preload, workers) => preload == Some("no") || workers == Some("1"),
     };

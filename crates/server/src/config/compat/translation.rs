@@ -83,6 +83,17 @@ pub struct Setting {
     pub place: SourcePosition,
 }
 
+/// What counts beside the file, and changes what the file means.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// The host of Puma's `port` directives until `set_default_host` names another.
+    pub host: Option<String>,
+    /// A number of workers that counts more than the file's.
+    pub workers: Option<String>,
+    /// A number of workers that counts if the file has none.
+    pub usual_workers: Option<String>,
+}
+
 /// A translated configuration.
 #[derive(Debug)]
 pub struct Translation {
@@ -96,6 +107,7 @@ pub struct Translation {
     /// Start of relative paths, if it is configured; itself relative to `home`.
     pub folder: Option<PathBuf>,
     home: PathBuf,
+    beside: Beside,
     pub calls: Vec<Directive>,
     /// The host for Puma's `port` directives that follow: that of the last `set_default_host`, if there is one.
     pub default_host: Option<String>,
@@ -119,17 +131,11 @@ impl Translation {
 
     /// Translates these calls.
     pub fn of(kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
-        Translation::with_host(kind, shown, home, None, calls)
+        Translation::with(Beside::default(), kind, shown, home, calls)
     }
 
-    /// Translates these calls; Puma's `port` directives belong to this host until `set_default_host` names another.
-    pub fn with_host(
-        kind: ServerKind,
-        shown: String,
-        home: &Path,
-        default_host: Option<String>,
-        calls: Vec<Directive>,
-    ) -> Translation {
+    /// Translates these calls of a file beside which something else counts, too.
+    pub fn with(beside: Beside, kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
         let settings = Vec::new();
         let remarks = Vec::new();
         let rackup = None;
@@ -138,6 +144,7 @@ impl Translation {
         let variables = Vec::new();
         let evaluated = None;
         let left = Vec::new();
+        let default_host = beside.host.clone();
         let host = None;
         let port = None;
         let mut translation = Translation {
@@ -148,6 +155,7 @@ impl Translation {
             rackup,
             folder,
             home,
+            beside,
             calls,
             default_host,
             host,
@@ -347,6 +355,12 @@ impl Translation {
     /// The value of an option so far.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.settings.iter().find(|setting| setting.row.long == key).map(|setting| setting.value.as_str())
+    }
+
+    /// The number of workers that counts, of the file or beside it.
+    pub fn workers(&self) -> Option<&str> {
+        let Beside { workers, usual_workers, .. } = &self.beside;
+        workers.as_deref().or_else(|| self.value("workers")).or(usual_workers.as_deref())
     }
 
     /// The last call of this name.
