@@ -303,13 +303,16 @@ fn a_link_to_no_file_is_not_taken_for_no_file() {
 #[test]
 fn a_check_finds_what_a_start_would_stumble_over() {
     let files = folder(&[("config.ru", &app("", RU)), ("notes", "mine")]);
+    assert!(std::process::Command::new("mkfifo").arg(files.join("pipe")).status().unwrap().success());
     let long = format!("unix:///tmp/{}.sock", "x".repeat(120));
     let none = "there is no folder";
     for (options, right) in [
         (&["--pidfile", "nowhere/a.pid"] as &[&str], none),
         (&["--pidfile", "notes"], "is it a pid file?"),
+        (&["--pidfile", "pipe"], "the pid file pipe is not a file"),
         (&["-S", "nowhere/state"], none),
         (&["-S", "notes"], "is it a state file?"),
+        (&["-S", "pipe"], "the state file pipe is not a file"),
         (&["--log-file", "nowhere/log"], none),
         (&["--dir", "/nowhere"], "--dir /nowhere: No such file"),
         (&["--dir", "notes"], "--dir notes: Not a directory"),
@@ -327,7 +330,7 @@ fn a_check_finds_what_a_start_would_stumble_over() {
     let fine = ["config", "--check", "--pidfile", "a.pid", "-S", "state", "--log-file", "log", "--control", "c.sock"];
     let (output, said) = run(&files, &[], &fine);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(fs::read_dir(&files).unwrap().count(), 2, "nothing is made");
+    assert_eq!(fs::read_dir(&files).unwrap().count(), 3, "nothing is made");
     fs::remove_dir_all(files).unwrap();
 }
 

@@ -96,7 +96,8 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
     }
     let waiting = Waiting::new().map_err(no_threads)?;
-    let mut signals = waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let (habit, log_files) = (settings.operating.signals, prepared.log_files.clone());
+    let mut signals = waiting.block_on(async { Signals::listen(habit, log_files) }).map_err(deaf)?;
     let threads = Threads { waiting, io_threads: IoThreads::start(settings.io_threads).map_err(no_threads)? };
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
@@ -118,7 +119,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     };
     // The previous process may be exiting: nobody would accept the connections of sockets that stay open here.
     let patience = if is_successor { Duration::ZERO } else { CALL_OFF_TIME };
-    let apps = match server_context.load(load, &mut signals, &prepared.log_files, patience) {
+    let apps = match server_context.load(load, &mut signals, patience) {
         Ok(apps) => Arc::new(apps),
         Err(StartFailure::CalledOff) => {
             info!(target: "server", "{CALLED_OFF}");
@@ -235,7 +236,6 @@ impl ServerContext {
         &self,
         load: impl FnOnce() -> Result<Apps, StartFailure> + Send + 'static,
         signals: &mut Signals,
-        log_files: &Arc<LogFiles>,
         patience: Duration,
     ) -> Result<Apps, StartFailure> {
         let (loaded, mut outcome) = oneshot::channel();
@@ -253,7 +253,7 @@ impl ServerContext {
                 tokio::select! {
                     // A signal for all processes of the service may end what loads the application, too.
                     biased;
-                    name = signals.end(log_files) => match self.admin.is_unwanted() {
+                    name = signals.end() => match self.admin.is_unwanted() {
                         true => return None,
                         false => self.admin.call_off(name),
                     },
@@ -332,9 +332,6 @@ async fn run(
     let habit = settings.operating.signals;
     let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, habit, changed);
     server.on_upgrade(upgrade.clone());
-    let log_files = prepared.log_files.clone();
-    let started = prepared.log_files;
-    server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
     // Before a successor has the admin listener: connections wait in the backlog, and the previous process is ready.
@@ -352,7 +349,7 @@ async fn run(
     let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
     // Before the parent reports success, so that the log says where the server listens.
     flush();
-    started.let_starter_go();
+    prepared.log_files.let_starter_go();
     setup::tell(prepared.parent, upgrade, run_files, &taken, io_threads)?;
     restart_file::watch(restart_files, &server);
     tokio::pin!(serving);

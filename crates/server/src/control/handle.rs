@@ -17,9 +17,6 @@ use crate::apps::registry::Apps;
 use crate::control::upgrade::Upgrade;
 use crate::process::systemd;
 
-/// An action that another part of the program provides. The result is a text for the caller, or why it failed.
-pub type Callback = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
-
 /// A running server; clones share it.
 #[derive(Clone)]
 pub struct ServerHandle(Arc<Inner>);
@@ -38,7 +35,6 @@ struct Inner {
     hurried: Notify,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
-    reopen_logs: OnceLock<Callback>,
 }
 
 impl ServerHandle {
@@ -62,7 +58,6 @@ impl ServerHandle {
             hurried: Notify::new(),
             runtime,
             upgrade: OnceLock::new(),
-            reopen_logs: OnceLock::new(),
         }))
     }
 
@@ -248,22 +243,8 @@ impl ServerHandle {
         self.0.upgrade.get().ok_or("no socket is shared yet")?.listen_again(local)
     }
 
-    /// Reopens the log files, after they were renamed.
-    pub fn reopen_logs(&self) -> Result<String, String> {
-        call(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
-    }
-
     /// Sets what [`ServerHandle::upgrade`] uses; only the first call counts.
     pub fn on_upgrade(&self, upgrade: Arc<Upgrade>) {
         let _ = self.0.upgrade.set(upgrade);
     }
-
-    /// Sets what [`ServerHandle::reopen_logs`] calls; only the first call counts.
-    pub fn on_reopen_logs(&self, callback: Callback) {
-        let _ = self.0.reopen_logs.set(callback);
-    }
-}
-
-fn call(callback: &OnceLock<Callback>, why_not: &str) -> Result<String, String> {
-    callback.get().map_or_else(|| Err(why_not.to_owned()), |callback| callback())
 }

@@ -29,6 +29,7 @@ type Errand = (&'static str, SignalAction);
 /// The signals that this program handles.
 pub struct Signals {
     heard: Vec<(&'static str, SignalAction, Signal)>,
+    log_files: Arc<LogFiles>,
     ends: u32,
     errands: SyncSender<Errand>,
     /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays
@@ -79,10 +80,10 @@ fn is_ignored(kind: SignalKind) -> bool {
 impl Signals {
     /// Starts to handle the signals that have a meaning. Must be called before there is another event loop, which would
     /// take those that [`hold`] has kept.
-    pub fn listen(habit: Habit) -> io::Result<Signals> {
+    pub fn listen(habit: Habit, log_files: Arc<LogFiles>) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let waiting = Arc::new(Mutex::new(Some(waiting)));
-        let mut signals = Signals { heard: Vec::new(), ends: 0, errands, waiting, has_thread: false };
+        let mut signals = Signals { heard: Vec::new(), log_files, ends: 0, errands, waiting, has_thread: false };
         for ((name, number), action) in habit.meanings() {
             signals.heard.push((name, *action, signal(SignalKind::from_raw(number.as_raw()))?));
         }
@@ -93,16 +94,23 @@ impl Signals {
 
     /// Waits for the next signal for a shutdown, graceful or not, and returns its name. Until then, those that reopen
     /// log files have their effect; the others stay for [`Signals::follow`].
-    pub async fn end(&mut self, log_files: &Arc<LogFiles>) -> &'static str {
+    pub async fn end(&mut self) -> &'static str {
         use SignalAction::{End, EndNow, ReopenLogs};
         loop {
             match self.next(|action| matches!(action, End | EndNow | ReopenLogs)).await {
-                (name, ReopenLogs) => {
-                    let log_files = log_files.clone();
-                    reopen(name, move || log_files.reopen());
-                }
+                (name, ReopenLogs) => self.reopen_logs(name),
                 (name, _) => return name,
             }
+        }
+    }
+
+    /// Reopens log files in a thread of its own. Not behind a reload, or a start, which takes as long as the
+    /// application to load: the log rotation is about to compress the files that it has renamed.
+    fn reopen_logs(&self, name: &'static str) {
+        let log_files = self.log_files.clone();
+        let work = move || tell(name, log_files.reopen());
+        if let Err(error) = thread::Builder::new().name("log files".into()).spawn(work) {
+            warn!(target: "server", "SIG{name}: no thread to reopen log files: {error}");
         }
     }
 
@@ -138,10 +146,7 @@ impl Signals {
                 server.stop(true);
             }
             SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
-            SignalAction::ReopenLogs => {
-                let server = server.clone();
-                reopen(name, move || server.reopen_logs());
-            }
+            SignalAction::ReopenLogs => self.reopen_logs(name),
             action => self.send(name, action, server),
         }
     }
@@ -164,15 +169,6 @@ impl Signals {
         if self.errands.try_send((name, action)).is_err() {
             warn!(target: "server", "SIG{name} is dropped: too many signals are pending");
         }
-    }
-}
-
-/// Reopens log files in a thread of its own. Not behind a reload, or a start, which takes as long as the application to
-/// load: the log rotation is about to compress the files that it has renamed.
-fn reopen(name: &'static str, reopen: impl FnOnce() -> Result<String, String> + Send + 'static) {
-    let work = move || tell(name, reopen());
-    if let Err(error) = thread::Builder::new().name("log files".into()).spawn(work) {
-        warn!(target: "server", "SIG{name}: no thread to reopen log files: {error}");
     }
 }
 

@@ -56,6 +56,8 @@ fn file(what: &str, path: &Path, check: Option<Check>) -> Option<String> {
     let shown = path.display();
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Some(format!("{what} {shown} is a folder: name a file in it")),
+        // Opening a pipe would wait for its other end.
+        Ok(found) if check.is_some() && !found.is_file() => Some(format!("{what} {shown} is not a file")),
         Ok(_) => check.and_then(|check| File::open(path).ok().and_then(|file| check(path, &file).err())),
         Err(_) => folder(what, path),
     }

@@ -345,7 +345,13 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     assert_eq!(most(&[("max_instances", json!([0]))]).as_deref(), Some("6"), "the default of the pool");
     let pool = ("max_pool_size", json!([4]));
     assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]).as_deref(), Some("4"));
-    assert_eq!(most(&[("max_instances", json!([3])), pool]).as_deref(), Some("3"));
+    assert_eq!(most(&[("max_instances", json!([3])), pool.clone()]).as_deref(), Some("3"));
+    assert_eq!(most(&[("max_instances", json!(["10"])), pool]).as_deref(), Some("4"), "the pool has no more");
+    assert_eq!(most(&[("max_instances", json!([10]))]).as_deref(), Some("6"), "nor has the default one");
+    let null = ("max_instances", json!([null]));
+    assert_eq!(most(&[null.clone(), ("max_pool_size", json!([4]))]).as_deref(), Some("4"), "null says nothing");
+    assert_eq!(most(&[null]).as_deref(), Some("6"));
+    assert_eq!(most(&[("max_pool_size", json!([10]))]).as_deref(), Some("10"));
     let unknown = of(ServerKind::Passenger, "force_max_concurrent_requests_per_process", json!([9]));
     assert_eq!(unknown, (vec![], vec![RemarkKind::Missing]));
     let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
@@ -476,6 +482,30 @@ fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
     };
     assert_eq!(calls("tcp://10.96.0.7:80").len(), 1, "the file's port counts");
     assert_eq!(calls("4001").last().map(|call| call.written.clone()).as_deref(), Some("PASSENGER_SSL_PORT=4001"));
+}
+
+/// What is off is no reason to refuse a start, or to write into files of the background.
+#[test]
+fn words_for_no_are_no_in_passenger() {
+    let of = |json: &str, variable: &[(&str, &str)]| {
+        let variable = |name: &str| {
+            let found = variable.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let calls = passenger::read(json, variable).unwrap();
+        let found = Translation::of(ServerKind::Passenger, "the file".to_owned(), Path::new(""), calls);
+        let refused = found.refused().count();
+        (refused, ["daemonize", "log-file"].map(|key| found.value(key).is_some_and(|value| value != "no")))
+    };
+    for no in ["false", "no", "OFF", "0"] {
+        let variables = [("PASSENGER_SSL", no), ("PASSENGER_DAEMONIZE", no), ("PASSENGER_RUNTIME_CHECK_ONLY", no)];
+        assert_eq!(of("{}", &variables), (0, [false, false]), "{no}");
+        assert_eq!(of(&format!("{{ \"ssl\": \"{no}\", \"daemonize\": \"{no}\" }}"), &[]), (0, [false, false]));
+    }
+    assert_eq!(of("{ \"ssl\": false, \"daemonize\": 0, \"runtime_check_only\": false }", &[]), (0, [false, false]));
+    assert_eq!(of("{ \"daemonize\": 1 }", &[]), (0, [true, true]));
+    assert_eq!(of("{}", &[("PASSENGER_SSL", "yes")]).0, 1);
+    assert_eq!(of("{ \"runtime_check_only\": true }", &[]).0, 1);
 }
 
 /// A wrong default would show exceptions to all clients: error pages do that in development.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::arguments::{Arguments, Origin, value_if};
+use crate::config::arguments::{Arguments, Origin, RawValue, value_if};
 use crate::config::compat;
 use crate::config::options::{Kind, Name, Row};
 
@@ -14,6 +14,8 @@ pub enum Means {
     Is(&'static str),
     /// This option; 0 means no limit, and is this value.
     IsOrNone(&'static str, &'static str),
+    /// This option; of several such flags the smallest number counts.
+    Smallest(&'static str),
     /// This option with this value; the flag takes none.
     Says(&'static str, &'static str),
     /// This option, with values by those of the flag.
@@ -165,8 +167,8 @@ pub const ALL: &[OtherFlag] = &[
         Means::Always("what tmp_restart and systemd do is done without them; others are not loaded"),
     ),
     flag(&["--idle-timeout"], "Puma", "N", Means::Always("the server does not end by itself")),
-    flag(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
-    flag(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
+    flag(&["--max-pool-size"], "Passenger", "N", Means::Smallest("max-workers")),
+    flag(&["--max-instances"], "Passenger", "N", Means::Smallest("max-workers")),
     flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
     flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::IsOrNone("idle-time", "24h")),
     flag(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
@@ -179,7 +181,7 @@ pub const ALL: &[OtherFlag] = &[
     ),
     flag(&["--max-request-queue-size"], "Passenger", "N", Means::IsOrNone("queue", "1000000")),
     flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::IsOrNone("queue-wait", "none")),
-    flag(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
+    flag(&["--max-request-time"], "Passenger", "SECONDS", Means::IsOrNone("request-time", "none")),
     flag(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
     flag(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
     flag(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
@@ -313,6 +315,7 @@ impl OtherFlag {
         match self.means {
             Means::Is(name) => of_option(name),
             Means::IsOrNone(name, none) => format!("`--{name}`; 0, which is no limit, as `{none}`"),
+            Means::Smallest(name) => format!("`--{name}`; of both flags the smaller number"),
             Means::Says(name, "yes") => of_option(name),
             Means::Says(name, value) => format!("`--{name} {value}`"),
             Means::Word(name, words) => {
@@ -399,6 +402,7 @@ impl Arguments {
         match flag.means {
             Means::IsOrNone(name, none) if value == "0" => self.take_as(name, OsStr::new(none), spelt),
             Means::Is(name) | Means::IsOrNone(name, _) => self.take_as(name, &value, spelt),
+            Means::Smallest(name) => self.take_smallest(name, &value, spelt),
             Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
             Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
                 Some((_, value)) => self.take_as(name, OsStr::new(value), spelt),
@@ -490,6 +494,27 @@ impl Arguments {
         if count != "1" {
             self.notices.push(format!("{spelt} {}: {PORTS}", count.to_string_lossy()));
         }
+    }
+
+    fn take_smallest(&mut self, name: &str, value: &OsStr, spelt: &str) {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let Some(count) = value.to_str().and_then(number) else { return self.take_as(name, value, spelt) };
+        if count == 0 && spelt == "--max-instances" {
+            return self.notices.push(format!("{spelt} 0: sets no limit, and changes nothing"));
+        }
+        let is_such = |flag: &str| {
+            OtherFlag::called(flag).is_some_and(|other| matches!(other.means, Means::Smallest(of) if of == name))
+        };
+        let is_larger = |given: &RawValue| match &given.origin {
+            Origin::Flag(flag) if flag != spelt && is_such(flag) => number(&given.value).map(|other| other >= count),
+            _ => None,
+        };
+        if let Some(smaller) = self.given.iter().find(|given| is_larger(given) == Some(false)) {
+            let counts = smaller.as_written();
+            return self.notices.push(format!("{spelt} {count}: {counts} is less, and counts"));
+        }
+        self.given.retain(|given| is_larger(given).is_none());
+        self.take_as(name, value, spelt);
     }
 
     fn take_as(&mut self, name: &str, value: &OsStr, spelt: &str) {
@@ -663,13 +688,32 @@ mod tests {
 
     #[test]
     fn a_limit_of_0_is_none_for_the_flags_of_passenger() {
-        let flags = ["--pool-idle-time", "--max-request-queue-size", "--max-request-queue-time"];
-        for (flag, name, none) in
-            [(flags[0], Name::IdleTime, "24h"), (flags[1], Name::Queue, "1000000"), (flags[2], Name::QueueWait, "none")]
-        {
+        for (flag, name, none) in [
+            ("--pool-idle-time", Name::IdleTime, "24h"),
+            ("--max-request-queue-size", Name::Queue, "1000000"),
+            ("--max-request-queue-time", Name::QueueWait, "none"),
+            ("--max-request-time", Name::RequestTime, "none"),
+        ] {
             let value = |text: &str| ask(&[flag, text]).values(name)[0].value.clone();
             assert_eq!((value("0").as_str(), value("7").as_str()), (none, "7"), "{flag}");
         }
+    }
+
+    /// The processes of an application are some of the pool's.
+    #[test]
+    fn the_smaller_of_two_limits_of_passenger_counts_in_any_order() {
+        let most = |arguments: &[&str]| {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            let counts = asked.values(Name::MaxWorkers).iter().map(|given| given.as_written()).collect::<Vec<_>>();
+            (counts.join(" "), asked.notices.join("; "))
+        };
+        let of_app = "--max-instances 3".to_owned();
+        let notice = "--max-pool-size 8: --max-instances 3 is less, and counts".to_owned();
+        assert_eq!(most(&["--max-instances", "3", "--max-pool-size", "8"]), (of_app.clone(), notice));
+        assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "3"]), (of_app, String::new()));
+        let none = "--max-instances 0: sets no limit, and changes nothing".to_owned();
+        assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "0"]), ("--max-pool-size 8".to_owned(), none));
     }
 
     #[test]

@@ -22,6 +22,10 @@ const PANEL: &str = "there is no panel; --admin shows a page of this server";
 const NGINX: &str = "there is no nginx in it";
 const START: &str = "applications are started by their config.ru";
 
+/// Passenger's default of `max_pool_size`.
+const POOL_SIZE: u32 = 6;
+const POOL_DEFAULT: &str = "there are 6 processes at most, as in Passenger without max_pool_size";
+
 /// Differences from Passenger with any file.
 pub const ALWAYS: &[&str] = &[
     "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
@@ -131,16 +135,20 @@ pub const APP_ENV: &str = "PASSENGER_APP_ENV";
 /// Keys that have no environment variable.
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
+/// Keys that are yes or no, and of which no is none.
+const SWITCHES: [&str; 5] = ["daemonize", "ssl", "sticky_sessions", "app_support_kuria_protocol", "runtime_check_only"];
+
 /// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.
 pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Directive>, String> {
     let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
         let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
         let written = format!("\"{name}\": {short}");
-        Directive { name, line: Some(line), file: None, args: vec![value], written }
+        let args = vec![switch(&name, value)];
+        Directive { name, line: Some(line), file: None, args, written }
     });
     let in_environment = in_environment(&variable).into_iter().map(|(name, key, value)| {
         let written = format!("{key}={value}");
-        let args = vec![Value::String(value)];
+        let args = vec![switch(name, Value::String(value))];
         Directive { name: name.to_owned(), line: None, file: None, args, written }
     });
     let mut calls: Vec<Directive> = calls.chain(in_environment).collect();
@@ -153,6 +161,16 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
         calls.extend(usual_environment(variable));
     }
     Ok(calls)
+}
+
+/// The value of a key; Passenger takes several words and numbers for yes and no.
+fn switch(name: &str, value: Value) -> Value {
+    let word = text(Some(&value)).filter(|_| SWITCHES.contains(&name)).map(|word| word.to_lowercase());
+    match word.as_deref() {
+        Some("true" | "yes" | "on" | "1") => Value::Bool(true),
+        Some("false" | "no" | "off" | "0") => Value::Bool(false),
+        _ => value,
+    }
 }
 
 /// Keys that a variable sets, each with the variable's name and value.
@@ -355,14 +373,27 @@ pub fn finish(to: &mut Translation) {
 
 /// By default one to six processes, as many as needed.
 fn processes(to: &mut Translation) {
+    let said = |name: &str| to.call(name).filter(|call| text(call.args.first()).is_some()).cloned();
+    let number = |call: &Directive| text(call.args.first()).and_then(|count| count.parse::<u32>().ok());
     // 0 is no limit.
-    let is_limit = |call: &&Directive| text(call.args.first()).as_deref() != Some("0");
-    match to.call("max_instances").filter(is_limit).or_else(|| to.call("max_pool_size")).cloned() {
-        Some(call) => to.copy(&call, "max-workers"),
+    let instances = said("max_instances").filter(|call| number(call) != Some(0));
+    match (instances, said("max_pool_size")) {
+        // The processes of an application are some of the pool's.
+        (Some(instances), Some(pool)) => {
+            let is_pool_less = number(&pool) < number(&instances);
+            let (less, more) = if is_pool_less { (pool, instances) } else { (instances, pool) };
+            to.copy(&less, "max-workers");
+            to.remark(&more, RemarkKind::Needless, "the smaller of max_instances and max_pool_size counts");
+        }
+        (Some(instances), None) if number(&instances) > Some(POOL_SIZE) => {
+            to.set(&instances, "max-workers", POOL_SIZE.to_string());
+            to.remark(&instances, RemarkKind::Differs, POOL_DEFAULT);
+        }
+        (Some(one), None) | (None, Some(one)) => to.copy(&one, "max-workers"),
         // More that are to be there at least are as many as there may be.
-        None => {
+        (None, None) => {
             let least = to.word("min_instances").and_then(|least| least.parse::<u32>().ok());
-            to.assume("max-workers", &least.unwrap_or(0).max(6).to_string(), false);
+            to.assume("max-workers", &least.unwrap_or(0).max(POOL_SIZE).to_string(), false);
         }
     }
     match to.call("min_instances").cloned() {

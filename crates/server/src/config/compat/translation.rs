@@ -200,6 +200,9 @@ impl Translation {
             Rule::Hook(how) => self.remark(call, RemarkKind::Hook, how),
             Rule::Needless(why) => self.remark(call, RemarkKind::Needless, why),
             Rule::Missing(why) => self.remark(call, RemarkKind::Missing, why),
+            Rule::Refused(_) if call.args == [Value::Bool(false)] => {
+                self.remark(call, RemarkKind::Needless, "is off, as always here");
+            }
             Rule::Refused(why) => self.remark(call, RemarkKind::Refused, why),
             Rule::Custom(translate) => translate(self, call),
         }
