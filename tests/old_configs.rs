@@ -426,7 +426,12 @@ fn thins_file_is_explained_and_obeyed() {
     assert_says(&said, &binds);
     assert_says(&said, &["workers = 2", "threads = 1", "thin.yml:7: stats: /stats", "thin.yml:6: pid"]);
     // What has no value, or the one that it has anyway, is no reason to refuse the file.
-    for (more, is_served) in [("only:\nprefix:\nssl:\n", true), ("prefix: /\n", true), ("prefix: /shop\n", false)] {
+    for (more, is_served) in [
+        ("only:\nprefix:\nssl:\n", true),
+        ("only: false\nprefix: ''\nswiftiply: false\n", true),
+        ("prefix: /\n", true),
+        ("prefix: /shop\n", false),
+    ] {
         fs::write(folder.join("thin.yml"), format!("port: 5000\n{more}")).unwrap();
         let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
         assert_eq!(output.status.success(), is_served, "{more}: {said}");

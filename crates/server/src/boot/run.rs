@@ -20,8 +20,6 @@ use crate::process::{daemon, init};
 /// Runs the server until it shuts down. A failure is reported to the process that started this one, or on standard
 /// error.
 pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
-    // If it fails, listening fails later, and says why.
-    let _ = signals::hold();
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }
@@ -33,6 +31,9 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
         Ok(arrived) => arrived,
         Err(why) => return fail(&why),
     };
+    // Only now: its own sockets would get the numbers of inherited ones that are missing. If it fails, listening fails
+    // later, and says why.
+    let _ = signals::hold();
     let channel = arrived.parent.as_ref().map(|parent| parent.channel.clone());
     match run(invocation, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,

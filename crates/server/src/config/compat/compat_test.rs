@@ -271,6 +271,10 @@ fn addresses_and_users_of_unicorn() {
         let (settings, remarks) = of(ServerKind::Unicorn, "listen", json!([80, options]));
         assert_eq!(remarks, whats, "{settings:?}");
     }
+    if let Ok(Some(user)) = nix::unistd::User::from_uid(nix::unistd::geteuid()) {
+        let (settings, _) = of(ServerKind::Unicorn, "listen", json!([format!("~{}/x.sock", user.name)]));
+        assert_eq!(settings, [format!("bind=unix://{}/x.sock", user.dir.display())]);
+    }
     // The kernel reduces a backlog as far as it has to; a negative one is a large one to it.
     for backlog in [100_000, -1] {
         let (settings, _) = of(ServerKind::Unicorn, "listen", json!(["/x", { "backlog": backlog }]));

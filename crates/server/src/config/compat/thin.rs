@@ -74,7 +74,8 @@ pub const RULES: &[DirectiveRule] = &[
 fn later(_: &mut Translation, _: &Directive) {}
 
 fn prefix(to: &mut Translation, call: &Directive) {
-    let is_root = text(call.args.first()).is_some_and(|path| path.trim_matches('/').is_empty());
+    // An empty text is none.
+    let is_root = text(call.args.first()).is_none_or(|path| path.trim_matches('/').is_empty());
     if !is_root {
         to.remark(call, RemarkKind::Refused, "write an [[app]] with prefix = \"...\" in a foolsgold.toml");
     }

@@ -1,6 +1,6 @@
 //! Directives of Unicorn and Pitchfork, and their translations.
 
-use nix::unistd::geteuid;
+use nix::unistd::{User, geteuid};
 use serde_json::Value;
 
 use super::ServerKind;
@@ -142,9 +142,12 @@ fn listen(to: &mut Translation, call: &Directive) {
 /// Translates an address of Unicorn's `listen` to one of `--bind`.
 pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
-    let unix = |path: &str| match (path.strip_prefix("~/"), std::env::var("HOME")) {
-        (Some(path), Ok(home)) => format!("unix://{home}/{path}"),
-        _ => format!("unix://{}", absolute(&in_folder(path))),
+    let unix = |path: &str| {
+        let of_user = path.strip_prefix('~').and_then(|path| path.split_once('/'));
+        match of_user.and_then(|(name, path)| Some((home(name)?, path))) {
+            Some((home, path)) => format!("unix://{home}/{path}"),
+            None => format!("unix://{}", absolute(&in_folder(path))),
+        }
     };
     match path {
         Some(path) => unix(path),
@@ -158,6 +161,14 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
             None => tcp(address, "80"),
         },
     }
+}
+
+/// The home of the user with this name; without a name, of this one.
+fn home(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return std::env::var("HOME").ok();
+    }
+    User::from_name(name).ok()??.dir.to_str().map(str::to_owned)
 }
 
 /// The default values of request environments.
