@@ -281,6 +281,7 @@ fn under_overload_the_newest_requests_get_their_turn_as_well() {
     let app =
         "run ->(env) { File.write('notes', \"#{env['QUERY_STRING']}\\n\", mode: 'a'); sleep 0.02; [200, {}, []] }";
     let server = ruby::serve(app, &["-w", "1", "-t", "1", "--access-log", "off"]);
+    assert!(!server.done(&["status"]).contains("newest first"));
     let mut clients: Vec<Client> = Vec::new();
     for tick in 0..200 {
         clients.extend((0..3).map(|at| server.send_get(&format!("/?{}", 3 * tick + at))));
@@ -292,4 +293,7 @@ fn under_overload_the_newest_requests_get_their_turn_as_well() {
     assert!(before_earlier * 2 < began.len(), "{before_earlier} of {began:?}");
     let half = began.iter().filter(|number| **number < began.len() / 2).count();
     assert!(half * 2 + 20 > began.len(), "the first go on in their order: {began:?}");
+    assert!(server.done(&["status"]).contains("newest first"), "{}", server.log());
+    let words = "every second one that begins is the newest from now on";
+    assert!(server.logs(words) && server.log().matches(words).count() == 1, "{}", server.log());
 }

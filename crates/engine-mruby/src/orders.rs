@@ -20,6 +20,7 @@ impl Pool {
             status: self.status(),
             oldest_wait_ms: waited.unwrap_or_default().as_secs_f64() * 1e3,
             is_paused: self.queue.is_paused(),
+            is_newest_first: self.queue.favours_newest(now),
             pool: Bounds { min: count, max: count, wanted: count, ..Bounds::default() },
             workers: self.watchdog.views(now),
             molds: Vec::new(),

@@ -26,7 +26,7 @@ const LOSS: Duration = Duration::from_secs(30);
 /// Numbers of requests in one span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Span {
-    /// Requests that arrived, refused ones included.
+    /// Requests that arrived, refused ones included, without those whose clients left before a wait was [`LATE`].
     arrived: u32,
     /// Requests that began to run.
     begun: u32,
@@ -72,6 +72,21 @@ impl Forecast {
         self.advance(now);
         if let Some(current) = self.spans.back_mut() {
             current.begun += 1;
+        }
+    }
+
+    /// Records that the client of a request that arrived at `arrived` has left the queue. If it did so before the wait
+    /// was [`LATE`], the wait was not the reason: the request counts as if it had not come. After that it still counts,
+    /// since a client that has waited in vain is what an overload looks like.
+    pub fn leaves(&mut self, arrived: Instant, now: Instant) {
+        if now.saturating_duration_since(arrived) >= LATE {
+            return;
+        }
+        self.advance(now);
+        // The end of a span is the beginning of the next one.
+        let ago = self.span_ends.saturating_duration_since(arrived).saturating_sub(Duration::from_nanos(1));
+        if let Some(span) = self.spans.iter_mut().nth_back(spans_in(ago)) {
+            span.arrived = span.arrived.saturating_sub(1);
         }
     }
 
@@ -230,6 +245,21 @@ mod tests {
         // 20 a second: in 10 s, 200.
         assert!(is_too_late(watched(6000 * MS, 120), 300));
         assert!(!is_too_late(watched(6000 * MS, 120), 200));
+    }
+
+    #[test]
+    fn a_request_whose_client_leaves_soon_is_taken_out_of_the_span_in_which_it_arrived() {
+        let start = Instant::now();
+        let mut forecast = Forecast::new(start);
+        [0, 99, 100, 250].iter().for_each(|ms| forecast.arrives(start + MS * *ms));
+        let arrived = |forecast: &Forecast| forecast.spans.iter().map(|span| span.arrived).collect::<Vec<_>>();
+        assert_eq!(arrived(&forecast), [2, 1, 1]);
+        forecast.leaves(start + 100 * MS, start + 250 * MS);
+        assert_eq!(arrived(&forecast), [2, 0, 1]);
+        forecast.leaves(start + 99 * MS, start + 310 * MS);
+        assert_eq!(arrived(&forecast), [1, 0, 1, 0]);
+        forecast.leaves(start, start + LATE);
+        assert_eq!(arrived(&forecast), [1, 0, 1, 0], "it has waited for so long");
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::forecast::Forecast;
 /// Interval between searches of the whole queue, rather than its front alone, for jobs that have timed out or are
 /// abandoned. With ten thousand waiting, a search takes a millisecond.
 const SWEEP: Duration = Duration::from_millis(50);
+/// Time for which the queue still counts as one that favours the newest, after the last job that began as such: what
+/// operators are told must not change from moment to moment.
+const FAVOUR_SHOWN: Duration = Duration::from_secs(30);
 
 /// The properties of a job that the queue needs.
 pub trait Job {
@@ -69,6 +72,8 @@ pub struct Backlog<J> {
     swept: Instant,
     /// Time of the last search behind the front for jobs that have timed out.
     searched: Instant,
+    /// Time when a job last began before older ones, as the newest.
+    favoured: Option<Instant>,
     /// Whether, under overload, the next job that begins is the newest; otherwise it is the first.
     is_newest_next: bool,
     /// Whether the place of the newest job is free: that job has begun, and none has come since.
@@ -87,7 +92,8 @@ impl<J: Job> Backlog<J> {
             paused: None,
             swept: now,
             searched: now,
-            is_newest_next: false,
+            favoured: None,
+            is_newest_next: true,
             lacks_newest: false,
         }
     }
@@ -119,9 +125,14 @@ impl<J: Job> Backlog<J> {
 
     fn sweep(&mut self, now: Instant) {
         if now.saturating_duration_since(self.swept) >= SWEEP || self.waiting.len() < 100 {
-            self.swept = now;
-            self.waiting.retain(|waiting| !waiting.is_abandoned());
+            self.drop_abandoned(now);
         }
+    }
+
+    fn drop_abandoned(&mut self, now: Instant) {
+        self.swept = now;
+        let Backlog { waiting, forecast, .. } = self;
+        waiting.retain(|job| !has_left(job, forecast, now));
     }
 
     /// Whether the job would time out by the forecast; false in a pause, when nothing can be predicted.
@@ -172,11 +183,11 @@ impl<J: Job> Backlog<J> {
     }
 
     /// The first job that is not abandoned; drops those before it. `None` in a pause.
-    pub fn peek(&mut self) -> Option<&J> {
+    pub fn peek(&mut self, now: Instant) -> Option<&J> {
         if self.is_paused() {
             return None;
         }
-        while self.waiting.front().is_some_and(J::is_abandoned) {
+        while self.waiting.front().is_some_and(|job| has_left(job, &mut self.forecast, now)) {
             self.waiting.pop_front();
         }
         if self.waiting.is_empty() {
@@ -187,35 +198,48 @@ impl<J: Job> Backlog<J> {
 
     /// Removes and returns the job that [`Self::peek`] would return.
     pub fn pop(&mut self, now: Instant) -> Option<J> {
-        self.peek()?;
+        self.peek(now)?;
         self.take(0, now)
     }
 
-    /// Removes and returns the newest job that is not abandoned, if there is an overload and it is the turn of the
-    /// newest. `None` otherwise: then the first job is next. To be called once for each worker that has become free.
-    /// An engine whose workers are all alike calls [`Self::pop_next`].
-    pub fn pop_newest(&mut self, now: Instant) -> Option<J> {
-        let first = self.peek()?;
+    /// Removes and returns the newest job that is not abandoned, if there is an overload, it is the turn of the newest
+    /// and `suits` is true for it. `None` otherwise: then the first job is next. To be called once for each job that
+    /// can begin. An engine whose workers are all alike calls [`Self::pop_next`].
+    pub fn pop_newest(&mut self, suits: impl FnOnce(&J) -> bool, now: Instant) -> Option<J> {
+        let first = self.peek(now)?;
         let first_waited = now.saturating_duration_since(first.offered());
         let patience = first.wait_ends().saturating_duration_since(first.offered());
         if !self.forecast.favours_newest(first_waited, patience, now) {
             return None;
         }
-        self.is_newest_next = !self.is_newest_next;
         if !self.is_newest_next {
+            self.is_newest_next = true;
             return None;
         }
-        while self.waiting.back().is_some_and(J::is_abandoned) {
+        while self.waiting.back().is_some_and(|job| has_left(job, &mut self.forecast, now)) {
             self.waiting.pop_back();
         }
+        // It keeps its turn, for a worker that suits it.
+        if !self.waiting.back().is_some_and(suits) {
+            return None;
+        }
         let last = self.waiting.len().checked_sub(1)?;
+        self.is_newest_next = false;
         self.lacks_newest = true;
+        if last > 0 {
+            self.favoured = Some(now);
+        }
         self.take(last, now)
     }
 
     /// Removes and returns the job for a worker that has become free: the newest if it is its turn, else the first.
     pub fn pop_next(&mut self, now: Instant) -> Option<J> {
-        self.pop_newest(now).or_else(|| self.pop(now))
+        self.pop_newest(|_| true, now).or_else(|| self.pop(now))
+    }
+
+    /// Whether jobs begin before older ones, as the newest, or did so within the last half minute.
+    pub fn favours_newest(&self, now: Instant) -> bool {
+        self.favoured.is_some_and(|last| now.saturating_duration_since(last) < FAVOUR_SHOWN)
     }
 
     /// Removes and returns the first job for which `suits` is true, among the first `reach`. `None` in a pause.
@@ -237,7 +261,7 @@ impl<J: Job> Backlog<J> {
     }
 
     /// Removes and returns the jobs that have timed out by `now`. Those at the front are found at once; another one,
-    /// behind jobs with longer time to wait, within [`SWEEP`].
+    /// behind jobs with longer time to wait, within [`SWEEP`]. Drops abandoned jobs as often.
     pub fn overdue(&mut self, now: Instant) -> Vec<J> {
         let is_paused = self.is_paused();
         let is_late = |job: &J| if is_paused { job.pause_ends() <= now } else { job.wait_ends() <= now };
@@ -247,6 +271,7 @@ impl<J: Job> Backlog<J> {
         }
         if now.saturating_duration_since(self.searched) >= SWEEP {
             self.searched = now;
+            self.drop_abandoned(now);
             if self.waiting.iter().any(is_late) {
                 let (found, rest) = self.waiting.drain(..).partition(is_late);
                 self.waiting = rest;
@@ -272,6 +297,15 @@ impl<J: Job> Backlog<J> {
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
+}
+
+/// Whether the client of a job has gone, which the forecast learns; the job is then dropped.
+fn has_left<J: Job>(job: &J, forecast: &mut Forecast, now: Instant) -> bool {
+    let has_left = job.is_abandoned();
+    if has_left {
+        forecast.leaves(job.offered(), now);
+    }
+    has_left
 }
 
 /// The queue. `W` stands for a worker: whoever holds a value may use that worker.
@@ -373,6 +407,11 @@ impl<W, J: Job> Queue<W, J> {
         self.state.lock().backlog.is_paused()
     }
 
+    /// Whether jobs begin before older ones: see [`Backlog::favours_newest`].
+    pub fn favours_newest(&self, now: Instant) -> bool {
+        self.state.lock().backlog.favours_newest(now)
+    }
+
     /// Applies `ask` to the first waiting job.
     pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
         self.state.lock().backlog.first().map(ask)
@@ -400,6 +439,8 @@ impl<W, J: Job> Queue<W, J> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
     use std::time::Duration;
 
     #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -662,6 +703,85 @@ mod tests {
                 assert!(fate.overtaken > 0 || percent == 110 || share < 90, "{percent} %: {fate:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_newest_job_keeps_its_turn_until_a_worker_suits_it_and_what_operators_see_outlasts_it() {
+        let start = Instant::now();
+        let later = |ms: u64| start + Duration::from_millis(ms);
+        let mut backlog: Backlog<Wait> = Backlog::new(1000, start);
+        // 150 arrive per second, and 50 begin.
+        for ten_ms in 0..300 {
+            let now = later(ten_ms * 10);
+            assert_eq!(backlog.push(Wait(now), now), Ok(()));
+            if ten_ms % 2 == 0 {
+                backlog.count_begun(now);
+            }
+        }
+        let now = later(3000);
+        assert_eq!((backlog.pop_newest(|_| false, now), backlog.favours_newest(now)), (None, false));
+        assert_eq!(backlog.pop(now), Some(Wait(start)));
+        assert_eq!(backlog.pop_newest(|_| true, now), Some(Wait(later(2990))));
+        assert_eq!(backlog.pop_newest(|_| true, now), None, "now it is the turn of the first");
+        assert_eq!(backlog.pop_next(now), Some(Wait(later(2980))));
+        assert_eq!((backlog.favours_newest(later(32_900)), backlog.favours_newest(later(33_000))), (true, false));
+    }
+
+    /// A job whose client leaves at a time by a clock that stands in for the real one.
+    #[derive(Debug)]
+    struct Visit {
+        offered: Instant,
+        leaves: Instant,
+        clock: Rc<Cell<Instant>>,
+    }
+
+    impl Job for Visit {
+        fn is_abandoned(&self) -> bool {
+            self.leaves <= self.clock.get()
+        }
+        fn offered(&self) -> Instant {
+            self.offered
+        }
+        fn wait_ends(&self) -> Instant {
+            self.offered + Duration::from_secs(10)
+        }
+        fn pause_ends(&self) -> Instant {
+            self.wait_ends()
+        }
+        fn add_pause(&mut self, _: Instant, _: Instant) {}
+    }
+
+    /// When the jobs that began had arrived. A hundred can begin per second, but none from the third to the sixth
+    /// second. 90 arrive per second that wait, and 60 whose clients leave after `leaving_ms`.
+    fn beside_leaving_clients(leaving_ms: u64) -> Vec<Instant> {
+        let start = Instant::now();
+        let clock = Rc::new(Cell::new(start));
+        let mut backlog: Backlog<Visit> = Backlog::new(1000, start);
+        let mut begun = Vec::new();
+        for ten_ms in 0..2000 {
+            let now = start + Duration::from_millis(ten_ms * 10);
+            clock.set(now);
+            backlog.overdue(now);
+            let visit = |ms| Visit { offered: now, leaves: now + Duration::from_millis(ms), clock: clock.clone() };
+            if ten_ms % 10 > 0 {
+                assert!(backlog.push(visit(20_000), now).is_ok());
+            }
+            if ten_ms % 5 < 3 {
+                assert!(backlog.push(visit(leaving_ms), now).is_ok());
+            }
+            if !(300..600).contains(&ten_ms) {
+                begun.extend(backlog.pop_next(now).map(|job| job.offered));
+            }
+        }
+        assert!(begun.len() > 1600, "{}", begun.len());
+        begun
+    }
+
+    /// A browser, say, that sends a request for each letter typed, and cancels the one before.
+    #[test]
+    fn requests_whose_clients_leave_at_once_are_no_overload_but_those_who_have_waited_are() {
+        assert!(beside_leaving_clients(100).is_sorted());
+        assert!(!beside_leaving_clients(2000).is_sorted());
     }
 
     /// 500 clients wait for five seconds each, since no more than 100 requests begin per second.

@@ -22,6 +22,9 @@ pub struct Snapshot {
     pub oldest_wait_ms: f64,
     /// Whether the operator has paused the application.
     pub is_paused: bool,
+    /// Whether, under overload, every second request that begins is the newest
+    /// ([`favours_newest`](crate::queue::Backlog::favours_newest)).
+    pub is_newest_first: bool,
     /// The bounds of the number of workers.
     pub pool: Bounds,
     /// All workers, or interpreters, by number.

@@ -50,6 +50,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         runtime: view.runtime.clone(),
         oldest_wait_ms: seconds(waited.unwrap_or_default()) * 1e3,
         is_paused,
+        is_newest_first: dispatch.queue.favours_newest(now),
         pool: Bounds { grows_while, ..view.pool },
         workers,
         molds: view.molds.clone(),

@@ -596,6 +596,36 @@ async fn what_is_not_safe_is_not_taken_from_the_queue_behind_another_request() {
     assert_eq!(next(&mut scene, &waiting), [(Method::GET, 0), (Method::GET, 9)], "nor is it preferred");
 }
 
+/// Such short requests are sent ahead, so that a thread is never without one: the newest must not wait for that.
+#[tokio::test]
+async fn under_overload_every_second_of_the_requests_that_are_sent_ahead_is_the_newest_too() {
+    let mut scene = DispatchScene::new(1, 1);
+    scene.requests_are_short();
+    assert_eq!([scene.get(0), scene.get(0), scene.get(0), scene.get(0)], [Ok((0, 0)); 4]);
+    let start = Instant::now() - Duration::from_secs(4);
+    scene.dispatch.queue = Backlog::new(1000, start);
+    // 150 have come per second, and 50 have begun. The newest is one that must not stand behind another.
+    let wait = |scene: &mut DispatchScene, number: u32, method: Method| {
+        let (mut job, reply) = job(method, 0);
+        job.offered = start + Duration::from_millis(10) * number;
+        scene.replies.push(reply);
+        if number.is_multiple_of(2) {
+            scene.dispatch.queue.count_begun(job.offered);
+        }
+        assert!(scene.dispatch.queue.push(job, start + Duration::from_millis(10) * number).is_ok());
+    };
+    (0..399).for_each(|number| wait(&mut scene, number, Method::GET));
+    wait(&mut scene, 399, Method::POST);
+    let thread = scene.thread(0, 0);
+    let next = |scene: &mut DispatchScene| -> Vec<u128> {
+        let next = scene.dispatch.done(&thread, Duration::from_micros(50)).next;
+        next.iter().map(|job| (job.offered - start).as_millis() / 10).collect()
+    };
+    assert_eq!((next(&mut scene), next(&mut scene)), (vec![0], vec![1]), "the newest has to wait for an empty thread");
+    wait(&mut scene, 400, Method::GET);
+    assert_eq!((next(&mut scene), next(&mut scene), next(&mut scene)), (vec![400], vec![2], vec![3]));
+}
+
 #[tokio::test]
 async fn a_worker_goes_out_only_if_it_has_answered_something_since_and_is_missed_when_it_stays_away() {
     let mut scene = DispatchScene::new(1, 1);

@@ -316,7 +316,7 @@ impl Dispatch {
         let now = Instant::now();
         loop {
             let load = worker.load(thread.number);
-            let Some(job) = queue.peek() else { break };
+            let Some(job) = queue.peek(now) else { break };
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
             }
@@ -328,7 +328,7 @@ impl Dispatch {
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
-            let newest = if load == 0 { queue.pop_newest(now) } else { None };
+            let newest = queue.pop_newest(|job| load == 0 || job.is_safe, now);
             let Some(job) =
                 newest.or_else(|| queue.pop_near(REACH, |job| is_near(job), now)).or_else(|| queue.pop(now))
             else {
@@ -410,7 +410,7 @@ impl Dispatch {
     /// Assigns waiting requests to all worker threads that can take one now.
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect(now).into_iter().collect();
-        while let Some(job) = self.queue.peek() {
+        while let Some(job) = self.queue.peek(now) {
             let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
             let Some(thread) = self.pick(&placement) else { break };
             let Some(job) = self.queue.pop(now) else { break };

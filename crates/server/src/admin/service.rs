@@ -1,6 +1,7 @@
 //! The thread that serves the admin listener and the control socket, samples the server each second, leaves the admin
 //! listener to a successor, and keeps the files of both sockets in place.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -140,6 +141,7 @@ impl Service {
         let mut seconds = interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut passed = 0_u64;
+        let mut newest_first = BTreeSet::new();
         loop {
             tokio::select! {
                 () = self.end.notified() => break,
@@ -149,7 +151,7 @@ impl Service {
                 }
                 _ = seconds.tick() => {}
             }
-            take_samples(&self.state);
+            take_samples(&self.state, &mut newest_first);
             passed += 1;
             if passed.is_multiple_of(SEEK_EACH) {
                 self.follow_succession();
@@ -228,13 +230,40 @@ impl Service {
     }
 }
 
-/// Samples the server and its applications for the history. To be called each second.
-fn take_samples(state: &AdminState) {
+/// Samples the server and its applications for the history, and logs where the order of requests changes.
+/// `newest_first` has the names of the applications that do not serve them in the order of their arrival. To be called
+/// each second.
+fn take_samples(state: &AdminState, newest_first: &mut BTreeSet<String>) {
     state.logs.retry();
     let Some(running) = state.running() else { return };
     let server = sample_server(&state.memory, state.share_kib());
-    for app in running.server.apps().all() {
-        state.history.note(app.name(), &sample(app, server), Instant::now());
+    let apps = running.server.apps().all();
+    for app in apps {
+        let snapshot = app.engine().snapshot();
+        state.history.note(app.name(), &sample(app, &snapshot, server), Instant::now());
+        if note_order(newest_first, app.name(), snapshot.is_newest_first) {
+            log_order(snapshot.is_newest_first, (apps.len() > 1).then_some(app.name()));
+        }
+    }
+}
+
+/// Notes whether the newest requests of an application come first. Returns whether that has changed.
+fn note_order(newest_first: &mut BTreeSet<String>, app: &str, is_newest_first: bool) -> bool {
+    match is_newest_first {
+        true => newest_first.insert(app.to_owned()),
+        false => newest_first.remove(app),
+    }
+}
+
+fn log_order(is_newest_first: bool, app: Option<&str>) {
+    if is_newest_first {
+        warn!(
+            target: "engine", app,
+            "overload: requests wait for a second and more, and still more come; every second one that begins is the \
+             newest from now on"
+        );
+    } else {
+        info!(target: "engine", app, "overload is over: requests begin in the order of their arrival again");
     }
 }
 
@@ -267,5 +296,18 @@ fn front_settings() -> front::Settings {
         more_connections: NO_MORE,
         json_errors: true,
         counts: Arc::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_order_is_told_once_for_each_application() {
+        let mut newest_first = BTreeSet::new();
+        let mut note = |app: &str, is_newest_first| note_order(&mut newest_first, app, is_newest_first);
+        assert!(!note("a", false) && note("a", true) && !note("a", true) && note("b", true));
+        assert!(note("a", false) && !note("a", false) && !note("b", true));
     }
 }

@@ -220,8 +220,7 @@ pub fn sample_server(memory: &Memory, share_kib: Option<u64>) -> ServerSample {
 }
 
 /// A sample of an application for the history.
-pub fn sample(app: &App, server: ServerSample) -> Sample {
-    let snapshot = app.engine().snapshot();
+pub fn sample(app: &App, snapshot: &Snapshot, server: ServerSample) -> Sample {
     let molds = snapshot.molds.iter().map(|mold| mold.pss_kib);
     let processes: Vec<Option<u64>> = molds.chain(snapshot.workers.iter().map(|worker| worker.pss_kib)).collect();
     Sample {

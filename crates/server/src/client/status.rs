@@ -142,7 +142,7 @@ fn busy(app: &Value) -> String {
 }
 
 fn marks(app: &Value) -> Vec<&'static str> {
-    let marks = [("is_paused", "paused"), ("is_reloading", "reloading")];
+    let marks = [("is_paused", "paused"), ("is_reloading", "reloading"), ("is_newest_first", "newest first")];
     let mut marks: Vec<&str> = marks.iter().filter(|(name, _)| app[*name] == true).map(|(_, word)| *word).collect();
     if app["pool"]["is_held_by_memory"] == true {
         marks.push("no memory for more workers");
@@ -255,6 +255,7 @@ mod tests {
                 "memory": { "limit_kib": 204_800, "used_kib": 102_400, "is_machine": false, "is_short": true } },
             "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "busy": 3,
                 "queued": 3, "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
+                "is_newest_first": true,
                 "pool": { "wanted": 3, "min": 2, "max": 4, "grows_while": "computing" },
                 "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
                     "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },
@@ -274,7 +275,7 @@ mod tests {
             "2 open, 9 since the start\nmemory: 2.0 MiB (PSS) in the server; 100.0 MiB of the cgroup's",
             "3 of 4",
             "3810",
-            "paused",
+            "paused, newest first",
             "GET /a\u{fffd} 1.50 s",
             "shop: 3 of 2 to 4 workers\n  one is added while requests wait and every worker computes\n",
             "generation 3 failed",
@@ -304,9 +305,16 @@ mod tests {
         let text = status_text(&status(), Some(60));
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(60), "{widest:?}\n{text}");
-        for words in
-            ["on tcp://a:1\n", "refused/s", "3810", "3 of 4", "paused", "GET /a\u{fffd} 1.50 s", "59.00 s", "976.6"]
-        {
+        for words in [
+            "on tcp://a:1\n",
+            "refused/s",
+            "3810",
+            "3 of 4",
+            "paused\n  newest first",
+            "GET /a\u{fffd} 1.50 s",
+            "59.00 s",
+            "976.6",
+        ] {
             assert!(text.contains(words), "{words:?} is not in\n{text}");
         }
     }

@@ -210,6 +210,9 @@ function showBanners(server, app, refused) {
   if (server.state === "draining") {
     note("", "The server is shutting down.", "/readyz says no to load balancers; running requests are finished.");
   }
+  if (app.is_newest_first) {
+    note("bad", "More requests come than are answered.", "Every second request that begins is the newest.");
+  }
   if (app.is_paused) note("", "Paused.", `${number(app.queued)} requests wait. To go on: foolsgold resume`);
   if (app.is_reloading) note("", "New code is being loaded.", `Generation ${app.generation} serves meanwhile.`);
   const deploy = app.last_deploy;
