@@ -112,11 +112,12 @@ impl Pool {
         }
         let weak = Arc::downgrade(&pool);
         pool.watchdog.attend(Box::new(move |now| {
-            let overdue = weak.upgrade().map(|pool| pool.queue.overdue(now)).unwrap_or_default();
-            for job in overdue {
+            let Some(pool) = weak.upgrade() else { return false };
+            for job in pool.queue.overdue(now) {
                 let waited = job.offered.elapsed();
                 job.refuse(Fault::QueueWait(waited));
             }
+            pool.queue.depth().waiting > 0
         }));
         Ok(pool)
     }

@@ -1,5 +1,5 @@
 //! The watchdog thread: each millisecond it makes long requests migrate, interrupts requests that have timed out, and
-//! refuses requests that have waited too long in the queue. It sleeps while no interpreter runs.
+//! refuses requests that have waited too long in the queue. It sleeps while no interpreter runs and no request waits.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,9 @@ use crate::run_state::{Clock, RunState, TICK};
 /// Ticks without work after which the watchdog sleeps until it is woken: waking it costs more than a few idle ticks.
 const IDLE_TICKS: u32 = 50;
 
-/// A function that refuses the requests that have waited too long at the given instant.
-pub type Refuse = Box<dyn Fn(Instant) + Send + Sync>;
+/// A function that refuses the requests that have waited too long at the given instant, and returns whether others
+/// still wait: in a pause they do so although no interpreter runs.
+pub type Refuse = Box<dyn Fn(Instant) -> bool + Send + Sync>;
 
 /// The state of the watchdog thread, and the means to wake it.
 pub struct Watchdog {
@@ -82,31 +83,35 @@ impl Watchdog {
         }
     }
 
-    /// Does the work of one tick. Returns whether any interpreter runs.
+    /// Does the work of one tick. Returns whether there is something to watch.
     fn tick(&self) -> bool {
         let now = Instant::now();
         let nanoseconds = self.clock.at(now);
         self.run_states.iter().for_each(|run_state| run_state.watch(nanoseconds));
-        if let Some(refuse) = self.refuse.get() {
-            refuse(now);
-        }
-        self.run_states.iter().any(|run_state| run_state.is_running())
+        self.is_needed(now)
+    }
+
+    /// Refuses the requests that have waited too long. Returns whether others wait, or any interpreter runs.
+    fn is_needed(&self, now: Instant) -> bool {
+        let has_waiting = self.refuse.get().is_some_and(|refuse| refuse(now));
+        has_waiting || self.run_states.iter().any(|run_state| run_state.is_running())
     }
 
     fn wait(&self, long: bool) {
-        let mut state = self.state.lock();
         if !long {
-            self.changed.wait_for(&mut state, TICK);
+            self.changed.wait_for(&mut self.state.lock(), TICK);
             return;
         }
         self.asleep.store(true, Ordering::SeqCst);
-        // A request that began before the flag was set is seen here; one that begins later wakes the watchdog.
-        if self.run_states.iter().any(|run_state| run_state.is_running()) {
-            self.asleep.store(false, Ordering::SeqCst);
-            return;
+        // A request that began, or came into the queue, before the flag was set is seen here; one that does so later
+        // wakes the watchdog, or takes the flag away before it sleeps.
+        if !self.is_needed(Instant::now()) {
+            let mut state = self.state.lock();
+            if self.asleep.load(Ordering::SeqCst) {
+                // Once a second the thread wakes up and ends if the engine is gone.
+                self.changed.wait_for(&mut state, std::time::Duration::from_secs(1));
+            }
         }
-        // Once a second the thread wakes up and ends if the engine is gone.
-        self.changed.wait_for(&mut state, std::time::Duration::from_secs(1));
         self.asleep.store(false, Ordering::SeqCst);
     }
 }

@@ -71,6 +71,22 @@ fn in_a_pause_requests_wait_and_then_all_are_answered() {
     assert_eq!(app.engine.order(Order::Resume).unwrap(), "it was not paused");
 }
 
+/// Nothing runs in a pause. An engine that is late by more than a moment is taken for an application that took too
+/// long: the client then gets a 504, and the log has an error.
+#[test]
+fn a_request_whose_time_ends_in_a_pause_is_refused_at_once() {
+    let app = app(APP);
+    app.engine.order(Order::Pause).unwrap();
+    // The watchdog sleeps by then.
+    thread::park_timeout(Duration::from_millis(200));
+    let ends = Instant::now() + Duration::from_millis(50);
+    let mut request = get("/");
+    (request.deadline, request.queue_deadline) = (ends, ends);
+    let fault = wait(app.engine.call(request)).result.unwrap_err();
+    assert!(matches!(fault, Fault::QueueWait(_)), "{fault:?}");
+    assert!(ends.elapsed() < Duration::from_millis(500), "{:?} too late", ends.elapsed());
+}
+
 #[test]
 fn interpreters_are_replaced_all_or_one_by_its_number() {
     let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
