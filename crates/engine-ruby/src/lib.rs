@@ -116,6 +116,10 @@ impl Engine for RubyEngine {
         self.pool.snapshot()
     }
 
+    fn glance(&self) -> Snapshot {
+        self.pool.glance()
+    }
+
     fn recorded(&self) -> Recorded {
         self.meter.recorder.read()
     }

@@ -90,6 +90,12 @@ pub trait Engine: Send + Sync {
         Snapshot { status: self.status(), ..Snapshot::default() }
     }
 
+    /// As [`Engine::snapshot`], for the server's own looks: these do not count as an operator who watches, so what it
+    /// takes processor time to measure may be older.
+    fn glance(&self) -> Snapshot {
+        self.snapshot()
+    }
+
     /// Recent requests that were slow, failed or refused.
     fn recorded(&self) -> Recorded {
         Recorded::default()

@@ -38,8 +38,9 @@ const READ_BYTES: usize = 64 << 10;
 /// The free space in a read buffer below which it is enlarged before the next read.
 const ROOM_BYTES: usize = 16 << 10;
 
-/// Seconds after a snapshot for which an operator is taken to watch.
-const WATCHED_S: u64 = 15;
+/// Seconds after a snapshot for which an operator is taken to watch: longer than the page takes from one to the next,
+/// and much shorter than monitoring does.
+const WATCHED_S: u64 = 4;
 /// The longest time for reading the last answers of a dead worker. They are there at once, but a client may take one
 /// slowly.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -510,6 +511,11 @@ impl Pool {
     /// Returns the snapshot of this engine for operators.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot_at.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
+        self.glance()
+    }
+
+    /// Returns the snapshot of this engine for the server itself, which looks each second.
+    pub fn glance(&self) -> Snapshot {
         let view = self.view.lock();
         let snapshot = board::snapshot(&view, &mut self.dispatch(), Instant::now());
         Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }

@@ -936,6 +936,7 @@ async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed(
 #[tokio::test]
 async fn who_takes_snapshots_is_taken_to_watch() {
     let (pool, _inbox) = pool();
+    pool.glance();
     assert!(!pool.is_watched_by_somebody());
     pool.snapshot();
     assert!(pool.is_watched_by_somebody());

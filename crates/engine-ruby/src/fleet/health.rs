@@ -16,8 +16,8 @@ use crate::weight::Weight;
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
-/// The interval while a worker is new and more may follow, or memory is tight: the result decides about the next
-/// worker.
+/// The interval while the memory of a worker is not known; and while one is new and more may follow, or memory is
+/// tight: then the result decides about the next worker.
 const GROWING: Duration = Duration::from_secs(1);
 /// The shortest and longest interval of pings.
 const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -138,6 +138,7 @@ impl Fleet {
         let often = match self.policy.worker_memory {
             _ if self.wanted < self.policy.max_workers && self.has_young(now) => GROWING,
             _ if self.headroom.is_tight() => GROWING,
+            _ if self.workers.values().any(|worker| !worker.is_booting() && worker.weighed.is_none()) => GROWING,
             _ if is_watched => WATCHED,
             Some(_) => LIMITED,
             None => UNWATCHED,

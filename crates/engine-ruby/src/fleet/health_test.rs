@@ -192,6 +192,18 @@ fn processes_are_weighed_now_and_then_and_not_twice_at_once() {
 }
 
 #[test]
+fn a_worker_whose_memory_is_not_known_is_weighed_soon_and_then_seldom() {
+    let mut scene = Scene::serving(policy(2, 2));
+    assert_eq!(scene.check_health(TICK).len(), 1);
+    scene.weigh(&[(1, 20)]);
+    assert_eq!(scene.check_health(GROWING).len(), 1, "the other one may have booted since");
+    scene.weigh(&[(1, 20), (2, 20)]);
+    let is_weighed = |done: &[String]| done.iter().any(|action| action.starts_with("Weigh"));
+    assert!(!is_weighed(&scene.check_health(UNWATCHED - TICK)));
+    assert!(is_weighed(&scene.check_health(TICK)));
+}
+
+#[test]
 fn where_more_workers_may_come_a_young_one_is_weighed_often() {
     let mut scene = Scene::serving(policy(1, 2));
     assert_eq!(scene.check_health(TICK).len(), 1);

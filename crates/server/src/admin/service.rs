@@ -239,7 +239,7 @@ fn take_samples(state: &AdminState, newest_first: &mut BTreeSet<String>) {
     let server = sample_server(&state.memory, state.share_kib());
     let apps = running.server.apps().all();
     for app in apps {
-        let snapshot = app.engine().snapshot();
+        let snapshot = app.engine().glance();
         state.history.note(app.name(), &sample(app, &snapshot, server), Instant::now());
         if note_order(newest_first, app.name(), snapshot.is_newest_first) {
             log_order(snapshot.is_newest_first, (apps.len() > 1).then_some(app.name()));

@@ -139,7 +139,7 @@ impl App {
     pub fn has_workers(&self) -> bool {
         let active = self.active.load_full();
         let mut serving = active.previous.iter().chain([&active.generation]).map(|generation| generation.engine());
-        serving.any(|engine| engine.status().capacity > 0 || engine.snapshot().pool.min == 0)
+        serving.any(|engine| engine.status().capacity > 0 || engine.glance().pool.min == 0)
     }
 
     /// Number of the current generation; 1 is the one that the server started with.
