@@ -23,7 +23,6 @@ struct Entry {
 #[derive(Default)]
 struct Shard {
     entries: HashMap<Vec<u8>, Entry>,
-    bytes: usize,
     inserts: usize,
     /// No entry expires before this; None where none expires.
     first_expiry: Option<Instant>,
@@ -129,7 +128,7 @@ impl Store {
     pub fn clear(&self) {
         for shard in &self.shards {
             let cleared = std::mem::take(&mut *shard.lock());
-            self.room.give(cleared.bytes);
+            self.room.give(cleared.entries.iter().map(|(key, entry)| key.len() + entry.value.len()).sum());
         }
     }
 
@@ -160,7 +159,7 @@ impl Shard {
 
     fn remove(&mut self, key: &[u8], room: &Room) -> Option<Vec<u8>> {
         let entry = self.entries.remove(key)?;
-        self.free(key.len() + entry.value.len(), room);
+        room.give(key.len() + entry.value.len());
         Some(entry.value)
     }
 
@@ -176,7 +175,6 @@ impl Shard {
         if !room.exchange(replaced, needed) {
             return Err(value);
         }
-        self.bytes = self.bytes - replaced + needed;
         self.first_expiry = self.first_expiry.into_iter().chain(expires).min();
         self.entries.insert(key.to_vec(), Entry { value, expires });
         Ok(())
@@ -195,13 +193,8 @@ impl Shard {
             }
             keep
         });
-        self.free(freed, room);
+        room.give(freed);
         self.first_expiry = self.entries.values().filter_map(|entry| entry.expires).min();
-    }
-
-    fn free(&mut self, bytes: usize, room: &Room) {
-        self.bytes -= bytes;
-        room.give(bytes);
     }
 }
 
@@ -219,7 +212,6 @@ mod tests {
         assert_eq!(store.len(), 1);
         assert_eq!(store.delete(b"k"), Some(b"22".to_vec()));
         assert_eq!(store.delete(b"k"), None);
-        assert!(store.shards.iter().all(|shard| shard.lock().bytes == 0));
         assert_eq!(store.room.held.load(Ordering::Relaxed), 0);
     }
 
@@ -258,6 +250,7 @@ mod tests {
         store.set(b"k", vec![0; 99], None).unwrap();
         assert_eq!(store.increment(b"n", 1, None), Err(Refused::Full));
         store.clear();
+        assert_eq!(store.room.held.load(Ordering::Relaxed), 0);
         (0..9).for_each(|key| store.set(&[key], vec![0; 10], None).unwrap());
         assert_eq!(store.set(b"k", vec![0; 1], None), Err(Refused::Full));
         assert_eq!(store.delete(&[0]), Some(vec![0; 10]));

@@ -14,6 +14,8 @@ struct Timer {
 pub struct Timers {
     list: Vec<Timer>,
     last: u64,
+    /// The limit that was removed last of those that had expired.
+    expired: Option<u64>,
 }
 
 impl Timers {
@@ -27,10 +29,15 @@ impl Timers {
         Some(self.last)
     }
 
-    /// Removes a limit when its block has ended. Returns whether the limit had expired.
+    /// Removes a limit when its block has ended. Returns whether it had expired, also when asked again at once; false
+    /// where the limit of a block around it has expired too, since that block must end.
     pub fn stop(&mut self, number: u64) -> bool {
-        let Some(at) = self.list.iter().rposition(|timer| timer.number == number) else { return false };
-        self.list.remove(at).has_fired
+        if let Some(at) = self.list.iter().rposition(|timer| timer.number == number)
+            && self.list.remove(at).has_fired
+        {
+            self.expired = Some(number);
+        }
+        self.expired == Some(number) && !self.list.iter().any(|timer| timer.number < number && timer.has_fired)
     }
 
     /// The nearest end of a limit that has not expired; u64::MAX where there is none.
@@ -66,6 +73,7 @@ mod tests {
         assert!(!timers.expire(60));
         assert_eq!(timers.next(), 100);
         assert!(timers.stop(inner));
+        assert!(timers.stop(inner));
         assert!(!timers.stop(outer));
         assert_eq!(timers.next(), u64::MAX);
         assert!(!timers.stop(outer));
@@ -80,6 +88,16 @@ mod tests {
         assert!(timers.stop(inner));
         assert!(timers.expire(200));
         assert!(!timers.expire(200));
+        assert!(timers.stop(outer));
+    }
+
+    #[test]
+    fn the_outer_of_two_expired_limits_is_the_one_that_counts() {
+        let mut timers = Timers::default();
+        let [outer, inner] = [50, 100].map(|ends| timers.start(ends).unwrap());
+        assert!(timers.expire(200));
+        assert!(timers.expire(200));
+        assert!(!timers.stop(inner));
         assert!(timers.stop(outer));
     }
 }

@@ -28,8 +28,8 @@ fn web() -> Peer {
 
 fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> std::io::Result<()> {
     match path {
-        _ if request.line.starts_with("CONNECT ") => stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n"),
-        "/echo" => {
+        _ if request.line.starts_with("CONNECT ") => answer(stream, "403 Forbidden", "", ""),
+        "/echo" | "http://shop.invalid/echo" | "http://shop.invalid:81/echo?a=b" => {
             let text = format!("{}\n{}\n{}", request.line, request.headers, request.body);
             answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
         }
@@ -177,6 +177,60 @@ fn a_proxy_is_that_of_the_variables_unless_the_application_names_another() {
     ] {
         let code = format!("URI('{uri}').find_proxy({{ 'https_proxy' => 'p:1', 'no_proxy' => '{no_proxy}' }}).to_s");
         assert_eq!(value(&app, &code), format!("{expected:?}"), "{uri}, {no_proxy}");
+    }
+}
+
+#[test]
+fn a_proxy_gets_the_whole_address_of_http_and_a_tunnel_for_https() {
+    let proxy = web();
+    let app = app(&proxy);
+    let at = "%w[http_proxy https_proxy no_proxy].each { |name| ENV.delete(name); ENV.delete(name.upcase) }
+        at = \"http://u:p%3A%40@127.0.0.1:#{PORT}\"; ";
+    let plain = "ENV['http_proxy'] = at; r = Net::HTTP.get(URI('http://shop.invalid/echo'))
+        [r.lines.first, r[/^host: .*/].strip, r[/^proxy-authorization: basic (.*)/, 1].strip]";
+    let sent = r#"["GET http://shop.invalid/echo HTTP/1.1\n", "host: shop.invalid", "dtpwoka="]"#;
+    assert_eq!(value(&app, &format!("{at}{plain}")), sent);
+    let with_body =
+        "r = Net::HTTP.start('shop.invalid', 81, '127.0.0.1', PORT) { |http| http.post('/echo?a=b', 'x=1') }
+        [r.body.lines.first, r.body[/^host: .*/].strip, r.body.lines.last]";
+    let sent = r#"["POST http://shop.invalid:81/echo?a=b HTTP/1.1\n", "host: shop.invalid:81", "x=1"]"#;
+    assert_eq!(value(&app, with_body), sent);
+    let secure = "ENV['https_proxy'] = at; Net::HTTP.get(URI('https://shop.invalid/'))";
+    assert_begins(&app, &format!("{at}{secure}"), "Net::HTTPBadResponse: CONNECT proxy failed: ");
+    assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/echo')).lines.first"), r#""GET /echo HTTP/1.1\n""#);
+}
+
+#[test]
+fn settings_that_the_client_does_not_have_are_refused() {
+    let peer = web();
+    let app = app(&peer);
+    let set = |name: &str, value: &str| {
+        format!("Net::HTTP.start('127.0.0.1', PORT, {name}: {value}) {{ |http| http.get('/hello').body }}")
+    };
+    let refused = [
+        ("local_host", "'127.0.0.2'"),
+        ("ipaddr", "'127.0.0.1'"),
+        ("cert", "'certificate'"),
+        ("key", "'key'"),
+        ("min_version", ":TLS1_3"),
+        ("min_version", "OpenSSL::SSL::TLS1_3_VERSION"),
+        ("ssl_version", ":TLSv1_3"),
+        ("max_version", ":TLS1_2"),
+        ("max_version", "OpenSSL::SSL::TLS1_1_VERSION"),
+    ];
+    for (name, value) in refused {
+        assert_begins(&app, &set(name, value), &format!("NotImplementedError: Net::HTTP#{name}="));
+    }
+    let accepted = [
+        ("local_host", "nil"),
+        ("key", "nil"),
+        ("min_version", ":TLS1_2"),
+        ("min_version", "OpenSSL::SSL::TLS1_VERSION"),
+        ("max_version", ":TLS1_3"),
+        ("max_version", "nil"),
+    ];
+    for (name, value) in accepted {
+        assert_begins(&app, &set(name, value), r#""hello""#);
     }
 }
 

@@ -73,6 +73,28 @@ fn blocks_end_in_time_and_the_rest_goes_on() {
     assert_eq!(app.engine.status().restarts, 0);
 }
 
+/// What stops the limit takes longer than the limit here, so that it expires in between.
+#[test]
+fn a_limit_that_expires_while_its_block_is_left_is_a_timeout_error() {
+    let app = app(r##"
+        require "timeout"
+        STOP = FoolsGold::Native.method(:timer_stop)
+        FoolsGold::Native.define_singleton_method(:timer_stop) do |number|
+          t = Time.now
+          nil while Time.now - t < 0.05
+          STOP.call(number)
+        end
+        run ->(env) {
+          text = begin
+            Timeout.timeout(0.02) { raise IOError, "mine" }
+          rescue Exception => error
+            "#{error.class} #{error.message}"
+          end
+          [200, {}, [text]]
+        }"##);
+    assert_eq!(app.body("/"), "Timeout::Error execution expired");
+}
+
 #[test]
 fn the_request_time_still_counts() {
     let app = app(APP);

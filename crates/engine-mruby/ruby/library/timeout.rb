@@ -14,26 +14,19 @@ module Timeout
   class << self
     def timeout(seconds, error = nil, message = nil)
       return yield(seconds) if seconds.nil? || seconds == 0
-      timer = FoolsGold::Native.timer_start(seconds)
+      timer = nil
       begin
-        result = yield(seconds)
-        timer = over(timer)
-        result
+        begin
+          timer = FoolsGold::Native.timer_start(seconds)
+          yield(seconds)
+        ensure
+          FoolsGold::Native.timer_stop(timer) if timer
+        end
       rescue ExitException => ended
-        # The limit of a block around this one may have expired instead.
-        raise ended unless timer.nil? || FoolsGold::Native.timer_stop(timer)
-        timer = nil
+        # Here and not within: the limit may have expired in the ensure. Or that of a block around it has.
+        raise ended unless timer && FoolsGold::Native.timer_stop(timer)
         raise error || Error, message || "execution expired"
       end
-    ensure
-      FoolsGold::Native.timer_stop(timer) if timer
-    end
-
-    private
-
-    def over(timer)
-      FoolsGold::Native.timer_stop(timer)
-      nil
     end
   end
 

@@ -25,7 +25,7 @@ pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(number as i64))
 }
 
-/// `timer_stop(number)`: removes a time limit. Returns 1 where it had expired, else nil.
+/// `timer_stop(number)`: removes a time limit. Returns 1 where it had expired, and none around it, else nil.
 pub fn timer_stop(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
     let was_over = call.work.timers.stop(number);

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use http::uri::Scheme;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::DefaultResolver;
@@ -12,6 +13,7 @@ use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, BodyReader, Error, Proxy, ProxyProtocol, Timeout};
 
 use super::agents::{Agents, Trust};
+use super::forward::{Forward, to_proxy, with_origin};
 use super::limits::{Limits, read_until};
 use ruby_native::Tree;
 use ruby_native::errno::exception;
@@ -59,7 +61,15 @@ pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.work.flush();
     let agent = agent(context, trust)?;
     let (request, body) = request(what)?;
-    let sent = run(&agent, request, body, &times, proxy, context.until());
+    let (request, proxy, origin) = match proxy {
+        Some(proxy) if request.uri().scheme() == Some(&Scheme::HTTP) => {
+            let (request, origin) = to_proxy(request, &proxy)?;
+            (request, None, Some(origin))
+        }
+        proxy => (request, proxy, None),
+    };
+    let until = context.until();
+    let sent = with_origin(origin, || run(&agent, request, body, &times, proxy, until));
     let (head, body) = sent.map_err(|error| failed(context, error))?.into_parts();
     let body = body.into_with_config().limit(u64::MAX).reader();
     let answer = Answer { head: Response::from_parts(head, ()), body };
@@ -155,7 +165,8 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
         .max_idle_connections(16)
         .max_idle_connections_per_host(4)
         .build();
-    let agent = Agent::with_parts(config, DefaultConnector::new().chain(Limits), DefaultResolver::default());
+    let connector = DefaultConnector::new().chain(Limits).chain(Forward);
+    let agent = Agent::with_parts(config, connector, DefaultResolver::default());
     if context.handles.own(Agents::new).len() >= AGENTS_MAX {
         context.handles.own(Agents::new).remove(0);
     }

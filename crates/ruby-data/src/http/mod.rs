@@ -2,4 +2,5 @@
 
 mod agents;
 pub mod calls;
+mod forward;
 mod limits;

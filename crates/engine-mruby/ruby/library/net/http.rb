@@ -15,6 +15,8 @@ module OpenSSL
   module SSL
     VERIFY_NONE = 0
     VERIFY_PEER = 1
+    TLS1_VERSION = 769
+    TLS1_1_VERSION = 770
     TLS1_2_VERSION = 771
     TLS1_3_VERSION = 772
 
@@ -131,10 +133,16 @@ module Net
     alias form_data= set_form_data
 
     def basic_auth(user, password)
-      self["authorization"] = "Basic #{["#{user}:#{password}"].pack('m0')}"
+      self["authorization"] = basic_credentials(user, password)
+    end
+
+    def proxy_basic_auth(user, password)
+      self["proxy-authorization"] = basic_credentials(user, password)
     end
 
     private
+
+    def basic_credentials(user, password) = "Basic #{["#{user}:#{password}"].pack('m0')}"
 
     def count_of(number) = number > 0 ? "0-#{number - 1}" : "-#{-number}"
 
@@ -429,6 +437,8 @@ module Net
     BODY_BYTES_MAX = 16 << 20
     # Methods that may be sent again after a failure (RFC 9110, section 9.2.2).
     IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
+    # TLS 1.3 as min_version and max_version name it.
+    TLS_1_3 = %w[TLS1_3 TLSv1_3 772].freeze
     # Variables that name a proxy.
     PROXY_VARIABLES = %w[http_proxy https_proxy HTTP_PROXY HTTPS_PROXY].freeze
 
@@ -478,9 +488,35 @@ module Net
 
     attr_reader :address, :port
     attr_accessor :use_ssl, :verify_mode, :ca_file, :open_timeout, :read_timeout, :write_timeout, :max_retries,
-                  :keep_alive_timeout, :ssl_timeout, :continue_timeout, :verify_hostname, :min_version, :max_version,
-                  :close_on_empty_response, :local_host, :response_body_encoding, :cert_store, :ssl_version
+                  :keep_alive_timeout, :ssl_timeout, :continue_timeout, :verify_hostname, :close_on_empty_response,
+                  :response_body_encoding, :cert_store
+    attr_reader :min_version, :max_version, :ssl_version
     alias use_ssl? use_ssl
+
+    # Settings that the client in Rust does not have: only nil, their default, is accepted.
+    %i[local_host local_port ipaddr cert key extra_chain_cert ca_path ciphers verify_callback].each do |name|
+      define_method(name) { nil }
+      define_method(:"#{name}=") do |value|
+        raise NotImplementedError, "Net::HTTP##{name}=: #{FoolsGold::HINT}" unless value.nil?
+      end
+    end
+
+    # The client offers TLS 1.2 and 1.3, so a lower minimum is kept, and a higher maximum.
+    def min_version=(version)
+      refuse_versions("min_version", version) if TLS_1_3.include?(version.to_s)
+      @min_version = version
+    end
+
+    def max_version=(version)
+      refuse_versions("max_version", version) unless version.nil? || TLS_1_3.include?(version.to_s)
+      @max_version = version
+    end
+
+    # Most applications that set it name TLS 1.2, as the least that they accept.
+    def ssl_version=(version)
+      refuse_versions("ssl_version", version) if TLS_1_3.include?(version.to_s)
+      @ssl_version = version
+    end
 
     # Without a proxy, that of http_proxy or https_proxy counts, unless no_proxy names the host; with nil there is none.
     def initialize(address, port = nil, proxy = :ENV, proxy_port = nil, proxy_user = nil, proxy_password = nil, *)
@@ -576,10 +612,11 @@ module Net
       scheme = @use_ssl ? "https" : "http"
       url = "#{scheme}://#{bracketed(@address)}:#{@port}#{request.path}"
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
+      proxy = proxy_url
+      authorize(request, URI(proxy)) if proxy && !@use_ssl
       what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
       file = certificates(verify) if @use_ssl
-      proxy = proxy_url
       FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file, proxy) }
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
       # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
@@ -604,6 +641,16 @@ module Net
         return found.to_s if found
       end
       nil
+    end
+
+    def refuse_versions(name, version)
+      raise NotImplementedError, "Net::HTTP##{name}=(#{version.inspect}): the client offers TLS 1.2 and 1.3, and not " \
+                                 "one alone. #{FoolsGold::HINT}"
+    end
+
+    # Without a tunnel the proxy reads the headers of the request.
+    def authorize(request, proxy)
+      request.proxy_basic_auth(proxy.decoded_user, proxy.decoded_password) if proxy.user
     end
 
     # The file of the certificates that are trusted; nil for those of the machine.
