@@ -33,6 +33,7 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
             let text = format!("{}\n{}\n{}", request.line, request.headers, request.body);
             answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
         }
+        "/text" => answer(stream, "200 OK", "content-type: text/plain; charset=\"utf-8\"\r\n", "é"),
         "/two" => answer(stream, "200 OK", "set-cookie: a=1\r\nset-cookie: b=2\r\n", ""),
         // `hello` by Zlib.gzip.
         "/packed" => {

@@ -53,12 +53,12 @@ class Redis
        lpush rpush lpushx rpushx llen lindex linsert lrem lset ltrim lrange rpoplpush lmove
        sadd srem scard smembers sinter sunion sdiff sinterstore sunionstore sdiffstore
        zcard zcount zrank zrevrank zremrangebyscore zremrangebyrank
-       pfadd pfcount pfmerge xlen xdel].each do |name|
+       pfcount xlen xdel].each do |name|
       word = name.to_s.upcase
       define_method(name) { |*args| send_command([word, *args]) }
     end
 
-    %i[persist setnx msetnx renamenx move hexists hsetnx sismember smove].each do |name|
+    %i[persist setnx msetnx renamenx move hexists hsetnx sismember smove pfadd].each do |name|
       word = name.to_s.upcase
       define_method(name) { |*args| send_command([word, *args], &BOOL) }
     end
@@ -77,6 +77,7 @@ class Redis
       define_method(name) { |*args| send_command([word, *args], &FLOAT) }
     end
 
+    def pfmerge(key, *sources) = send_command(["PFMERGE", key, *sources]) { |reply| reply == "OK" }
     def exists?(*keys) = send_command(["EXISTS", *keys]) { |reply| reply > 0 }
     def keys(pattern = "*") = send_command(["KEYS", pattern])
 
@@ -371,7 +372,7 @@ class Redis
 
   # `url:` is "redis://user:password@host:6379/0" or "unix:///path"; else host:, port:, path:, db:, username: and
   # password: count. `timeout:` is in seconds, 5 by default.
-  def initialize(**settings)
+  def initialize(settings = {})
     unknown = settings.keys - SETTINGS
     raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?
     @host = "localhost"
@@ -402,6 +403,11 @@ class Redis
   end
   alias disconnect! close
   alias quit close
+
+  # Yields the client, as a pool of connections yields one of them.
+  def with
+    yield self
+  end
 
   # Sends any command: call("SET", "key", 1).
   def call(*command) = send_command(command)

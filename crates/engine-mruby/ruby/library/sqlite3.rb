@@ -386,8 +386,9 @@ module SQLite3
       end
     end
 
+    # The block is called only where there are more rows than fit in one piece, which are then not fetched.
     def get_first_row(sql, *values)
-      run(sql, SQLite3.values(values, []), false)[1]
+      run(sql, SQLite3.values(values, []), false) { |row| return row }[1]
     end
 
     def get_first_value(sql, *values)

@@ -20,7 +20,7 @@ pub fn read_until<T>(until: Instant, read: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The last part of a chain of connectors: makes connections that keep to the limit.
+/// A part of a chain of connectors: makes connections that keep to the limit.
 #[derive(Debug)]
 pub struct Limits;
 

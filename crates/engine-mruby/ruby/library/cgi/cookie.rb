@@ -12,9 +12,9 @@ class CGI
     PATH = /\A[ -:<-~]*\z/
     DOMAIN = /\A\.?(?<label>(?!-)[-A-Za-z0-9]+(?<!-))(?:\.\g<label>)*\z/
 
-    # The cookies of a Cookie header, by name.
+    # The cookies of a Cookie header, by name; [] for a name that is not there.
     def self.parse(raw)
-      found = {}
+      found = Hash.new([])
       return found unless raw
       raw.split(/;\s?/).each do |pair|
         name, values = pair.split("=", 2)

@@ -92,7 +92,8 @@ class Time
   def hash = [@seconds, @nsec].hash
   def succ = self + 1
 
-  def utc = __set(@seconds, @nsec, 0, :utc)
+  # A frozen Time that is in UTC already stays as it is.
+  def utc = utc? ? self : __set(@seconds, @nsec, 0, :utc)
   alias gmtime utc
   def getutc = self.class.allocate.__set(@seconds, @nsec, 0, :utc)
   alias getgm getutc

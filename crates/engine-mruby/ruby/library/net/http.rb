@@ -20,7 +20,7 @@ module OpenSSL
     TLS1_2_VERSION = 771
     TLS1_3_VERSION = 772
 
-    class SSLError < StandardError; end
+    class SSLError < OpenSSLError; end
   end
 end
 
@@ -216,9 +216,9 @@ module Net
       raise ArgumentError, "no HTTP request path given" if @path.nil? || @path.empty?
       raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.start_with?("/")
       initialize_http_header(headers)
-      if has_response_body && !key?("accept-encoding") && !key?("range")
+      unless key?("accept-encoding") || key?("range")
         self["accept-encoding"] = "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"
-        @decode_content = true
+        @decode_content = has_response_body
       end
       self["accept"] ||= "*/*"
       self["user-agent"] ||= "Ruby"
@@ -297,7 +297,13 @@ module Net
   class HTTPResponse
     include HTTPHeader
 
+    # Whether responses of this class have a body; where they have none, `body` is nil.
+    HAS_BODY = true
+    def self.body_permitted? = self::HAS_BODY
+
     attr_reader :code, :message, :http_version, :uri
+    # The encoding of `body`: false for bytes, true for that of the Content-Type.
+    attr_accessor :body_encoding
     alias msg message
 
     def self.of(handle, request)
@@ -316,18 +322,24 @@ module Net
       @decode_content = request&.decode_content
       initialize_http_header(nil)
       headers.each { |name, value| add_field(name, value) }
-      @body = "" if handle.nil? || (request && !request.response_body_permitted?)
+      @has_body = self.class.body_permitted? && (request.nil? || request.response_body_permitted?) && !handle.nil?
     end
 
     # Returns the whole body, appended to `into` where that is given, or passes each piece to the block when it comes.
-    def read_body(into = nil)
-      if block_given?
-        raise IOError, "#{self.class}\#read_body called twice" if @body
-        pieces { |piece| yield piece }
-        @body = ""
+    def read_body(into = nil, &block)
+      if @read
+        raise IOError, "#{self.class}\#read_body called twice" if into || block
+        return @body
       end
-      @body ||= whole
-      @body = into << @body if into
+      if !@has_body
+        release
+      elsif block
+        pieces(&block)
+        @body = ""
+      else
+        @body = into ? into << whole : encoded(whole)
+      end
+      @read = true
       @body
     end
 
@@ -336,6 +348,7 @@ module Net
 
     def body=(text)
       @body = text
+      @read = true
     end
 
     # Raises an exception unless the status is a success (2xx).
@@ -349,7 +362,7 @@ module Net
     def code_type = self.class
     def response = self
     def header = self
-    def inspect = "#<#{self.class} #{@code} #{@message} readbody=#{!@body.nil?}>"
+    def inspect = "#<#{self.class} #{@code} #{@message} readbody=#{@read ? true : false}>"
 
     private
 
@@ -360,7 +373,12 @@ module Net
         next if text.bytesize <= HTTP::BODY_BYTES_MAX
         raise IOError, "the response has more than #{HTTP::BODY_BYTES_MAX} bytes: read_body { |piece| ... } takes them"
       end
-      text
+      text.__binary!(true)
+    end
+
+    def encoded(text)
+      encoding = @body_encoding == true ? type_params["charset"] : @body_encoding
+      encoding ? text.force_encoding(encoding) : text
     end
 
     def pieces
@@ -368,12 +386,16 @@ module Net
       inflate = inflater
       until (piece = FoolsGold::Native.http_read(@handle)).empty?
         piece = inflate.inflate(piece) if inflate
-        yield piece unless piece.empty?
+        yield piece.__binary!(true) unless piece.empty?
       end
       # A body that ends too early is a Zlib::BufError.
       inflate.finish if inflate && inflate.total_in > 0
     ensure
       inflate&.close
+      release
+    end
+
+    def release
       FoolsGold::Native.handle_close(@handle) if @handle
       @handle = nil
     end
@@ -396,7 +418,10 @@ module Net
   end
 
   HTTPUnknownResponse = HTTPResponse::HTTPUnknownResponse
-  class HTTPInformation < HTTPResponse; end
+
+  class HTTPInformation < HTTPResponse
+    HAS_BODY = false
+  end
   class HTTPSuccess < HTTPResponse; end
   class HTTPRedirection < HTTPResponse; end
   class HTTPClientError < HTTPResponse; end
@@ -425,6 +450,7 @@ module Net
       code = code.to_s
       CODE_TO_OBJ[code] = Net.const_set("HTTP#{name}", Class.new(CODE_CLASS_TO_OBJ[code[0]]))
     end
+    %w[204 205 304 305].each { |code| CODE_TO_OBJ[code].const_set(:HAS_BODY, false) }
   end
 
   HTTPMovedTemporarily = HTTPFound
@@ -453,11 +479,11 @@ module Net
 
       def get_response(uri, path_or_headers = nil, port = nil, &block)
         return start(uri, port || 80) { |http| http.request_get(path_or_headers, &block) } if uri.is_a?(String)
-        of(uri) { |http| http.request_get(uri.request_uri, path_or_headers, &block) }
+        of(uri) { |http| http.request_get(uri, path_or_headers, &block) }
       end
 
       def post(uri, data, headers = nil)
-        of(uri) { |http| http.post(uri.request_uri, data, headers) }
+        of(uri) { |http| http.post(uri, data, headers) }
       end
 
       def post_form(uri, params)
@@ -468,7 +494,7 @@ module Net
       end
 
       def put(uri, data, headers = nil)
-        of(uri) { |http| http.put(uri.request_uri, data, headers) }
+        of(uri) { |http| http.put(uri, data, headers) }
       end
 
       def start(address, port = nil, *proxy, **options, &block)
@@ -595,6 +621,7 @@ module Net
       body = request.whole_body
       handle = attempt(request, body)
       response = HTTPResponse.of(handle, request)
+      response.body_encoding = @response_body_encoding
       yield response if block_given?
       response.body
       response
