@@ -28,7 +28,7 @@ const CASE = {
     "vus": 16
   },
   "name": "page-kept",
-  "seed": 3815458880,
+  "seed": 679808278,
   "timeout_s": 30.0
 };
 
