@@ -198,7 +198,15 @@ impl<J: Job> Backlog<J> {
 
     /// Removes and returns the job that [`Self::peek`] would return.
     pub fn pop(&mut self, now: Instant) -> Option<J> {
-        self.peek(now)?;
+        self.pop_if(|_| true, now)
+    }
+
+    /// Removes and returns the job that [`Self::peek`] would return, if `suits` is true for it. Between two calls the
+    /// client of the first job may leave: what was peeked at is not always what is next.
+    pub fn pop_if(&mut self, suits: impl FnOnce(&J) -> bool, now: Instant) -> Option<J> {
+        if !self.peek(now).is_some_and(suits) {
+            return None;
+        }
         self.take(0, now)
     }
 
@@ -584,6 +592,23 @@ mod tests {
             backlog.pop_near(reach, |job: &Task| job.name >= least, start).map(|job| job.name)
         };
         assert_eq!((near(2, 2), near(3, 4), near(3, 2), near(9, 1)), (None, None, Some(3), Some(1)));
+    }
+
+    /// The client of the one that suited has left since it was looked at.
+    #[test]
+    fn the_job_behind_one_that_has_left_is_taken_only_if_it_suits_too() {
+        let start = Instant::now();
+        let clock = Rc::new(Cell::new(start));
+        let mut backlog: Backlog<Visit> = Backlog::new(9, start);
+        for (offered, leaves) in [(0, 5), (1, 1000)] {
+            let [offered, leaves] = [offered, leaves].map(|ms| start + Duration::from_millis(ms));
+            assert!(backlog.push(Visit { offered, leaves, clock: clock.clone() }, start).is_ok());
+        }
+        let is_first = |job: &Visit| job.offered == start;
+        assert!(backlog.peek(start).is_some_and(is_first));
+        clock.set(start + Duration::from_millis(10));
+        assert!(backlog.pop_if(is_first, start).is_none());
+        assert_eq!((backlog.len(), backlog.pop_if(|_| true, start).is_some()), (1, true));
     }
 
     #[test]

@@ -328,12 +328,10 @@ impl Dispatch {
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
+            // Behind another request only a safe one. The client of the first may have left since it was looked at.
             let newest = queue.pop_newest(|job| load == 0 || job.is_safe, now);
-            let Some(job) =
-                newest.or_else(|| queue.pop_near(REACH, |job| is_near(job), now)).or_else(|| queue.pop(now))
-            else {
-                break;
-            };
+            let near = newest.or_else(|| queue.pop_near(REACH, |job| is_near(job), now));
+            let Some(job) = near.or_else(|| queue.pop_if(|job| load == 0 || job.is_safe, now)) else { break };
             worker.take(thread.number);
             next.push(job);
         }
