@@ -169,7 +169,11 @@ fn numbers_and_times_of_puma() {
     // The master of a cluster kills workers that have not ended, whatever they wait for.
     assert_eq!(drain(&[workers.clone(), force(json!("forever"))]).as_deref(), Some("30s"));
     assert_eq!(drain(&[workers.clone(), shutdown.clone(), force(json!(120))]).as_deref(), Some("20s"));
-    assert_eq!(drain(&[workers, force(json!(10)), shutdown.clone()]).as_deref(), Some("10s"));
+    assert_eq!(drain(&[workers.clone(), force(json!(10)), shutdown.clone()]).as_deref(), Some("10s"));
+    assert_eq!(drain(&[shutdown.clone(), workers]).as_deref(), Some("20s"));
+    assert_eq!(drain(std::slice::from_ref(&shutdown)), None, "a single process has no workers to end");
+    let remarks = of(ServerKind::Puma, "worker_shutdown_timeout", json!([8])).1;
+    assert_eq!(remarks, [RemarkKind::Needless]);
     assert_eq!(drain(&[force(json!(120)), shutdown]).as_deref(), Some("2m"), "a single process knows one of them");
     let value = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("preload").map(str::to_owned);
     assert_eq!(value(&[("prune_bundler", json!([]))]).as_deref(), Some("no"));
@@ -510,6 +514,17 @@ fn words_for_no_are_no_in_passenger() {
     assert_eq!(of("{ \"daemonize\": 1 }", &[]), (0, [true, true]));
     assert_eq!(of("{}", &[("PASSENGER_SSL", "yes")]).0, 1);
     assert_eq!(of("{ \"runtime_check_only\": true }", &[]).0, 1);
+}
+
+#[test]
+fn what_is_off_in_passenger_and_always_here_is_not_said_to_lack_a_counterpart() {
+    for name in ["turbocaching", "load_shell_envvars", "debugger", "debug_nginx_config"] {
+        for (value, kind) in [(false, RemarkKind::Needless), (true, RemarkKind::Missing)] {
+            assert_eq!(of(ServerKind::Passenger, name, json!([value])), (vec![], vec![kind]), "{name}: {value}");
+        }
+    }
+    let calls = passenger::read("{ \"turbocaching\": \"off\" }", |_| None).unwrap();
+    assert_eq!(calls[0].args, [json!(false)]);
 }
 
 /// A wrong default would show exceptions to all clients: error pages do that in development.

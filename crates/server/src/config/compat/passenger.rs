@@ -55,7 +55,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("app_start_command", Rule::Refused(START)),
     ("spawn_method", Rule::Custom(spawn_method)),
     ("preload_bundler", Rule::Needless("Bundler is set up before the application is loaded")),
-    ("load_shell_envvars", Rule::Missing("the application's environment is the server's")),
+    ("load_shell_envvars", Rule::Off("the application's environment is the server's")),
     ("envvars", Rule::Custom(variables)),
     ("max_pool_size", Rule::Custom(later)),
     ("min_instances", Rule::Custom(later)),
@@ -82,7 +82,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("sticky_sessions", Rule::Custom(sticky)),
     ("sticky_sessions_cookie_name", Rule::Missing(STICKY)),
     ("sticky_sessions_cookie_attributes", Rule::Missing(STICKY)),
-    ("turbocaching", Rule::Missing(CACHE)),
+    ("turbocaching", Rule::Off(CACHE)),
     ("disable_turbocaching", Rule::Needless(CACHE)),
     ("vary_turbocache_by_cookie", Rule::Missing(CACHE)),
     ("friendly_error_pages", Rule::Missing("errors are shown in the environment development, and in no other")),
@@ -107,7 +107,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("abort_websockets_on_process_shutdown", Rule::Missing("they are closed within --websocket-drain")),
     ("rolling_restarts", Rule::Needless("a reload always keeps serving")),
     ("resist_deployment_errors", Rule::Needless("when the new code does not start, the old goes on")),
-    ("debugger", Rule::Missing("the log has the backtrace of each request that timed out")),
+    ("debugger", Rule::Off("the log has the backtrace of each request that timed out")),
     ("core_file_descriptor_ulimit", Rule::Needless("the server raises its limit to the hard limit")),
     ("app_file_descriptor_ulimit", Rule::Missing("the application has the limit of the server")),
     ("disable_security_update_check", Rule::Needless("no updates are looked for")),
@@ -118,7 +118,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("app_support_kuria_protocol", Rule::Refused("only Rack applications are served")),
     ("direct_instance_request_address", Rule::Needless("workers listen on no address of their own")),
     ("nginx_tarball", Rule::Needless(NGINX)),
-    ("debug_nginx_config", Rule::Missing(NGINX)),
+    ("debug_nginx_config", Rule::Off(NGINX)),
     ("binaries_url_root", Rule::Needless(NGINX)),
     ("runtime_check_only", Rule::Refused("nothing has to be installed: leave it out")),
     ("dont_install_runtime", Rule::Needless("nothing is installed")),
@@ -136,7 +136,17 @@ pub const APP_ENV: &str = "PASSENGER_APP_ENV";
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
 /// Keys that are yes or no, and of which no is none.
-const SWITCHES: [&str; 5] = ["daemonize", "ssl", "sticky_sessions", "app_support_kuria_protocol", "runtime_check_only"];
+const SWITCHES: [&str; 9] = [
+    "daemonize",
+    "ssl",
+    "sticky_sessions",
+    "app_support_kuria_protocol",
+    "runtime_check_only",
+    "load_shell_envvars",
+    "turbocaching",
+    "debugger",
+    "debug_nginx_config",
+];
 
 /// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.
 pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Directive>, String> {

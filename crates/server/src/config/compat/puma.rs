@@ -22,6 +22,7 @@ const BY_HEADER: &str = "the header counts where a proxy has sent it that --trus
                          said otherwise); in Puma any client can say with it who it is";
 const PRELOADED: &str = "it is for workers that load the application: where that is preloaded, and in single mode, \
                          Puma has no limit either; --boot-time sets one";
+const NO_WORKERS: &str = "it is for the workers of a cluster: in single mode Puma does not end a request by it either";
 const BOOTED: &str = "runs when the first worker has been forked, in the process that forks; with workers 0 in the \
                       worker";
 const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
@@ -69,8 +70,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("worker_timeout", Rule::SimilarSeconds("worker-timeout", HEARTBEAT)),
     // In `finish`, since it depends on the preload.
     ("worker_boot_timeout", Rule::Custom(|_, _| {})),
-    ("worker_shutdown_timeout", Rule::Seconds("drain-time")),
-    // With `worker_shutdown_timeout`, in `finish`.
+    // In `finish`, since they depend on each other and on the number of workers.
+    ("worker_shutdown_timeout", Rule::Custom(|_, _| {})),
     ("force_shutdown_after", Rule::Custom(|_, _| {})),
     ("worker_check_interval", Rule::Needless("the end of a worker is noticed when it happens")),
     ("worker_culling_strategy", Rule::Missing("which worker leaves is decided by who is idle")),
@@ -264,6 +265,13 @@ fn preload(to: &mut Translation, call: &Directive) {
 /// What ends first: Puma's workers give up by `force_shutdown_after`, and in a cluster the master kills those that have
 /// not ended after `worker_shutdown_timeout` (30 s), which a single process does not know.
 fn shutdown_time(to: &mut Translation) {
+    let is_cluster = to.workers().is_some_and(|workers| workers != "0");
+    let of_workers = to.call("worker_shutdown_timeout").cloned();
+    match &of_workers {
+        Some(call) if is_cluster => to.seconds(call, "drain-time"),
+        Some(call) => to.remark(call, RemarkKind::Needless, NO_WORKERS),
+        None => {}
+    }
     let Some(call) = to.call("force_shutdown_after").cloned() else { return };
     let time = match text(call.args.first()).as_deref() {
         Some("immediately") => "0s".to_owned(),
@@ -277,8 +285,7 @@ fn shutdown_time(to: &mut Translation) {
             }
         },
     };
-    let is_cluster = to.workers().is_some_and(|workers| workers != "0");
-    let limit = to.call("worker_shutdown_timeout").and_then(|call| seconds(call.args.first()));
+    let limit = of_workers.and_then(|call| seconds(call.args.first()));
     let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
     let is_shorter = parse_time(&limit) < parse_time(&time);
     to.set(&call, "drain-time", if is_cluster && is_shorter { limit } else { time });

@@ -31,6 +31,8 @@ pub enum Rule {
     Needless(&'static str),
     /// To nothing, since there is no counterpart; with a remark on what happens instead.
     Missing(&'static str),
+    /// As [`Rule::Missing`] where it is on, which it never is here; where it is off, to nothing.
+    Off(&'static str),
     /// To an error, since going on without it would be wrong; with the reason.
     Refused(&'static str),
     /// By a function.
@@ -199,10 +201,10 @@ impl Translation {
             Rule::Hook("") => self.remark(call, RemarkKind::Hook, "runs as it stands"),
             Rule::Hook(how) => self.remark(call, RemarkKind::Hook, how),
             Rule::Needless(why) => self.remark(call, RemarkKind::Needless, why),
-            Rule::Missing(why) => self.remark(call, RemarkKind::Missing, why),
-            Rule::Refused(_) if call.args == [Value::Bool(false)] => {
+            Rule::Refused(_) | Rule::Off(_) if call.args == [Value::Bool(false)] => {
                 self.remark(call, RemarkKind::Needless, "is off, as always here");
             }
+            Rule::Missing(why) | Rule::Off(why) => self.remark(call, RemarkKind::Missing, why),
             Rule::Refused(why) => self.remark(call, RemarkKind::Refused, why),
             Rule::Custom(translate) => translate(self, call),
         }
