@@ -224,6 +224,30 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Files of process 1 itself get the numbers of those that are missing.
+#[test]
+fn the_container_ends_where_fewer_sockets_are_handed_over_than_announced() {
+    if !is_permitted() {
+        return;
+    }
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let program = server::command();
+    let mut command = Command::new("sh");
+    let script = "exec 3<&0 4<&- 5<&- </dev/null; LISTEN_FDS=3 LISTEN_PID=1 exec \"$@\"";
+    command.args(["-c", script, "sh"]).args(AS_FIRST).arg(program.get_program()).current_dir(&folder);
+    command.stdin(Stdio::from(OwnedFd::from(listener))).stdout(log.try_clone().unwrap()).stderr(log);
+    let mut child = command.spawn().unwrap();
+    let has_ended = within(MAX_WAIT, || child.try_wait().unwrap().is_some());
+    let _ = child.kill();
+    let _ = child.wait();
+    let log = fs::read_to_string(folder.join("log")).unwrap();
+    assert!(has_ended && log.contains("LISTEN_FDS=1 would be right"), "{log}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn the_container_ends_with_the_server_where_whoever_started_it_ignores_sigchld() {
     if !is_permitted() {

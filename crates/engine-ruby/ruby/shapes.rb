@@ -18,6 +18,8 @@ module FoolsGold
     def initialize(environment, slot)
       @environment = environment
       @slot = slot
+      # Once: when a shape is made later, code of the application may have put something else there for a moment.
+      @errors = $stderr
       @makers = [open_shape]
     end
 
@@ -73,7 +75,7 @@ module FoolsGold
 
     # In binary encoding, so that its strings are binary too.
     def make(code)
-      errors = $stderr
+      errors = @errors
       slot = @slot
       binding.eval(code.b, "(environment)", 1)
     end

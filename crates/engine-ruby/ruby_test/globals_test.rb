@@ -10,8 +10,15 @@ GLOBALS = <<~'RUBY'
   $\ = "!"
   Encoding.default_external = Encoding::Shift_JIS
   Encoding.default_internal = Encoding::ISO_8859_1
+  errors = $stderr
   run(lambda do |env|
     case env["PATH_INFO"]
+    when "/capture"
+      $stderr = StringIO.new
+      [200, {}, ["captured"]]
+    when "/errors"
+      $stderr = errors
+      [200, {}, [env["rack.errors"].equal?(errors).to_s]]
     when "/raise" then raise "fault"
     when "/long" then [200, { "a" => %w[b c] }, ["d" * 300_000, "e" * 300_000]]
     when "/each" then [200, {}, %w[a b].each]
@@ -46,6 +53,18 @@ module GlobalsTest
     end
   end
 
+  # A request of a new shape comes while another thread has its output to $stderr captured.
+  def self.errors(worker)
+    H.check("rack.errors is what $stderr was when the worker started, whatever is there when a shape is defined") do
+      H.same("captured", worker.get("/capture").body)
+      shape = F.list(%w[REQUEST_METHOD v PATH_INFO v HTTP_HOST v HTTP_A v SERVER_NAME c localhost])
+      worker.slots[0].write(F.frame(F::SHAPE, [2, shape].pack("na*")))
+      values = "GET\0/errors\0localhost\0a"
+      worker.slots[0].write(F.frame(F::REQUEST, [8, 2, 0, values.bytesize, values].pack("NnCNa*")))
+      H.same("true", worker.answer.body)
+    end
+  end
+
   def self.reports(front, worker)
     H.check("nor does the mold's report of a worker's end") do
       Process.kill("KILL", worker.pid)
@@ -65,6 +84,7 @@ end
 Front.run(GLOBALS, threads: "2", native: GlobalsTest.natives) do |front|
   worker = front.fork
   GlobalsTest.answers(worker)
+  GlobalsTest.errors(worker)
   Harness.check("nor does the list of native workers") do
     Harness.match(/\Aworker: plain Ruby.*such file -- [^\n]*-two.native.so\z/, front.logs.first)
   end

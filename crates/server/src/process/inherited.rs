@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 
-use crate::process::numbered::take;
+use crate::process::numbered::{is_open, take};
 use crate::process::parent::InheritedSocket;
 use crate::process::systemd;
 
@@ -29,6 +29,13 @@ pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSock
         handed.push(InheritedSocket { socket, asked, is_activated: true });
     }
     Ok(handed)
+}
+
+/// Whether all sockets that the environment names are there. To be asked before this process opens files of its own,
+/// which get the numbers of those that are missing.
+pub fn are_open(environment: &[(OsString, OsString)]) -> bool {
+    systemd::numbers(environment).is_ok()
+        && named(environment).is_ok_and(|all| all.iter().all(|(.., number)| is_open(*number)))
 }
 
 /// Whether a variable of this name describes inherited sockets.
@@ -88,6 +95,16 @@ mod tests {
             assert_ne!(handed.socket.as_raw_fd(), -1);
             assert_eq!(TcpListener::from(handed.socket).local_addr().unwrap(), local);
         }
+    }
+
+    #[test]
+    fn it_is_known_before_they_are_taken_whether_all_are_there() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let number = listener.as_raw_fd();
+        let are_open = |value: String| are_open(&[(UNICORN.into(), value.into())]);
+        assert!(are_open(number.to_string()) && are_open(String::new()));
+        assert!(!are_open(format!("{number},4000")) && !are_open("x".to_owned()));
+        assert!(listener.local_addr().is_ok());
     }
 
     #[test]

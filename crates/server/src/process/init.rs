@@ -110,6 +110,7 @@ struct Init {
 
 impl Init {
     fn start(program: &Program, environment: &[(OsString, OsString)]) -> io::Result<Init> {
+        let are_open = inherited::are_open(environment);
         let mut set = SigSet::all();
         OUR_OWN.iter().filter(|signal| **signal != Signal::SIGCHLD).for_each(|signal| set.remove(*signal));
         set.thread_block()?;
@@ -121,8 +122,11 @@ impl Init {
         socket.set_nonblocking(true)?;
         set_socket_passcred(&socket, true)?;
         let child = program.command().env(NAME, &name).spawn()?;
-        // A socket is closed only when all its holders have closed it.
-        drop(inherited::sockets(environment));
+        // A socket is closed only when all its holders have closed it. Where one is missing, its number may be that of
+        // a file of this process by now, and the server refuses to start.
+        if are_open {
+            drop(inherited::sockets(environment));
+        }
         let server = child.id().cast_signed();
         Ok(Init { signals, socket, server, earlier: HashSet::new(), outcome: None })
     }

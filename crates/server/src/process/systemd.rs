@@ -2,6 +2,7 @@
 //! nothing happens.
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::os::unix::process::parent_id;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,9 +138,18 @@ async fn answer(io_threads: &[Handle], limit: Duration) -> bool {
 
 /// The sockets that systemd has started this process with (sd_listen_fds(3)).
 pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
+    let handed = numbers(environment)?.map(|number| match take(number) {
+        Ok(socket) => Ok(InheritedSocket { socket, asked: format!("fd://{number}"), is_activated: true }),
+        Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
+    });
+    handed.collect()
+}
+
+/// Their file descriptors, which are all open.
+pub fn numbers(environment: &[(OsString, OsString)]) -> Result<Range<RawFd>, String> {
     let find = |name: &str| environment.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
     if find("LISTEN_PID") != Some(&std::process::id().to_string()) {
-        return Ok(Vec::new());
+        return Ok(FIRST..FIRST);
     }
     let told = find("LISTEN_FDS").unwrap_or("0");
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
@@ -153,11 +163,7 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSo
             "LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open: {right}"
         ));
     }
-    let handed = numbers.map(|number| match take(number) {
-        Ok(socket) => Ok(InheritedSocket { socket, asked: format!("fd://{number}"), is_activated: true }),
-        Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
-    });
-    handed.collect()
+    Ok(numbers)
 }
 
 /// Warns of sockets that systemd has handed to the process that started this one, such as a shell: this process does
