@@ -309,7 +309,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         default: Default::Text("socket"),
         help: "what the application finds in REMOTE_ADDR: socket, the address of the peer; header:NAME, the first word \
-               of this header of a proxy that --trust-proxy names, and the address of all other peers; or an address",
+               of this header of a proxy that --trust-proxy names, and the address of all other peers; an IP address; \
+               or value:TEXT, any other text",
         ..row(Name::RemoteAddress, "remote-address", "FROM", Section::Where)
     },
     Row {

@@ -366,10 +366,14 @@ impl SettingsReader<'_> {
             ("socket", _) if name.is_empty() => return front::RemoteAddress::Socket,
             ("header", Ok(name)) => return front::RemoteAddress::Header(name),
             ("header", Err(_)) => "needs the name of a header behind header:, such as header:X-Real-IP",
+            ("value", _) if !name.is_empty() && !name.contains(char::is_control) => {
+                return front::RemoteAddress::Value(name.into());
+            }
+            ("value", _) => "needs a text behind value:, without line feeds and the like",
             _ if given.value.parse::<std::net::IpAddr>().is_ok() => {
                 return front::RemoteAddress::Value(given.value.into());
             }
-            _ => "must be socket, header:NAME or an IP address",
+            _ => "must be socket, header:NAME, an IP address, or value:TEXT for any other text",
         };
         self.refuse(&given, wrong);
         front::RemoteAddress::Socket

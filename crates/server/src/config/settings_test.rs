@@ -54,6 +54,14 @@ fn nothing_asked_gives_the_defaults() {
 }
 
 #[test]
+fn a_remote_address_may_be_any_text() {
+    let of = |value: &str| resolved(&["--remote-address", value], &[]).unwrap().remote_address;
+    assert_eq!(of("value:the proxy: a"), front::RemoteAddress::Value("the proxy: a".into()));
+    assert_eq!(of("::1"), front::RemoteAddress::Value("::1".into()));
+    assert_eq!(of("socket"), front::RemoteAddress::Socket);
+}
+
+#[test]
 fn the_queue_has_a_place_for_each_connection_unless_it_is_configured() {
     let places = |arguments: &[&str]| resolved(arguments, &[]).unwrap().apps[0].queue_places;
     assert_eq!(places(&["--connections", "50000"]), 50_000);
@@ -289,7 +297,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 20] = [
+    let cases: [(&str, &str, &str); 22] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -306,6 +314,8 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--threads", "99999999999999999999", "must be from 1 to 1024"),
         ("--body-bytes", "99999999999GiB", "is too large"),
         ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
+        ("--remote-address", "sockett", "must be socket, header:NAME, an IP address, or value:TEXT for any other text"),
+        ("--remote-address", "value:", "needs a text behind value:, without line feeds and the like"),
         ("--access-log", "xml", "must be text, json, off"),
         ("--log-query", "filtered:", "must be filtered, filtered:NAME,NAME, full or none"),
         ("--environment", "a b", "must be one word, such as development or production"),

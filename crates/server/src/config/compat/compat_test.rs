@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::translation::Rule;
 use super::*;
+use crate::config::arguments;
 use crate::config::options::Row;
 
 fn call(name: &str, args: Value) -> Directive {
@@ -242,6 +243,8 @@ fn what_requests_and_answers_may_have_in_puma() {
         (json!(["socket"]), vec!["remote-address=socket"], vec![]),
         (json!(["localhost"]), vec!["remote-address=127.0.0.1"], vec![]),
         (json!(["10.0.0.1"]), vec!["remote-address=10.0.0.1"], vec![]),
+        (json!(["::1"]), vec!["remote-address=::1"], vec![]),
+        (json!(["the proxy"]), vec!["remote-address=value:the proxy"], vec![]),
         (json!([{"header": "X-Real-IP"}]), vec!["remote-address=header:X-Real-IP"], vec![RemarkKind::Differs]),
         (json!([{"header": "X_REAL_IP"}]), vec!["remote-address=header:X-REAL-IP"], vec![RemarkKind::Differs]),
         (json!([{"proxy_protocol": "v1"}]), vec![], vec![RemarkKind::Refused]),
@@ -479,6 +482,40 @@ fn keys_of_passenger_have_their_lines() {
     let value = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
     assert_eq!(value("max-requests").as_deref(), Some("7"));
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
+}
+
+/// It takes the place of its own key, and of no other.
+#[test]
+fn a_flag_of_passenger_and_another_key_of_its_file_count_as_two_keys() {
+    let most = |flag: &str, json: &str| {
+        let mut asked = arguments::read(vec![flag.into()], &[]);
+        add(&mut asked, ServerKind::Passenger, Path::new("Passengerfile.json"), Path::new("/srv"), json);
+        asked.values(Name::MaxWorkers).last().map(|given| given.value.clone()).unwrap_or_default()
+    };
+    let two = "{ \"max_instances\": 2 }";
+    assert_eq!(most("--max-pool-size=4", two), "2");
+    assert_eq!(most("--max-pool-size=1", two), "1");
+    assert_eq!(most("--max-instances=4", two), "4");
+    assert_eq!(most("--max-workers=4", two), "4", "which is no flag of Passenger");
+    assert_eq!(most("--max-pool-size=9", "{}"), "9");
+    assert_eq!(most("--max-instances=9", "{}"), "6", "that many places has the pool");
+}
+
+#[test]
+fn paths_in_variables_of_passenger_begin_where_the_server_was_started() {
+    let variable = |name: &str| match name {
+        "PASSENGER_LOG_FILE" => Some("log/a.log".to_owned()),
+        "PASSENGER_SOCKET_FILE" => Some("a.sock".to_owned()),
+        "PASSENGER_STARTUP_FILE" => Some("web/config.ru".to_owned()),
+        _ => None,
+    };
+    let calls = passenger::read("{ \"pid_file\": \"a.pid\", \"log_file\": \"b.log\" }", variable).unwrap();
+    let file = "shop/Passengerfile.json".to_owned();
+    let translation = Translation::of(ServerKind::Passenger, file, Path::new("/srv"), calls);
+    assert_eq!(translation.value("pidfile"), Some("/srv/shop/a.pid"));
+    assert_eq!(translation.value("log-file"), Some("/srv/log/a.log"));
+    assert_eq!(translation.value("bind"), Some("unix:///srv/a.sock"));
+    assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/web/config.ru")));
 }
 
 /// In Kubernetes, in every container.

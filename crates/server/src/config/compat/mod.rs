@@ -104,6 +104,11 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     if !translation.left.is_empty() {
         asked.notices.push(format!("{shown}: {}", leftover::in_words(&translation.left)));
     }
+    if kind == ServerKind::Passenger {
+        // Where another key says less, that counts.
+        let most = translation.value("max-workers");
+        asked.given.retain(|given| pool_key(given).is_none() || most == Some(given.value.as_str()));
+    }
     for setting in translation.settings {
         let name = setting.row.name;
         // Another default is nearer.
@@ -135,6 +140,7 @@ fn translate(
         let mut calls =
             passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
         calls.extend(daemonize(asked));
+        calls.extend(pool_flag(asked));
         return Ok(Translation::of(kind, shown, home, calls));
     }
     // A variable of this program counts more than the file, as a flag does.
@@ -218,6 +224,24 @@ fn daemonize(asked: &Arguments) -> Option<Directive> {
     let is_yes = given.yes_or_no().filter(|yes| *yes || !given.value.is_empty())?;
     let args = vec![Value::Bool(is_yes)];
     Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written: given.as_written() })
+}
+
+/// The flag of Passenger for the number of processes, as a key of the file, whose place it takes: the other key may say
+/// a smaller number.
+fn pool_flag(asked: &Arguments) -> Option<Directive> {
+    let given = asked.values(Name::MaxWorkers).into_iter().next_back()?;
+    let name = pool_key(given)?.to_owned();
+    let args = vec![Value::String(given.value.clone())];
+    Some(Directive { name, line: None, file: None, args, written: given.as_written() })
+}
+
+/// The key of Passenger's file for the flag with which this was given.
+fn pool_key(given: &RawValue) -> Option<&'static str> {
+    match &given.origin {
+        Origin::Flag(flag) if flag == "--max-pool-size" => Some("max_pool_size"),
+        Origin::Flag(flag) if flag == "--max-instances" => Some("max_instances"),
+        _ => None,
+    }
 }
 
 /// Names of the variables of Passenger that are set, which count beside its file only.

@@ -223,7 +223,7 @@ fn later(_: &mut Translation, _: &Directive) {}
 
 fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.in_folder(&path).into());
+        to.rackup = Some(to.path_of(call, &path).into());
     }
 }
 
@@ -347,7 +347,7 @@ pub fn finish(to: &mut Translation) {
     to.host = to.word("address");
     to.port = port.parse().ok();
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), to.word("socket_file")) {
-        let path = absolute(&to.in_folder(&socket));
+        let path = absolute(&to.path_of(&call, &socket));
         to.set(&call, "bind", format!("unix://{path}{backlog}"));
     } else {
         let host = to.host.clone().unwrap_or_else(|| "0.0.0.0".to_owned());

@@ -1,5 +1,7 @@
 //! Puma's directives, up to version 8, and their translations.
 
+use std::net::IpAddr;
+
 use serde_json::Value;
 
 use super::record::Directive;
@@ -339,6 +341,8 @@ fn remote_address(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         None | Some("socket") => to.set(call, "remote-address", "socket".to_owned()),
         Some("localhost") => to.set(call, "remote-address", "127.0.0.1".to_owned()),
+        // In Puma it is any text.
+        Some(text) if text.parse::<IpAddr>().is_err() => to.set(call, "remote-address", format!("value:{text}")),
         Some(address) => to.set(call, "remote-address", address.to_owned()),
     }
 }

@@ -289,7 +289,7 @@ impl Translation {
         let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
         let value = match key {
             "dir" => self.home.join(&value).display().to_string(),
-            _ if is_path => self.in_folder(&value),
+            _ if is_path => self.path_of(call, &value),
             _ => value,
         };
         self.put(place, key, value);
@@ -350,6 +350,15 @@ impl Translation {
     pub fn in_folder(&self, path: &str) -> String {
         let joined = self.home.join(self.folder.as_deref().unwrap_or(Path::new(""))).join(path);
         joined.to_str().map_or_else(|| path.to_owned(), str::to_owned)
+    }
+
+    /// A path that a call names: relative to the configured folder, or, in a variable of Passenger, to where the server
+    /// was started.
+    pub fn path_of(&self, call: &Directive, path: &str) -> String {
+        if self.kind == ServerKind::Passenger && call.line.is_none() {
+            return self.home.join(path).display().to_string();
+        }
+        self.in_folder(path)
     }
 
     /// Path of the file itself.
