@@ -108,7 +108,10 @@ module FoolsGold
         @loans << loan
         add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size, direct ? direct.number : 0].pack("Q>Q>N"))
         flush
-        direct&.write(string)
+        if direct&.write(string) == size
+          @loans.delete_if { |one| one.equal?(loan) }
+          next size
+        end
         taken = loan.taken.pop
         @lends_memory &&= taken == size
         taken

@@ -34,9 +34,9 @@ module FoolsGold
     end
 
     # Waits for a client's socket, writes as much of the string there as the client takes soon, and reports to the front
-    # how much that is. Writes nothing if the front declines. An exception of another thread may break the waits off:
-    # that for the client, of which the front then learns how much was written; and that for the socket, after which the
-    # connection is closed.
+    # how many bytes that is. Returns this number; 0, and writes nothing, if the front declines. An exception of another
+    # thread may break the waits off: that for the client, of which the front then learns how much was written; and that
+    # for the socket, after which the connection is closed.
     def write(string)
       Thread.handle_interrupt(WHOLLY) do
         socket, is_lost = received
@@ -46,6 +46,7 @@ module FoolsGold
         ensure
           @io.write([@written].pack("Q>")) if socket || is_lost
         end
+        @written
       end
     end
 
@@ -58,8 +59,10 @@ module FoolsGold
     # The socket that the front passes on; nil if it declines. And whether there was one that the kernel has dropped,
     # because this process may have no more files: the front waits for a report on it, too.
     def received
-      while (message = @io.recvmsg_nonblock(1, 0, 64, scm_rights: true, exception: false)) == :wait_readable
-        wait { IO.select([@io]) }
+      message = :wait_readable
+      while message == :wait_readable
+        wait { IO.select([@io]) } # The answer has never come yet.
+        message = @io.recvmsg_nonblock(1, 0, 64, scm_rights: true, exception: false)
       end
       data, _sender, flags, rights = message
       raise IOError, "the front is gone" if data.nil? || data.empty?
@@ -75,24 +78,22 @@ module FoolsGold
       size = string.bytesize
       began = now
       while @written < size
+        left = [FIRST + (@written * FOR_BYTE), MOST].min - (now - began)
+        break unless left.positive? && wait { IO.select(nil, [socket], nil, left) }
+
         rest = @written.zero? ? string : string.byteslice(@written, size - @written)
-        count = sent(socket, rest) or break
-        if count == :wait_writable
-          left = [FIRST + (@written * FOR_BYTE), MOST].min - (now - began)
-          break unless left.positive? && wait { IO.select(nil, [socket], nil, left) }
-        else
-          @written += count
-        end
+        @written += sent(socket, rest) || break
       end
     ensure
       socket.close
     end
 
-    # The number of bytes that the client takes now. Nil if it has gone, which the front sees when it writes the rest.
-    # Only here is a SystemCallError the client's: the application may have a timer that raises one (Timeout.timeout
-    # with Errno::ETIMEDOUT), which ends a wait.
+    # The number of bytes that the client takes now, which is at least one. Nil if it has gone, which the front sees
+    # when it writes the rest. Other threads run meanwhile: sendmsg_nonblock would keep them waiting. Only here is a
+    # SystemCallError the client's: the application may have a timer that raises one (Timeout.timeout with
+    # Errno::ETIMEDOUT), which ends a wait.
     def sent(socket, bytes)
-      socket.sendmsg_nonblock(bytes, Socket::MSG_NOSIGNAL, exception: false)
+      socket.send(bytes, Socket::MSG_NOSIGNAL | Socket::MSG_DONTWAIT)
     rescue SystemCallError
       nil
     end

@@ -427,6 +427,8 @@ impl WorkerThread {
         };
         let written = self.write_directly(direct.as_deref(), &sink, lent).await;
         let taken = match written {
+            // The worker knows that it is over.
+            Some(written) if written == lent.length => return self.return_sink(sink, Ok(())),
             Some(written) => self.forward_lent(sink, lent.after(written)).await.saturating_add(written),
             // The stream breaks off: its worker has ended, or sends the fault as its next frame.
             None => {
