@@ -12,6 +12,16 @@ IN_FILE = <<~RUBY
 RUBY
 
 LONG = <<~RUBY
+  # Calls the block, which a timer ends when there is a file with this name.
+  late = lambda do |name, &work|
+    thread = Thread.current
+    Thread.new do
+      sleep 0.001 until File.exist?(name)
+      thread.raise(Errno::ETIMEDOUT)
+    end
+    work.call
+    sleep
+  end
   # Calls the block while this process may open no further file.
   without_files = lambda do |&work|
     limits = Process.getrlimit(:NOFILE)
@@ -33,7 +43,7 @@ LONG = <<~RUBY
     body.define_singleton_method(:each) do |&block|
       next without_files.call { block.call(text) } if env["PATH_INFO"] == "/full"
       Timeout.timeout(0.2) { block.call(text) } if env["PATH_INFO"] == "/late"
-      Timeout.timeout(0.1, Errno::ETIMEDOUT) { block.call(text) } if env["PATH_INFO"] == "/errno"
+      next late.call(env["QUERY_STRING"]) { block.call(text) } if env["PATH_INFO"] == "/errno"
       block.call(text)
       text << "changed"
     end
@@ -121,18 +131,23 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
     worker.answer # its head
   end
   Harness.check("a long string is written to a client that takes it") do
-    offered.call
-    direct = direct(front)
-    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-    Harness.same([1_500_000, 1], payload.unpack("Q>Q>N").drop(1))
-    ours, theirs = UNIXSocket.pair
-    reader = Thread.new { theirs.read }
-    direct.send_io(ours)
-    ours.close
-    Harness.same(1_500_000, written(direct))
-    Harness.same(true, reader.value == long)
+    # On a busy machine the client may not keep up: one attempt must go well.
+    is_whole = (1..20).any? do
+      offered.call
+      @direct ||= direct(front)
+      _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+      Harness.same([1_500_000, 1], payload.unpack("Q>Q>N").drop(1))
+      ours, theirs = UNIXSocket.pair
+      reader = Thread.new { theirs.read }
+      @direct.send_io(ours)
+      ours.close
+      count = written(@direct)
+      Harness.same(true, reader.value == long.byteslice(0, count))
+      rest_of(worker, 1_500_000) if count < 1_500_000
+      count == 1_500_000
+    end
+    Harness.same(true, is_whole)
     Harness.same(f::END_OF_BODY, worker.answer.kind) # Without a RELEASE.
-    @direct = direct
   end
   Harness.check("of a string that a client does not take, it is said how much is written") do
     offered.call
@@ -186,19 +201,27 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
     Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
     @direct = direct
   end
-  # The client takes so much that it is waited for longer than the application's timer runs.
+  # The client takes so much that it is waited for when the application's timer ends the wait.
   Harness.check("a system's error that a timer raises in the application is not taken for the end of the client") do
-    worker.ask("/errno", seq: worker.number)
-    worker.answer
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-    ours, theirs = UNIXSocket.pair
-    reader = Thread.new { theirs.read(8_000_000) }
-    @direct.send_io(ours)
-    ours.close
-    count = written(@direct) # From there the front would go on.
-    Harness.same(true, count.between?(8_000_000, 11_999_999))
-    reader.join
-    Harness.same([f::FAULT], rest_of(worker, 12_000_000))
+    # As above: one attempt must go well.
+    is_late = (1..20).any? do |attempt|
+      name = File.join(front.folder, "late-#{attempt}")
+      worker.ask("/errno", query: name, seq: worker.number)
+      worker.answer
+      Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+      ours, theirs = UNIXSocket.pair
+      reader = Thread.new do
+        theirs.read(8_000_000)
+        File.write(name, "")
+      end
+      @direct.send_io(ours)
+      ours.close
+      count = written(@direct) # From there the front would go on.
+      reader.join
+      Harness.same([f::FAULT], rest_of(worker, 12_000_000))
+      count.between?(8_000_000, 11_999_999)
+    end
+    Harness.same(true, is_late)
   end
   Harness.check("without an accepted connection the string is lent as before") do
     other = front.fork(2)

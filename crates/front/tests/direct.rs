@@ -66,36 +66,48 @@ fn send(sink: &Sink, text: &'static str) {
     sink.send_blocking(Bytes::from(text), Instant::now() + SOON).unwrap();
 }
 
+/// Runs a scene again where the engine does not get the socket: on a busy machine the front may be stopped for longer
+/// than it waits for a client. One attempt must go well.
+fn repeated(scene: impl Fn() -> Option<()>) {
+    assert!((0..20).any(|_| scene().is_some()), "the engine has never got the socket");
+}
+
 #[test]
 fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on() {
-    let scene = Scene::new(&[("content-length", "19")]);
-    let mut client = scene.server.connect();
-    for _ in 0..3 {
-        let sink = scene.ask(&mut client, "");
-        send(&sink, "before ");
-        let direct = asked(&sink, 8).unwrap();
-        write(&direct, b"gold, ");
-        // It has written less than it wished.
-        direct.finish(6);
-        send(&sink, "after ");
-        sink.finish();
-        assert_eq!(client.response().text(), "before gold, after ");
-    }
-    eventually("all are logged", || scene.log.text().matches(" 200 19 ").count() == 3);
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "19")]);
+        let mut client = scene.server.connect();
+        for _ in 0..3 {
+            let sink = scene.ask(&mut client, "");
+            send(&sink, "before ");
+            let direct = asked(&sink, 8)?;
+            write(&direct, b"gold, ");
+            // It has written less than it asked for.
+            direct.finish(6);
+            send(&sink, "after ");
+            sink.finish();
+            assert_eq!(client.response().text(), "before gold, after ");
+        }
+        eventually("all are logged", || scene.log.text().matches(" 200 19 ").count() == 3);
+        Some(())
+    });
 }
 
 #[test]
 fn a_body_may_consist_of_direct_writes_alone_and_one_of_nothing_is_none() {
-    let scene = Scene::new(&[("content-length", "8")]);
-    let mut client = scene.server.connect();
-    let sink = scene.ask(&mut client, "");
-    for (wished, written) in [(8, "gold"), (4, ""), (4, "gold")] {
-        let direct = asked(&sink, wished).unwrap();
-        write(&direct, written.as_bytes());
-        direct.finish(written.len() as u64);
-    }
-    assert_eq!(client.response().text(), "goldgold");
-    sink.finish();
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "8")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        for (length, written) in [(8, "gold"), (4, ""), (4, "gold")] {
+            let direct = asked(&sink, length)?;
+            write(&direct, written.as_bytes());
+            direct.finish(written.len() as u64);
+        }
+        assert_eq!(client.response().text(), "goldgold");
+        sink.finish();
+        Some(())
+    });
 }
 
 #[test]
@@ -114,65 +126,77 @@ fn what_must_be_written_in_chunks_or_would_be_too_long_is_not_written_directly()
 
 #[test]
 fn a_client_that_has_closed_its_side_is_written_to() {
-    let scene = Scene::new(&[("content-length", "12")]);
-    let mut client = scene.server.connect();
-    let sink = scene.ask(&mut client, "");
-    let direct = asked(&sink, 12).unwrap();
-    client.stream.shutdown(Shutdown::Write).unwrap();
-    write(&direct, b"before");
-    let until = Instant::now() + LONG;
-    while Instant::now() < until {
-        std::thread::park_timeout(LONG);
-    }
-    assert!(!sink.is_gone());
-    write(&direct, b", gold");
-    direct.finish(12);
-    sink.finish();
-    assert_eq!(client.response().text(), "before, gold");
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "12")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        let direct = asked(&sink, 12)?;
+        client.stream.shutdown(Shutdown::Write).unwrap();
+        write(&direct, b"before");
+        let until = Instant::now() + LONG;
+        while Instant::now() < until {
+            std::thread::park_timeout(LONG);
+        }
+        assert!(!sink.is_gone());
+        write(&direct, b", gold");
+        direct.finish(12);
+        sink.finish();
+        assert_eq!(client.response().text(), "before, gold");
+        Some(())
+    });
 }
 
 #[test]
-fn a_body_of_which_nobody_knows_how_much_was_written_breaks_off() {
-    let scene = Scene::new(&[("content-length", "8")]);
-    let mut client = scene.server.connect();
-    let sink = scene.ask(&mut client, "");
-    let direct = asked(&sink, 8).unwrap();
-    write(&direct, b"gold");
-    drop(direct);
-    // Whoever does not know it cannot go on.
-    let _ = sink.send_blocking(Bytes::from("gold"), Instant::now() + SOON);
-    sink.finish();
-    let text = client.rest();
-    assert!(text.ends_with("\r\n\r\ngold"), "{text}");
-    eventually("it is logged as broken", || scene.log.text().contains("broken"));
+fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "8")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        let direct = asked(&sink, 8)?;
+        write(&direct, b"gold");
+        drop(direct);
+        // What comes next has no place.
+        let _ = sink.send_blocking(Bytes::from("gold"), Instant::now() + SOON);
+        sink.finish();
+        let text = client.rest();
+        assert!(text.ends_with("\r\n\r\ngold"), "{text}");
+        eventually("it is logged as broken", || scene.log.text().contains("broken"));
+        Some(())
+    });
 }
 
 #[test]
 fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
-    let scene = Scene::new(&[("content-length", "8")]);
-    let mut client = scene.server.connect();
-    let sink = scene.ask(&mut client, "");
-    let direct = asked(&sink, 8).unwrap();
-    write(&direct, b"gold");
-    // It has not read what it was sent, so its end is a reset.
-    drop(client);
-    eventually("the front knows it", || sink.is_gone());
-    direct.finish(4);
-    eventually("it is logged", || scene.log.text().contains(" 200 4 "));
-    assert!(scene.log.text().contains("client_gone"), "{}", scene.log.text());
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "8")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        let direct = asked(&sink, 8)?;
+        write(&direct, b"gold");
+        // It has not read what it was sent, so its end is a reset.
+        drop(client);
+        eventually("the front knows it", || sink.is_gone());
+        direct.finish(4);
+        eventually("it is logged", || scene.log.text().contains(" 200 4 "));
+        assert!(scene.log.text().contains("client_gone"), "{}", scene.log.text());
+        Some(())
+    });
 }
 
 /// As a process has it that the application forks while the engine writes.
 #[test]
 fn a_connection_ends_for_the_client_although_another_process_has_it() {
-    let scene = Scene::new(&[("content-length", "4")]);
-    let mut client = scene.server.connect();
-    let sink = scene.ask(&mut client, "Connection: close\r\n");
-    let direct = asked(&sink, 4).unwrap();
-    let _kept = descriptor(&direct);
-    write(&direct, b"gold");
-    direct.finish(4);
-    sink.finish();
-    let text = client.rest();
-    assert!(text.ends_with("\r\n\r\ngold"), "{text}");
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "4")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "Connection: close\r\n");
+        let direct = asked(&sink, 4)?;
+        let _kept = descriptor(&direct);
+        write(&direct, b"gold");
+        direct.finish(4);
+        sink.finish();
+        let text = client.rest();
+        assert!(text.ends_with("\r\n\r\ngold"), "{text}");
+        Some(())
+    });
 }
