@@ -12,11 +12,6 @@ module FoolsGold
     FOR_BYTE = 1.0 / (32 << 20)
     MOST = 1
 
-    # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
-    WHOLLY = { Object => :never }.freeze
-    WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
-    private_constant :WHOLLY, :WAITING
-
     # The number of the connection, from 1 on.
     attr_reader :number
 
@@ -34,11 +29,11 @@ module FoolsGold
     end
 
     # Waits for a client's socket, writes as much of the string there as the client takes soon, and reports to the front
-    # how many bytes that is. Returns this number; 0, and writes nothing, if the front declines. An exception of another
-    # thread may break the waits off: that for the client, of which the front then learns how much was written; and that
+    # how many bytes that is. Returns this number; if the front declines, writes nothing and returns 0. An exception of
+    # another thread may break off the wait for the client, and the front then learns how much was written; or the wait
     # for the socket, after which the connection is closed.
     def write(string)
-      Thread.handle_interrupt(WHOLLY) do
+      Thread.handle_interrupt(Output::WHOLLY) do
         socket, is_lost = received
         @written = 0
         begin
@@ -99,7 +94,7 @@ module FoolsGold
     end
 
     def wait(&block)
-      Thread.handle_interrupt(WAITING, &block)
+      Thread.handle_interrupt(Output::WAITING, &block)
     end
 
     def now

@@ -15,7 +15,7 @@ module FoolsGold
     # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
     WHOLLY = { Object => :never }.freeze
     WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
-    private_constant :LARGE, :WAITING
+    private_constant :LARGE
 
     # Adds a frame, which is written with the others.
     def add(kind, payload)

@@ -19,7 +19,7 @@ use crate::fault::Fault;
 pub enum Next {
     /// A chunk.
     Bytes(Bytes),
-    /// The wish of the sink to write the next bytes to the client itself.
+    /// A request of the sink to write the next bytes to the client itself.
     Direct(DirectRequest),
 }
 
@@ -64,7 +64,7 @@ struct Shared {
 struct State {
     chunks: VecDeque<Bytes>,
     bytes: usize,
-    /// A wish to write what comes after the chunks to the client; the sink waits for the answer.
+    /// A request to write what comes after the chunks to the client; the sink waits for the decision.
     direct: Option<DirectRequest>,
     end: Option<Result<(), Fault>>,
     /// The process that writes is about to shut down; see [`Sink::leave`].
@@ -264,8 +264,8 @@ impl Source {
         }
     }
 
-    /// The next chunk, or the wish of the sink to write the bytes that come next to the client itself; `None` after the
-    /// last.
+    /// The next chunk, or a request of the sink to write the bytes that come next to the client itself; `None` after
+    /// the last.
     pub fn poll_next_or_direct(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Next, Fault>>> {
         let mut state = self.0.state.lock();
         if let Some(next) = self.0.take(&mut state) {

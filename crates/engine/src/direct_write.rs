@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use tokio::sync::oneshot;
 
-/// The wish of an engine to write the next bytes of a body to the client itself. Dropping it declines: the engine
+/// A request of an engine to write the next bytes of a body to the client itself. Dropping it declines: the engine
 /// sends the bytes through the stream.
 #[derive(Debug)]
 pub struct DirectRequest {
@@ -15,7 +15,7 @@ pub struct DirectRequest {
 }
 
 /// A client's connection, for as long as the engine writes to it. Dropping it without [`DirectWrite::finish`] means
-/// that nobody knows how much was written, so the front breaks the body off.
+/// that it is not known how much was written, so the front breaks the body off.
 #[derive(Debug)]
 pub struct DirectWrite {
     socket: OwnedFd,
@@ -23,8 +23,8 @@ pub struct DirectWrite {
 }
 
 impl DirectRequest {
-    /// Creates the wish to write this number of bytes, and the future of the connection, which fails if the wish is
-    /// declined.
+    /// Creates a request to write this number of bytes, and the future of the connection, which fails if the request
+    /// is declined.
     pub(crate) fn new(length: u64) -> (DirectRequest, oneshot::Receiver<DirectWrite>) {
         let (sender, receiver) = oneshot::channel();
         (DirectRequest { length, sender }, receiver)

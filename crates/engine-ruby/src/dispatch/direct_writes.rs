@@ -52,8 +52,8 @@ impl DirectWrites {
     }
 
     /// Passes a client's socket to the worker, and returns how many bytes the worker has written to it: 0 if it could
-    /// not be passed, since the worker waits no more. None if nobody knows: the worker has ended, or an exception has
-    /// broken its thread off.
+    /// not be passed, since the worker waits no more. None if that is not known: the worker has ended, or an exception
+    /// has ended the connection.
     pub async fn write(&self, socket: &OwnedFd, memory: &WorkerMemory) -> Option<u64> {
         if self.send(Some(socket.as_fd())).is_err() {
             self.decline();

@@ -440,7 +440,7 @@ impl WorkerThread {
     }
 
     /// Lets the worker write a part of a body to the client itself, as much as the client takes soon. Returns the
-    /// number of bytes; none if nobody knows how much was written.
+    /// number of bytes; none if it is not known how much was written.
     async fn write_directly(&self, direct: Option<&DirectWrites>, sink: &Sink, lent: Lent) -> Option<u64> {
         let Some(direct) = direct else { return Some(0) };
         let Some(memory) = &self.memory else {

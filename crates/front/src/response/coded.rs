@@ -29,7 +29,7 @@ impl CodedSource {
         CodedSource { source, coding: is_chunked.then(Coding::new) }
     }
 
-    /// The next bytes, or the wish of the engine to write what comes next to the client itself, unless that has to be
+    /// The next bytes, or a request of the engine to write what comes next to the client itself, unless that has to be
     /// decoded; `None` after the last.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Next, Fault>>> {
         let Some(coding) = &mut self.coding else { return self.source.poll_next_or_direct(cx) };

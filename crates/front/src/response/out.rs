@@ -49,13 +49,13 @@ pub(crate) enum Kind {
 pub(crate) enum Direct {
     #[default]
     Nothing,
-    /// It wishes to; the wire was asked for the socket.
+    /// The engine asks to write; the wire was asked for the socket.
     Asked,
-    /// It has the socket; the number of bytes that it has written comes when it gives that back.
+    /// The engine has the socket; the number of bytes that it has written comes when it gives that back.
     Writing(oneshot::Receiver<u64>),
-    /// It has written bytes, of which hyper does not know these yet.
+    /// The engine has written bytes, of which hyper does not know this number yet.
     Written(u64),
-    /// It is gone, and nobody knows how much it has written.
+    /// The engine has reported nothing, so it is not known how much it has written.
     Lost,
 }
 
@@ -273,7 +273,7 @@ impl Drop for Out {
 fn lost(next: Option<Result<Bytes, Fault>>) -> Fault {
     match next {
         Some(Err(fault)) => fault,
-        _ => Fault::Broken("nobody knows how much of a body was written to the client".to_owned()),
+        _ => Fault::Broken("it is not known how much of a body was written to the client".to_owned()),
     }
 }
 

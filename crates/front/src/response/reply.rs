@@ -447,7 +447,7 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
 
 enum Gathered {
     Whole(Bytes),
-    /// The first bytes, and what the engine wishes to write to the client itself after them.
+    /// The first bytes, and a request of the engine to write those after them to the client itself.
     Going(Vec<Bytes>, Option<DirectRequest>, CodedSource),
 }
 

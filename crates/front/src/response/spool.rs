@@ -54,8 +54,8 @@ struct SpoolState {
     /// Bytes that the disk refused. They come after all that is in the file, and nothing more is accepted before they
     /// are read.
     refused: Option<Bytes>,
-    /// What the engine wishes to write to the client itself. It comes after everything above, and nothing more is
-    /// accepted before the wish is granted or declined.
+    /// A request of the engine to write to the client itself. It comes after everything above, and nothing more is
+    /// accepted before it is granted or declined.
     direct: Option<DirectRequest>,
     has_complained: bool,
     hold: Hold,
@@ -92,8 +92,8 @@ impl Hold {
 }
 
 impl Spool {
-    /// Puts `first` in, and then what the engine wishes to write to the client itself, and starts a task that reads the
-    /// source.
+    /// Puts `first` in, and then a request of the engine to write to the client itself, and starts a task that reads
+    /// the source.
     pub(crate) fn start(
         first: Vec<Bytes>,
         direct: Option<DirectRequest>,
@@ -114,8 +114,8 @@ impl Spool {
         is_empty && state.end == Some(Ok(()))
     }
 
-    /// Length of what the engine wishes to write to the client itself, if that comes next; this task is then woken when
-    /// the wish is declined.
+    /// The length that the engine asks to write to the client itself, if that comes next; this task is then woken when
+    /// the request is declined.
     pub(crate) fn poll_direct(&self, cx: &mut Context<'_>) -> Option<u64> {
         let mut state = self.0.state.lock();
         let is_next = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
@@ -124,7 +124,7 @@ impl Spool {
         Some(length)
     }
 
-    /// Takes the wish of the engine to write to the client itself: to grant it, or to decline it by dropping it.
+    /// Takes the request of the engine to write to the client itself: to grant it, or to decline it by dropping it.
     pub(crate) fn take_direct(&mut self) -> Option<DirectRequest> {
         let mut state = self.0.state.lock();
         wake(&mut state.pump);
@@ -228,7 +228,7 @@ impl Shared {
         let mut state = self.state.lock();
         let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
         let now = Instant::now();
-        // The same time is given to a client before which the engine waits to write to it.
+        // An engine that asks to write to the client itself waits for it no longer than that.
         let may_be_held = (would_go_to_file || state.direct.is_some()) && !state.is_reader_gone;
         if may_be_held && !timer.is_over(cx, state.hold.until(now)) {
             state.pump = Some(cx.waker().clone());
@@ -272,7 +272,8 @@ impl SpoolState {
         }
     }
 
-    /// Keeps the wish of the engine to write to the client itself, unless a client that lags has a file: then declines.
+    /// Keeps a request of the engine to write to the client itself; declines it while there is a file, for a client
+    /// that lags.
     fn put_direct(&mut self, request: DirectRequest) {
         if !self.is_reader_gone && self.read == self.written && self.refused.is_none() {
             self.direct = Some(request);
