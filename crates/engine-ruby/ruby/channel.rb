@@ -109,6 +109,7 @@ module FoolsGold
         add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size, direct ? direct.number : 0].pack("Q>Q>N"))
         flush
         if direct&.write(string) == size
+          # No release follows. Compared by identity: there may be an equal string that the front still reads.
           @loans.delete_if { |one| one.equal?(loan) }
           next size
         end

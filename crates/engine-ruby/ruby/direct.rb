@@ -56,7 +56,7 @@ module FoolsGold
     def received
       message = :wait_readable
       while message == :wait_readable
-        wait { IO.select([@io]) } # The answer has never come yet.
+        wait { IO.select([@io]) } # First, since the answer is not there yet.
         message = @io.recvmsg_nonblock(1, 0, 64, scm_rights: true, exception: false)
       end
       data, _sender, flags, rights = message

@@ -123,7 +123,7 @@ async fn handle(
         }
         Role::Full | Role::Partial | Role::Rest => hijack(stream, &hello, pool).await.map_err(broken)?,
         Role::Direct => {
-            // Without the worker, nobody waits.
+            // Without the worker's thread, no code waits for it.
             if let Some(thread) = pool.thread(hello.worker, hello.slot) {
                 let stream = stream.into_std().map_err(broken)?;
                 let (_, io_thread) = pool.io_thread(hello.worker);

@@ -231,8 +231,7 @@ impl Service {
 }
 
 /// Samples the server and its applications for the history, and logs where the order of requests changes.
-/// `newest_first` has the names of the applications that do not serve them in the order of their arrival. To be called
-/// each second.
+/// `newest_first` has the names of the applications whose newest requests come first. To be called each second.
 fn take_samples(state: &AdminState, newest_first: &mut BTreeSet<String>) {
     state.logs.retry();
     let Some(running) = state.running() else { return };

@@ -135,7 +135,7 @@ pub const APP_ENV: &str = "PASSENGER_APP_ENV";
 /// Keys that have no environment variable.
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
-/// Keys that are yes or no, and of which no is none.
+/// Keys whose value is yes or no, and that have no effect where it is no.
 const SWITCHES: [&str; 9] = [
     "daemonize",
     "ssl",

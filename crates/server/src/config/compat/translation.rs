@@ -31,7 +31,8 @@ pub enum Rule {
     Needless(&'static str),
     /// To nothing, since there is no counterpart; with a remark on what happens instead.
     Missing(&'static str),
-    /// As [`Rule::Missing`] where it is on, which it never is here; where it is off, to nothing.
+    /// For what is always off here: as [`Rule::Missing`] where the file turns it on, and to nothing where that turns it
+    /// off.
     Off(&'static str),
     /// To an error, since going on without it would be wrong; with the reason.
     Refused(&'static str),
