@@ -54,8 +54,8 @@ pub fn hear_of_children() -> io::Result<()> {
     handle(&[SignalKind::child()])
 }
 
-/// Keeps HUP, USR1, USR2, PWR, TTIN and TTOU from ending or stopping this process while it reads its settings. With no
-/// `--signals` do they end a server; what arrives waits for [`Signals::listen`].
+/// Keeps HUP, USR1, USR2, PWR, TTIN and TTOU, which end a server with none of the `--signals`, from ending or stopping
+/// this process while it reads its settings: they wait for [`Signals::listen`].
 pub fn hold() -> io::Result<()> {
     use rustix::process::Signal;
     let held = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::TTIN, Signal::TTOU, Signal::POWER];
