@@ -65,4 +65,12 @@ class BinaryTest < Minitest::Test
     assert_equal 1, status.exitstatus
     assert_match(/\Afoolsgold: FOOLS_GOLD_BINARY is/, said)
   end
+
+  # Without arguments, too, where Ruby takes one word for a command line.
+  def test_the_executable_runs_a_program_in_a_folder_with_a_space
+    program = put("a folder/foolsgold", "echo it runs\n")
+    exe = File.expand_path("../exe/foolsgold", __dir__)
+    said, status = Open3.capture2e({ "FOOLS_GOLD_BINARY" => program }, RbConfig.ruby, exe)
+    assert_equal ["it runs\n", true], [said, status.success?]
+  end
 end

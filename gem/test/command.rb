@@ -14,6 +14,8 @@ module StartsServer
   LIB = File.expand_path("../lib", __dir__)
   PATIENCE = 60
   RUBY = RbConfig.ruby
+  # Of each command's environment.
+  VARIABLES = { "RUBYLIB" => LIB, "FOOLS_GOLD_WORKERS" => "1", "RACK_ENV" => nil, "APP_ENV" => nil }.freeze
 
   def setup
     FoolsGold::Binary.path
@@ -39,7 +41,7 @@ module StartsServer
   # Runs a command, gives the answer at a path, calls the block, ends the command with INT, as at a terminal, and wants
   # a good end.
   def serve(*command, path: "/", folder: @folder, variables: {})
-    variables = { "RUBYLIB" => LIB, "FOOLS_GOLD_WORKERS" => "1", "RACK_ENV" => nil, "APP_ENV" => nil }.merge(variables)
+    variables = VARIABLES.merge(variables)
     output = File.join(@folder, "log")
     @pid = Process.spawn(variables, *command, chdir: folder, %i[out err] => output)
     answer = within do
@@ -53,6 +55,23 @@ module StartsServer
     @pid = nil
     assert status.success?, log
     answer.body
+  end
+
+  # Runs a command that goes into the background, gives the answer at a path, and ends it by its pid file.
+  def serve_in_background(*command, pid_file:, path: "/", folder: @folder)
+    said, status = Open3.capture2e(VARIABLES, *command, chdir: folder)
+    write("log", said)
+    assert status.success?, said
+    within { Net::HTTP.get(URI("http://127.0.0.1:#{@port}#{path}")) }
+  ensure
+    end_by(File.join(folder, pid_file))
+  end
+
+  def end_by(pid_file)
+    Process.kill("INT", Integer(File.read(pid_file)))
+    within { !File.exist?(pid_file) }
+  rescue Errno::ENOENT, Errno::ESRCH
+    nil # It has ended by itself.
   end
 
   def fail_ended

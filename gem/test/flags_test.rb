@@ -57,6 +57,13 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + %w[--environment test], flags({ environment: "development" }, variables)
   end
 
+  # `Hanami.app`: there the method needs a name and a block.
+  def test_a_method_of_that_name_that_tells_no_environment
+    app = Object.new
+    app.define_singleton_method(:environment) { |_name| raise "called" }
+    assert_equal RUBY + %w[--environment production], flags({ environment: "production" }, {}, app)
+  end
+
   def test_the_early_hints_of_rails
     assert_equal RUBY + %w[--early-hints], flags({ early_hints: true })
     assert_equal RUBY, flags({ early_hints: nil })

@@ -36,6 +36,15 @@ class HandlerTest < Minitest::Test
     assert_equal "found", serve(*rackup("-s", "foolsgold", "-I", ".", "-r", "nugget"))
   end
 
+  # Rack has gone to the folder / by then.
+  def test_rackup_in_the_background
+    write("nugget.rb", "NUGGET = 'found'")
+    write("config.ru", "nugget = NUGGET + Dir.pwd\nrun lambda { |_| [200, {}, [nugget]] }")
+    body = serve_in_background(*rackup("-s", "foolsgold", "-I", ".", "-r", "nugget", "-D", "-P", "web.pid"),
+      pid_file: "web.pid")
+    assert_equal "found#{File.realpath(@folder)}", body
+  end
+
   # They reach the command, whose process id is in the pid file that Rails writes.
   def test_the_restarts_of_puma_are_reloads
     write("word", "first")
@@ -111,6 +120,12 @@ class HandlerTest < Minitest::Test
     assert_includes log, "=> Booting FoolsGold"
     assert_includes log, "Started GET \"/?name=gem\"", "the log of Rails is not on the console"
     refute File.exist?(File.join(app, "rails.pid"))
+  end
+
+  def test_rails_in_the_background
+    command = [*rails_server, "-d"]
+    body = serve_in_background(*command, pid_file: "rails.pid", path: "/?name=gem", folder: rails_app)
+    assert_includes body, "Hello, gem!"
   end
 
   # As in Puma: Rails's own default address counts less than that of the file. The log of Rails on the console takes no

@@ -55,9 +55,14 @@ module FoolsGold
     # The application has been loaded here, in an environment that others than rackup may have chosen.
     def environment
       name = ::Rails.env if defined?(::Rails) && ::Rails.respond_to?(:env)
-      name ||= @app.environment if @app.respond_to?(:environment)
+      name ||= @app.environment if tells_environment?
       name ||= ENV["APP_ENV"] if said?("APP_ENV")
       flag("--environment", name || @options[:environment])
+    end
+
+    # As in Sinatra. In Hanami, a method of this name takes the settings of an environment.
+    def tells_environment?
+      @app.respond_to?(:environment) && @app.method(:environment).arity.between?(-1, 0)
     end
 
     def size

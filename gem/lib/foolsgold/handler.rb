@@ -17,6 +17,7 @@ module FoolsGold
     # Serves until the server ends, and then ends as it did.
     def run(app, **options)
       Script.take(app)
+      Handler.return_to_application(options)
       flags = Flags.new(app, options)
       status = Rackfile.new(app, options).use do |files|
         command = [Binary.path, *flags.to_a, *files]
@@ -38,6 +39,16 @@ module FoolsGold
         "Silent" => "Write warnings and errors only",
         "Verbose" => "Write debugging lines, too"
       }
+    end
+
+    # A command in the background (`rackup -D`, `rails server -d`) is in the folder / by now. The server looks for files
+    # of the application where it is started, and Rails names its config.ru by a relative path.
+    def self.return_to_application(options)
+      return unless options[:daemonize]
+
+      folder = ::Rails.root if defined?(::Rails) && ::Rails.respond_to?(:root)
+      folder ||= File.dirname(options[:config]) if options[:config]
+      Dir.chdir(folder) if folder
     end
 
     # rackup's -I and -r have to reach the process that loads the application. `rails server` shows Rails's log on the

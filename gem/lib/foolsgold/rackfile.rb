@@ -17,22 +17,19 @@ module FoolsGold
       @script = File.expand_path(script)
     end
 
-    # Gives arguments for the program to a block, and takes away afterwards what was made for them.
+    # Gives arguments for the program to a block, and takes away afterwards what was made for them. Without anything to
+    # make it needs no folder: in a container there may be none to write to.
     def use
+      text = made
+      return yield([named]) unless text
+
       folder = Dir.mktmpdir("foolsgold-")
-      yield application(folder)
+      yield ["--tag", File.basename(@script, ".rb"), write(folder, "config.ru", text)]
     ensure
       FileUtils.remove_entry(folder) if folder
     end
 
     private
-
-    def application(folder)
-      text = made
-      return [named] unless text
-
-      ["--tag", File.basename(@script, ".rb"), write(folder, "config.ru", text)]
-    end
 
     def write(folder, name, text)
       File.join(folder, name).tap { |path| File.write(path, text) }
