@@ -36,6 +36,14 @@ class HandlerTest < Minitest::Test
     assert_equal "found", serve(*rackup("-s", "foolsgold", "-I", ".", "-r", "nugget"))
   end
 
+  def test_rackup_with_a_library_in_a_folder_with_a_space
+    Dir.mkdir(File.join(@folder, "a folder"))
+    write("a folder/nugget.rb", "NUGGET = 'found'")
+    write("a folder/config.ru", "nugget = NUGGET\nrun lambda { |_| [200, {}, [nugget]] }")
+    command = rackup("-s", "foolsgold", "-r", "./nugget.rb")
+    assert_equal "found", serve(*command, folder: File.join(@folder, "a folder"))
+  end
+
   # Rack has gone to the folder / by then.
   def test_rackup_in_the_background
     write("nugget.rb", "NUGGET = 'found'")

@@ -56,6 +56,13 @@ module FoolsGold
     def self.environment(options)
       folders = Array(options[:include]).map { |folder| File.expand_path(folder) }
       libraries = Array(options[:require]).map { |name| File.file?(name) ? File.expand_path(name) : name }
+      # RUBYOPT is split at spaces, RUBYLIB is not.
+      libraries.map! do |name|
+        next name unless name.match?(/\s/)
+
+        folders << File.dirname(name)
+        File.basename(name)
+      end
       changed = { Binary::VARIABLE => nil }
       changed[RAILS_LOG] = File.expand_path("railslog.rb", __dir__) if options[:log_stdout]
       changed["RUBYLIB"] = [*folders, *ENV["RUBYLIB"]].join(File::PATH_SEPARATOR) unless folders.empty?
