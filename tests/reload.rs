@@ -79,6 +79,32 @@ fn what_does_not_load_or_fails_its_probe_changes_nothing() {
     }
 }
 
+#[test]
+fn what_waits_for_longer_than_the_drain_time_of_a_reload_is_refused_and_no_fault_of_the_engine() {
+    for engine in ENGINES {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), app("", "sleep(60) && 'old'")).unwrap();
+        let program = ruby::program();
+        let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &program, "-t", "1"];
+        options.extend(["--request-time", "none", "--queue-wait", "none", "--drain-time", "300ms"]);
+        if engine == "ruby" {
+            options.extend(["-w", "1"]);
+        }
+        let server = Server::spawn(folder, &[], &options);
+        let mut clients: Vec<_> = (0..4).map(|_| server.client()).collect();
+        clients.iter_mut().for_each(|client| client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap());
+        let status = || server.done(&["status"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(within(MAX_WAIT, || status().contains("1 of 1 3 ")), "{engine}: {}", status());
+        fs::write(server.folder.join("config.ru"), app("", "'new'")).unwrap();
+        server.done(&["reload"]);
+        let mut statuses: Vec<u16> = clients.iter_mut().map(|client| client.reply().unwrap().status).collect();
+        statuses.sort_unstable_by_key(|status| *status != 503);
+        assert_eq!(statuses[..3], [503; 3], "{engine}: {statuses:?}\n{}", server.log());
+        assert!(!server.log().contains("without an answer"), "{engine}: {}", server.log());
+        assert_eq!(server.text("/"), "new");
+    }
+}
+
 /// Two releases, with a symlink `current` to the first, served by way of it.
 fn serve_current(engine: &str, options: &[&str]) -> Server {
     let folder = server::folder();

@@ -105,8 +105,9 @@ impl MrubyEngine {
         Ok(Arc::new(MrubyEngine(pool)))
     }
 
-    /// Ends the requests that still run, at once.
+    /// Ends the requests that still run, at once, and refuses those that wait.
     pub fn cut(&self) {
+        self.0.refuse_waiting();
         self.0.watchdog.end_all();
     }
 }

@@ -292,11 +292,16 @@ impl Pool {
             Offer::Queued => self.watchdog.wake(),
             Offer::Late(job) => {
                 let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
-                job.refuse(Fault::QueueWait(allowed));
+                job.refuse(Fault::QueueLate(allowed));
             }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
             Offer::Closed(job) => job.refuse(Fault::Stopping),
         }
+    }
+
+    /// Answers all requests that wait with [`Fault::Stopping`]: no interpreter will run them.
+    pub fn refuse_waiting(&self) {
+        self.queue.take_all().into_iter().for_each(|job| job.refuse(Fault::Stopping));
     }
 
     fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job, io: Option<&Arc<IoThread>>) {

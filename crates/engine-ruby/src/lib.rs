@@ -82,7 +82,10 @@ impl RubyEngine {
     pub fn stop(&self, time: Duration) {
         self.pool.close();
         self.pool.is_to_end();
+        self.pool.refuse_waiting();
         self.supervisor.stop(time);
+        // Those that were sent ahead to workers that have ended wait again.
+        self.pool.refuse_waiting();
     }
 
     /// Leaves at most this time to a [stop](RubyEngine::stop) that has begun. Does not wait.

@@ -262,6 +262,28 @@ mod tests {
         assert_eq!(arrived(&forecast), [1, 0, 1, 0], "it has waited for so long");
     }
 
+    /// The limits found by bin/mutants.
+    #[test]
+    fn the_newest_are_favoured_from_a_second_on_at_five_arrivals_for_four_and_within_three_quarters_of_the_patience() {
+        let start = Instant::now();
+        let loaded = |arrivals: u32| {
+            let mut forecast = Forecast::new(start);
+            for span in 0..120 {
+                (0..arrivals).for_each(|_| forecast.arrives(start + SPAN * span));
+                (0..8).for_each(|_| forecast.begins(start + SPAN * span));
+            }
+            forecast
+        };
+        let now = start + SPAN * 120;
+        let favours = |arrivals, waited| loaded(arrivals).favours_newest(waited, PATIENCE, now);
+        assert_eq!([9, 10].map(|arrivals| favours(arrivals, LATE)), [false, true]);
+        assert_eq!([LATE - MS, 7499 * MS, 7500 * MS].map(|waited| favours(10, waited)), [false, true, false]);
+        let mut lossy = loaded(10);
+        lossy.loses(now);
+        assert!(lossy.favours_newest(7500 * MS, PATIENCE, now), "a request is lost anyway");
+        assert_eq!([LOSS - MS, LOSS].map(|later| lossy.has_lost(now + later)), [true, false]);
+    }
+
     #[test]
     fn a_short_span_says_nothing() {
         assert!(!is_too_late(watched(4000 * MS, 80), 300));

@@ -129,6 +129,12 @@ impl<J: Job> Backlog<J> {
         }
     }
 
+    /// Removes and returns all waiting jobs, since no worker will run them.
+    pub fn take_all(&mut self) -> Vec<J> {
+        self.forecast.empties();
+        self.waiting.drain(..).collect()
+    }
+
     fn drop_abandoned(&mut self, now: Instant) {
         self.swept = now;
         let Backlog { waiting, forecast, .. } = self;
@@ -386,6 +392,11 @@ impl<W, J: Job> Queue<W, J> {
     /// Removes and returns the jobs that have timed out by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
         self.state.lock().backlog.overdue(now)
+    }
+
+    /// Removes and returns all waiting jobs: see [`Backlog::take_all`].
+    pub fn take_all(&self) -> Vec<J> {
+        self.state.lock().backlog.take_all()
     }
 
     /// Begins no jobs from now on: workers that are returned stay idle.

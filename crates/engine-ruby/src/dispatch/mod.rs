@@ -485,6 +485,14 @@ impl Dispatch {
         }
     }
 
+    /// Removes and returns the requests that no worker has.
+    pub fn take_waiting(&mut self) -> Vec<Box<Job>> {
+        let mut all = self.queue.take_all();
+        all.extend(self.resting.drain(..).map(|(_, job)| job));
+        all.extend(self.suspects.drain(..));
+        all
+    }
+
     /// Returns the number of requests that no worker has.
     pub fn waiting(&self) -> usize {
         self.queue.len() + self.resting.len() + self.suspects.len()

@@ -503,6 +503,12 @@ impl Pool {
         self.exits.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
+    /// Answers all requests that wait with [`Fault::Stopping`]: there will be no worker for them.
+    pub fn refuse_waiting(&self) {
+        let waiting = self.dispatch().take_waiting();
+        waiting.into_iter().for_each(|job| job.refuse(Fault::Stopping));
+    }
+
     /// Publishes a new view from the supervisor.
     pub fn show(&self, view: View) {
         *self.view.lock() = view;
@@ -569,7 +575,7 @@ impl Engine for Pool {
             Admission::Queued => {}
             Admission::Late(job) => {
                 let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
-                job.refuse(Fault::QueueWait(allowed));
+                job.refuse(Fault::QueueLate(allowed));
             }
             Admission::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
             Admission::Closed(job) => job.refuse(Fault::Stopping),

@@ -64,7 +64,7 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
                  (LimitNOFILE= in a systemd unit, ulimit -n), or allow fewer --connections"
             );
         }
-        Fault::QueueFull(_) | Fault::QueueWait(_) if is_news(&QUEUE_SHORT) => {
+        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::QueueLate(_) if is_news(&QUEUE_SHORT) => {
             tracing::warn!(
                 target: "front",
                 id, method, path, app, fault = name,
@@ -73,7 +73,12 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
             );
         }
         // The access log has them.
-        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::OutOfFiles | Fault::Stopping | Fault::ClientGone => {
+        Fault::QueueFull(_)
+        | Fault::QueueWait(_)
+        | Fault::QueueLate(_)
+        | Fault::OutOfFiles
+        | Fault::Stopping
+        | Fault::ClientGone => {
             tracing::debug!(target: "front", id, method, path, app, fault = name, "{identity}: {fault}");
         }
     }

@@ -215,9 +215,12 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
             Value::Gauge(app.snapshot.status.busy as f64)
         }),
         each(apps, "foolsgold_paused", "1 during a pause", |app| gauge(app.snapshot.is_paused)),
-        each(apps, "foolsgold_queue_newest_first", "1 while every second request that begins is the newest", |app| {
-            gauge(app.snapshot.is_newest_first)
-        }),
+        each(
+            apps,
+            "foolsgold_queue_newest_first",
+            "1 when, in the last half minute, the newest requests began before older ones",
+            |app| gauge(app.snapshot.is_newest_first),
+        ),
     ]
 }
 
