@@ -107,8 +107,7 @@ module FoolsGold
         loan = Loan.new(string, Queue.new)
         @loans << loan
         add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size, direct ? direct.number : 0].pack("Q>Q>N"))
-        flush
-        if direct&.write(string) == size
+        if offer(direct, string) == size
           # No release follows. Compared by identity: there may be an equal string that the front still reads.
           @loans.delete_if { |one| one.equal?(loan) }
           next size
@@ -117,6 +116,17 @@ module FoolsGold
         @lends_memory &&= taken == size
         taken
       end
+    end
+
+    # Sends the offer of a string, and writes it to the client if the front passes that on. Returns the number of bytes.
+    # If an exception of another thread breaks this off before the front has answered, the connection is closed: that
+    # may have been before the offer was sent, and the answer to it would be taken for the one to the next offer.
+    def offer(direct, string)
+      direct&.await
+      flush
+      direct&.write(string)
+    ensure
+      direct.close if direct&.awaits?
     end
 
     # The connection for writing to clients; nil where it cannot be had now, because of too many open files. Each has

@@ -26,12 +26,13 @@ module FoolsGold
     def initialize(io, number)
       @io = io
       @number = number
+      @awaits = false
     end
 
     # Waits for a client's socket, writes as much of the string there as the client takes soon, and reports to the front
     # how many bytes that is. Returns this number; if the front declines, writes nothing and returns 0. An exception of
     # another thread may break off the wait for the client, and the front then learns how much was written; or the wait
-    # for the socket, after which the connection is closed.
+    # for the socket, after which the connection is to be closed.
     def write(string)
       Thread.handle_interrupt(Output::WHOLLY) do
         socket, is_lost = received
@@ -43,6 +44,20 @@ module FoolsGold
         end
         @written
       end
+    end
+
+    # Notes that an offer names this connection, so that the front sends an answer.
+    def await
+      @awaits = true
+    end
+
+    # Whether an answer of the front is still to be read.
+    def awaits?
+      @awaits
+    end
+
+    def close
+      @io.close
     end
 
     def closed?
@@ -62,10 +77,8 @@ module FoolsGold
       data, _sender, flags, rights = message
       raise IOError, "the front is gone" if data.nil? || data.empty?
 
-      is_answered = true
+      @awaits = false
       [rights&.unix_rights&.first, flags.anybits?(Socket::MSG_CTRUNC)]
-    ensure
-      @io.close unless is_answered
     end
 
     # Writes until the client has all or does not keep up, and notes the number of bytes.

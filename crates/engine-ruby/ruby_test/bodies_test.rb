@@ -42,6 +42,13 @@ LONG = <<~RUBY
     body = Object.new
     body.define_singleton_method(:each) do |&block|
       next without_files.call { block.call(text) } if env["PATH_INFO"] == "/full"
+      if env["PATH_INFO"] == "/clogged"
+        begin
+          Timeout.timeout(0.2) { loop { block.call("s" * 500_000) } }
+        rescue Timeout::Error
+          Timeout.timeout(0.2) { block.call(text) }
+        end
+      end
       Timeout.timeout(0.2) { block.call(text) } if env["PATH_INFO"] == "/late"
       next late.call(env["QUERY_STRING"]) { block.call(text) } if env["PATH_INFO"] == "/errno"
       block.call(text)
@@ -222,6 +229,18 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
       count.between?(8_000_000, 11_999_999)
     end
     Harness.same(true, is_late)
+  end
+  Harness.check("an exception before the offer of a string is sent ends the connection, too") do
+    worker.ask("/clogged", seq: worker.number)
+    # The front reads nothing of the answer, and the offer waits behind what fills the connection of the slot.
+    Harness.same(nil, Timeout.timeout(Front::DEADLINE) { @direct.read(1) })
+    kinds = []
+    until kinds.last == f::FAULT
+      kind, = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+      kinds << kind
+      worker.control.write(f.frame(f::RELEASE, [0, 1_500_000].pack("NQ>"))) if kind == f::MEMORY
+    end
+    Harness.same(true, kinds.include?(f::MEMORY))
   end
   Harness.check("without an accepted connection the string is lent as before") do
     other = front.fork(2)

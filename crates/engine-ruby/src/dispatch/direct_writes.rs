@@ -4,7 +4,7 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use tokio::net::UnixStream;
@@ -12,6 +12,9 @@ use tokio::time::timeout;
 
 use super::worker_memory::{Lent, WorkerMemory};
 use crate::wire::frames;
+
+/// The longest time for a report. The worker writes for a second at most; it may be stopped meanwhile.
+const REPORT_TIME: Duration = Duration::from_secs(30);
 
 /// The interval of checks whether the worker still runs: a child that it has forked may hold the connection open.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -59,18 +62,21 @@ impl DirectWrites {
             self.decline();
             return Some(0);
         }
+        let until = Instant::now() + REPORT_TIME;
         let mut report = [0; 8];
         let mut length = 0;
         while length < report.len() {
             match timeout(CHECK_INTERVAL, self.stream.readable()).await {
                 Ok(readable) => readable.ok()?,
-                Err(_) if memory.has_ended() => return None,
+                Err(_) if memory.has_ended() || Instant::now() >= until => return None,
                 Err(_) => continue,
             }
             match self.stream.try_read(&mut report[length..]) {
                 Ok(0) => return None,
                 Ok(count) => length += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The kernel says so of an end that has not read what was sent to it: the worker never had the socket.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Some(0),
                 Err(_) => return None,
             }
         }
@@ -96,7 +102,7 @@ mod tests {
     use std::io::{IoSliceMut, Read, Write};
     use std::os::unix::net::UnixStream as StdStream;
 
-    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, recvmsg};
 
     use super::*;
 
@@ -152,6 +158,19 @@ mod tests {
         breaking.join().unwrap();
         let (ours, _client) = StdStream::pair().unwrap();
         assert_eq!(direct.write(&ours.into(), &memory).await, Some(0), "its end has gone before");
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_closes_the_connection_without_taking_the_socket_has_written_nothing() {
+        let memory = WorkerMemory::of(std::process::id()).unwrap();
+        let (direct, worker) = connection();
+        let closing = std::thread::spawn(move || {
+            recv(&worker, &mut [0; 1], RecvFlags::PEEK).unwrap();
+            drop(worker);
+        });
+        let (ours, _client) = StdStream::pair().unwrap();
+        assert_eq!(direct.write(&ours.into(), &memory).await, Some(0));
+        closing.join().unwrap();
     }
 
     #[tokio::test]

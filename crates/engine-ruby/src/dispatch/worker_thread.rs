@@ -451,7 +451,12 @@ impl WorkerThread {
             direct.decline();
             return Some(0);
         };
-        let written = direct.write(granted.socket(), memory).await?.min(lent.length);
+        let Some(written) = direct.write(granted.socket(), memory).await else {
+            // What comes on it now would be taken for the report on another part.
+            *self.direct.lock() = None;
+            return None;
+        };
+        let written = written.min(lent.length);
         granted.finish(written);
         Some(written)
     }
