@@ -259,7 +259,7 @@ mod tests {
         forecast.leaves(start + 99 * MS, start + 310 * MS);
         assert_eq!(arrived(&forecast), [1, 0, 1, 0]);
         forecast.leaves(start, start + LATE);
-        assert_eq!(arrived(&forecast), [1, 0, 1, 0], "it has waited for so long");
+        assert_eq!(arrived(&forecast), [1, 0, 1, 0], "it had waited for a second, so it still counts");
     }
 
     /// The limits found by bin/mutants.

@@ -16,8 +16,8 @@ use crate::forecast::Forecast;
 /// Interval between searches of the whole queue, rather than its front alone, for jobs that have timed out or are
 /// abandoned. With ten thousand waiting, a search takes a millisecond.
 const SWEEP: Duration = Duration::from_millis(50);
-/// Time for which the queue still counts as one that favours the newest, after the last job that began as such: what
-/// operators are told must not change from moment to moment.
+/// Time for which operators are still shown that the newest jobs come first, after the last one that began before older
+/// ones: long enough that what they see does not change from moment to moment.
 const FAVOUR_SHOWN: Duration = Duration::from_secs(30);
 
 /// The properties of a job that the queue needs.

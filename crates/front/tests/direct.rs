@@ -16,7 +16,7 @@ use engine::{Body, DirectWrite, Reply, Sink, body};
 use front::LogFormat;
 use support::{Client, SOON, Server, Shelf, eventually, settings, with};
 
-/// Longer than a request whose client has closed its side goes on without output.
+/// Longer than the time for which a request without output goes on when its client has closed its side.
 const LONG: Duration = Duration::from_millis(300);
 
 /// A server whose answers are streams that the test writes.

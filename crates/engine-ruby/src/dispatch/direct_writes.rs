@@ -49,7 +49,8 @@ impl DirectWrites {
         self.send(None)
     }
 
-    /// Tells the worker that it is not to write the part that it has lent. Without the connection it learns that, too.
+    /// Tells the worker that it is not to write the part that it has lent. If the connection has ended, the worker does
+    /// not wait for this.
     pub fn decline(&self) {
         let _ = self.send(None);
     }

@@ -211,7 +211,7 @@ function showBanners(server, app, refused) {
     note("", "The server is shutting down.", "/readyz says no to load balancers; running requests are finished.");
   }
   if (app.is_newest_first) {
-    note("bad", "More requests come than are answered.", "Every second request that begins is the newest.");
+    note("bad", "More requests come than are answered.", "In the last half minute, the newest requests began before older ones.");
   }
   if (app.is_paused) note("", "Paused.", `${number(app.queued)} requests wait. To go on: foolsgold resume`);
   if (app.is_reloading) note("", "New code is being loaded.", `Generation ${app.generation} serves meanwhile.`);
