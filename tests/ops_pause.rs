@@ -48,6 +48,24 @@ fn the_end_of_a_paused_server_answers_who_waits() {
 }
 
 #[test]
+fn what_waits_in_a_pause_is_left_to_new_code_and_to_the_end_of_the_pause() {
+    for engine in ["mruby", "ruby"] {
+        let server = match engine {
+            "mruby" => Server::start(&app("", "\"gold\""), &["-t", "1"]),
+            _ => on_ruby(&["-w", "1"]),
+        };
+        let mut client = waiting(&server);
+        let rackup = server.folder.join("config.ru");
+        fs::write(&rackup, fs::read_to_string(&rackup).unwrap().replace("gold", "silver")).unwrap();
+        server.done(&["reload"]);
+        let seen = status(&server);
+        assert_eq!(seen["apps"][0]["queued"], 1, "{engine}: {seen}\n{}", server.log());
+        server.done(&["resume"]);
+        assert_eq!(client.reply().unwrap().text(), "silver", "{engine}\n{}", server.log());
+    }
+}
+
+#[test]
 fn a_drain_asked_for_twice_keeps_its_lag_and_no_order_for_workers_is_taken_meanwhile() {
     let mut server = Server::start(&app("", "\"gold\""), &["-t", "1", "--drain-lag", "2s"]);
     let mut client = waiting(&server);

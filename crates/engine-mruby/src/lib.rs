@@ -34,7 +34,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::{AppError, Engine, Order, Recorded, Reply, Request, Snapshot, Status};
+use engine::{AppError, Engine, Handover, Order, Recorded, Reply, Request, Snapshot, Status, Waiting};
 
 pub use keep::Keep;
 pub use libraries::provides;
@@ -123,6 +123,14 @@ impl Engine for MrubyEngine {
 
     fn close(&self) {
         self.0.close();
+    }
+
+    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
+        self.0.hand_over_waiting()
+    }
+
+    fn take_over(&self, waiting: Handover<Waiting>) {
+        self.0.take_over(waiting);
     }
 
     fn unfinished(&self) -> usize {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
-use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
+use engine::{Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, reply};
 use parking_lot::Mutex;
 
 use crate::interpreter::{Interpreter, Place, Step};
@@ -378,5 +378,20 @@ impl Engine for Pool {
         self.queue.close();
         // Waiting requests are still answered: while paused they would wait until their deadline.
         self.resume();
+    }
+
+    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
+        let waiting = self.queue.hand_over(Instant::now());
+        Some(waiting.map(|Job { request, responder, offered }| Some(Waiting { request: *request, responder, offered })))
+    }
+
+    fn take_over(&self, waiting: Handover<Waiting>) {
+        let jobs = waiting.map(|Waiting { request, responder, offered }| {
+            Some(Job { request: Box::new(request), responder, offered })
+        });
+        for (interpreter, job) in self.queue.take_over(jobs, Instant::now()) {
+            self.begin(interpreter, job);
+        }
+        self.watchdog.wake();
     }
 }

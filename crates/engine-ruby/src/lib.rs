@@ -28,7 +28,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Surroundings};
+use engine::{Engine, Handover, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Surroundings, Waiting};
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
@@ -105,6 +105,14 @@ impl Engine for RubyEngine {
 
     fn close(&self) {
         self.pool.close();
+    }
+
+    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
+        self.pool.hand_over_waiting()
+    }
+
+    fn take_over(&self, waiting: Handover<Waiting>) {
+        self.pool.take_over(waiting);
     }
 
     fn unfinished(&self) -> usize {

@@ -59,6 +59,21 @@ impl Forecast {
         Forecast { spans, span_ends: now + SPAN, waiting_since: None, lost: None }
     }
 
+    /// Adds what another forecast has seen, as if both queues had been one. Their spans do not end at the same moment:
+    /// those that overlap most count as one.
+    pub fn join(&mut self, mut other: Forecast, now: Instant) {
+        self.advance(now);
+        other.advance(now);
+        let missing = other.spans.len().saturating_sub(self.spans.len());
+        (0..missing).for_each(|_| self.spans.push_front(Span::default()));
+        for (mine, theirs) in self.spans.iter_mut().rev().zip(other.spans.iter().rev()) {
+            mine.arrived += theirs.arrived;
+            mine.begun += theirs.begun;
+        }
+        self.waiting_since = [self.waiting_since, other.waiting_since].into_iter().flatten().min();
+        self.lost = self.lost.max(other.lost);
+    }
+
     /// Counts a request that arrives, whether it begins at once, waits or is refused.
     pub fn arrives(&mut self, now: Instant) {
         self.advance(now);
@@ -245,6 +260,26 @@ mod tests {
         // 20 a second: in 10 s, 200.
         assert!(is_too_late(watched(6000 * MS, 120), 300));
         assert!(!is_too_late(watched(6000 * MS, 120), 200));
+    }
+
+    #[test]
+    fn two_forecasts_become_one_that_has_seen_what_both_have() {
+        let start = Instant::now();
+        let seen = |from_ms: u32, arrivals_ms: &[u32]| {
+            let mut forecast = Forecast::new(start + MS * from_ms);
+            arrivals_ms.iter().for_each(|ms| forecast.arrives(start + MS * *ms));
+            forecast.fills(start + MS * from_ms);
+            forecast
+        };
+        let mut new = seen(240, &[250]);
+        let mut old = seen(0, &[10, 110, 120]);
+        old.loses(start);
+        new.join(old, start + MS * 250);
+        assert_eq!(new.spans.iter().map(|span| span.arrived).collect::<Vec<_>>(), [1, 2, 1]);
+        assert_eq!((new.waiting_since, new.lost), (Some(start), Some(start)));
+        new.empties();
+        new.join(Forecast::new(start + MS * 250), start + MS * 250);
+        assert_eq!((new.waiting_since, new.lost), (None, Some(start)));
     }
 
     #[test]

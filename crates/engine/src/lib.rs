@@ -3,7 +3,7 @@
 //! engines and the front depend on it and not on each other.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 mod answer;
 pub mod body;
@@ -36,6 +36,7 @@ pub use human::{brief, count};
 pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};
+pub use queue::Handover;
 pub use reply::{Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
@@ -43,6 +44,16 @@ pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
 pub use tally::{BodyTally, Tally};
+
+/// A request that an engine has accepted and no worker has, on its way to another engine.
+pub struct Waiting {
+    /// The request.
+    pub request: Request,
+    /// The receiver of its answer.
+    pub responder: Responder,
+    /// When the first engine received it.
+    pub offered: Instant,
+}
 
 /// A runtime for Rack applications.
 ///
@@ -72,6 +83,21 @@ pub trait Engine: Send + Sync {
 
     /// Refuses new requests from now on; accepted ones are completed.
     fn close(&self);
+
+    /// Gives up the requests that wait for a worker, for [`Engine::take_over`] of another engine. None if nothing waits
+    /// in this kind of engine. It must get no further ones: they would wait here.
+    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
+        None
+    }
+
+    /// Takes the waiting requests of another engine, as if they had been offered here when they were there. By default
+    /// they are refused.
+    fn take_over(&self, waiting: Handover<Waiting>) {
+        drop(waiting.map(|Waiting { responder, offered, .. }| {
+            responder.send(Err(Fault::Stopping), offered.elapsed());
+            None::<Waiting>
+        }));
+    }
 
     /// Number of accepted requests that are not complete, and of upgraded connections. When it is 0, a closed engine
     /// can be dropped.

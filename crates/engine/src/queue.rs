@@ -58,6 +58,33 @@ pub enum Refused<J> {
     Late(J),
 }
 
+/// What a queue gives up to the one that takes its place: the jobs that wait in it, in their order, and what it has
+/// learned of the load.
+#[derive(Debug)]
+pub struct Handover<J> {
+    jobs: Vec<J>,
+    forecast: Forecast,
+    favoured: Option<Instant>,
+}
+
+impl<J> Handover<J> {
+    /// Number of the jobs.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether no job waited.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Makes another job of each one; those for which there is none are left out.
+    pub fn map<K>(self, into: impl FnMut(J) -> Option<K>) -> Handover<K> {
+        let Handover { jobs, forecast, favoured } = self;
+        Handover { jobs: jobs.into_iter().filter_map(into).collect(), forecast, favoured }
+    }
+}
+
 /// A bounded queue of waiting jobs. An engine that chooses among its workers keeps one under its
 /// own lock, beside its records of them; an engine whose workers are all alike uses [`Queue`]. It never reads a clock:
 /// the caller passes `now`.
@@ -129,6 +156,36 @@ impl<J: Job> Backlog<J> {
         }
     }
 
+    /// Gives up all waiting jobs and what was learned of the load, for [`Self::take_over`] of another queue. The time
+    /// of a pause so far is added to that for which they may wait.
+    pub fn hand_over(&mut self, now: Instant) -> Handover<J> {
+        self.drop_abandoned(now);
+        self.count_pause(now);
+        let forecast = std::mem::replace(&mut self.forecast, Forecast::new(now));
+        Handover { jobs: self.waiting.drain(..).collect(), forecast, favoured: self.favoured.take() }
+    }
+
+    /// Takes the jobs of another queue, each to its place by the time when it was offered, even if this queue is full:
+    /// they were accepted before. The load of both counts from now on as one.
+    pub fn take_over(&mut self, handover: Handover<J>, now: Instant) {
+        self.count_pause(now);
+        self.forecast.join(handover.forecast, now);
+        self.favoured = self.favoured.max(handover.favoured);
+        self.waiting.extend(handover.jobs);
+        self.waiting.make_contiguous().sort_by_key(J::offered);
+        if self.waiting.is_empty() {
+            self.forecast.empties();
+        }
+    }
+
+    /// In a pause, adds its time so far to that for which the jobs may wait.
+    fn count_pause(&mut self, now: Instant) {
+        if let Some(since) = self.paused.as_mut() {
+            let since = std::mem::replace(since, now);
+            self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
+        }
+    }
+
     /// Removes and returns all waiting jobs, since no worker will run them.
     pub fn take_all(&mut self) -> Vec<J> {
         self.forecast.empties();
@@ -170,8 +227,11 @@ impl<J: Job> Backlog<J> {
 
     /// Ends a pause. Returns whether the queue was paused.
     pub fn resume(&mut self, now: Instant) -> bool {
-        let Some(since) = self.paused.take() else { return false };
-        self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
+        if self.paused.is_none() {
+            return false;
+        }
+        self.count_pause(now);
+        self.paused = None;
         if !self.waiting.is_empty() {
             self.forecast.fills(now);
         }
@@ -344,6 +404,23 @@ pub struct Depth {
     pub waiting: usize,
 }
 
+impl<W, J: Job> State<W, J> {
+    /// Pairs idle workers with waiting jobs, as far as both last.
+    fn begin_all(&mut self, now: Instant) -> Vec<(W, J)> {
+        let mut pairs = Vec::new();
+        while let Some(worker) = self.idle.pop() {
+            match self.backlog.pop(now) {
+                Some(job) => pairs.push((worker, job)),
+                None => {
+                    self.idle.push(worker);
+                    break;
+                }
+            }
+        }
+        pairs
+    }
+}
+
 impl<W, J: Job> Queue<W, J> {
     /// Creates a queue for at most `capacity` jobs, without workers.
     pub fn new(capacity: usize) -> Self {
@@ -408,17 +485,20 @@ impl<W, J: Job> Queue<W, J> {
     pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
         let mut state = self.state.lock();
         state.backlog.resume(now);
-        let mut pairs = Vec::new();
-        while let Some(worker) = state.idle.pop() {
-            match state.backlog.pop(now) {
-                Some(job) => pairs.push((worker, job)),
-                None => {
-                    state.idle.push(worker);
-                    break;
-                }
-            }
-        }
-        pairs
+        state.begin_all(now)
+    }
+
+    /// Gives up all waiting jobs: see [`Backlog::hand_over`].
+    pub fn hand_over(&self, now: Instant) -> Handover<J> {
+        self.state.lock().backlog.hand_over(now)
+    }
+
+    /// Takes the jobs of another queue: see [`Backlog::take_over`]. Returns the waiting jobs that can begin, each with
+    /// an idle worker.
+    pub fn take_over(&self, handover: Handover<J>, now: Instant) -> Vec<(W, J)> {
+        let mut state = self.state.lock();
+        state.backlog.take_over(handover, now);
+        state.begin_all(now)
     }
 
     /// Whether the queue is paused.
@@ -573,6 +653,54 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_goes_to_another_queue_in_the_order_of_its_coming_even_if_that_is_full() {
+        let start = Instant::now();
+        let later = |ms: u64| start + Duration::from_millis(ms);
+        let job = |name, ms| Task { name, gone: name == 9, ends: later(ms) + Duration::from_secs(60) };
+        let (mut old, mut new) = (Backlog::new(9, start), Backlog::new(1, start));
+        for (name, ms) in [(1, 0), (9, 5), (2, 10), (4, 30)] {
+            assert_eq!(old.push(job(name, ms), later(ms)), Ok(()));
+        }
+        assert_eq!(new.push(job(3, 20), later(20)), Ok(()));
+        let handover = old.hand_over(later(40));
+        assert_eq!((handover.len(), handover.is_empty(), old.len()), (3, false, 0), "one client has left");
+        new.take_over(handover.map(|task| (task.name != 4).then_some(task)), later(40));
+        let order: Vec<u32> = std::iter::from_fn(|| new.pop(later(50))).map(|task| task.name).collect();
+        assert_eq!(order, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_queue_with_an_idle_worker_begins_with_what_it_takes_over() {
+        let now = Instant::now();
+        let old: Queue<(), Task> = Queue::new(2);
+        (1..=2).for_each(|name| assert_eq!(old.offer(task(name)), Offer::Queued));
+        let new = Queue::new(2);
+        assert!(new.release("w").is_none());
+        let begun: Vec<_> = new.take_over(old.hand_over(now), now).iter().map(|(w, job)| (*w, job.name)).collect();
+        assert_eq!((begun, new.depth()), (vec![("w", 1)], Depth { idle: 0, waiting: 1 }));
+        assert!(new.take_over(old.hand_over(now), now).is_empty());
+    }
+
+    #[test]
+    fn a_pause_counts_once_for_what_another_queue_takes_over() {
+        let start = Instant::now();
+        let later = |s: u64| start + Duration::from_secs(s);
+        let mut queues = [0, 5].map(|since| {
+            let mut backlog = Backlog::new(9, later(since));
+            assert_eq!(backlog.push(Task { name: 1, gone: false, ends: later(60) }, later(since)), Ok(()));
+            backlog.pause(later(since));
+            backlog
+        });
+        let handover = queues[0].hand_over(later(10));
+        let new = &mut queues[1];
+        new.take_over(handover, later(10));
+        assert!(new.is_paused() && new.resume(later(20)));
+        let mut ends: Vec<_> = std::iter::from_fn(|| new.pop(later(20))).map(|task| task.ends).collect();
+        ends.sort();
+        assert_eq!(ends, [later(60 + 15), later(60 + 20)]);
+    }
+
+    #[test]
     fn a_closed_queue_refuses_but_serves_what_waits() {
         let queue = Queue::new(2);
         queue.offer(task(1));
@@ -671,11 +799,21 @@ mod tests {
     /// A hundred jobs can begin per second. Jobs, each of which may wait for 10 s, arrive at `percent` of that for
     /// `arriving_ms`. What happened from `from_ms` on, until nothing waits.
     fn overload(percent: u64, arriving_ms: u64, from_ms: u64) -> Fate {
+        overload_moved(percent, arriving_ms, from_ms, u64::MAX)
+    }
+
+    /// The same, if another queue takes the place of the first after `moved_ms`.
+    fn overload_moved(percent: u64, arriving_ms: u64, from_ms: u64, moved_ms: u64) -> Fate {
         let start = Instant::now();
         let mut backlog: Backlog<Wait> = Backlog::new(100_000, start);
         let (mut fate, mut arrived, mut newest) = (Fate::default(), 0, start);
         for ms in 0.. {
             let now = start + Duration::from_millis(ms);
+            if ms == moved_ms {
+                let mut next = Backlog::new(100_000, now);
+                next.take_over(backlog.hand_over(now), now);
+                backlog = next;
+            }
             let is_counted = u32::from(ms >= from_ms);
             fate.lost += is_counted * u32::try_from(backlog.overdue(now).len()).unwrap();
             while ms < arriving_ms && arrived < ms * percent / 1000 {
@@ -725,6 +863,17 @@ mod tests {
             let fate = overload(percent, 60_000, 20_000);
             assert!(fate.fresh > fresh && fate.begun > 4000, "{percent} %, of 4000 that begin meanwhile: {fate:?}");
         }
+    }
+
+    #[test]
+    fn a_queue_that_takes_over_from_another_goes_on_as_that_would_have() {
+        let [stays, moves, begins_anew] = [u64::MAX, 20_000, 0].map(|ms| overload_moved(200, 25_000, 20_000, ms));
+        let pairs = [(moves.fresh, stays.fresh), (moves.begun, stays.begun), (moves.lost, stays.lost)];
+        // It begins with the newest job, whose turn it may not have been.
+        assert!(pairs.iter().all(|(moved, stayed)| moved.abs_diff(*stayed) < 5), "{moves:?}, {stays:?}");
+        assert!(stays.fresh > 200 && begins_anew.fresh == stays.fresh, "{stays:?}");
+        let between_two_spans = overload_moved(200, 25_000, 20_000, 20_050);
+        assert!(between_two_spans.fresh.abs_diff(stays.fresh) < 20, "{between_two_spans:?}, {stays:?}");
     }
 
     /// At 110 % nothing is out of order: so little does not count as an overload.

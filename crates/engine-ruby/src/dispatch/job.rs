@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
-use engine::{Body, Fault, Input, Request, Responder, Sink};
+use engine::{Body, Fault, Input, Request, Responder, Sink, Waiting};
 use files::TempFile;
 use http::Method;
 
@@ -88,6 +88,27 @@ impl Job {
             again: None,
             blame: 0,
         }))
+    }
+
+    /// Creates a job for a request that another engine has accepted. Answers it at once if it cannot be run.
+    pub fn taken_over(waiting: Waiting, io_thread: usize) -> Option<Box<Job>> {
+        let Waiting { request, responder, offered } = waiting;
+        match Job::new(request, responder, io_thread) {
+            Ok(job) => Some(Box::new(Job { offered, ..*job })),
+            Err((responder, fault)) => {
+                responder.send(Err(fault), offered.elapsed());
+                None
+            }
+        }
+    }
+
+    /// Gives the request to another engine. Returns it if it had begun, or if it has taken a connection over.
+    pub fn hand_over(mut self: Box<Job>) -> Result<Waiting, Box<Job>> {
+        if self.has_begun() || self.is_taken {
+            return Err(self);
+        }
+        let Some(responder) = self.responder.take() else { return Err(self) };
+        Ok(Waiting { request: self.request, responder, offered: self.offered })
     }
 
     /// Answers the request. Only the first answer counts.

@@ -31,7 +31,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::queue::{Backlog, Job as _, Refused};
+use engine::Waiting;
+use engine::queue::{Backlog, Handover, Job as _, Refused};
 
 use job::Job;
 use service_time::ServiceTime;
@@ -483,6 +484,21 @@ impl Dispatch {
             Isolation::Emptying(_) => self.suspects.drain(..).collect(),
             Isolation::Running(_) | Isolation::None => Vec::new(),
         }
+    }
+
+    /// Gives up the requests that wait in the queue. Those that had begun on workers that died, or have taken a
+    /// connection over, stay: what they have done so far was by this code.
+    pub fn hand_over(&mut self, now: Instant) -> Handover<Waiting> {
+        let mut kept = Vec::new();
+        let waiting = self.queue.hand_over(now).map(|job| match job.hand_over() {
+            Ok(waiting) => Some(waiting),
+            Err(job) => {
+                kept.push(job);
+                None
+            }
+        });
+        self.put_back(kept, now);
+        waiting
     }
 
     /// Removes and returns the requests that no worker has.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, count, reply};
+use engine::{Engine, Fault, Handover, Meter, Reply, Request, Snapshot, Status, Waiting, count, reply};
 use machine::Memory;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::io::AsyncReadExt;
@@ -609,6 +609,26 @@ impl Engine for Pool {
         self.leave();
         // Waiting requests are still answered: in a pause they would wait for nothing.
         self.resume(Instant::now());
+    }
+
+    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
+        Some(self.dispatch().hand_over(Instant::now()))
+    }
+
+    fn take_over(&self, waiting: Handover<Waiting>) {
+        let jobs = waiting.map(|waiting| Job::taken_over(waiting, IO_THREAD.get()));
+        let orders = {
+            let mut dispatch = self.dispatch();
+            let now = Instant::now();
+            dispatch.queue.take_over(jobs, now);
+            self.wake_watch(&mut dispatch);
+            dispatch.pump(now)
+        };
+        self.send_all(orders);
+        // The end of the server may have refused those that waited a moment ago.
+        if self.is_ending.load(Ordering::SeqCst) {
+            self.refuse_waiting();
+        }
     }
 }
 

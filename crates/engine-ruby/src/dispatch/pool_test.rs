@@ -105,6 +105,26 @@ async fn an_answer_that_was_written_before_the_worker_ended_is_read_whichever_co
 }
 
 #[tokio::test]
+async fn what_waits_goes_to_another_pool_and_what_had_begun_stays() {
+    let ((old, _old_inbox), (new, _new_inbox)) = (pool(), pool());
+    let (mut begun, _begun_reply) = job(Method::GET);
+    assert!(begun.may_replay(true, Death::Crash));
+    old.dispatch().put_back(vec![begun], Instant::now());
+    let _reply = old.call(Request::sample(Method::POST, "/"));
+    new.take_over(old.hand_over_waiting().unwrap());
+    let first = |pool: &Pool| pool.dispatch().queue.first().map(|job| job.request.method.clone());
+    assert_eq!((first(&old), first(&new)), (Some(Method::GET), Some(Method::POST)));
+    assert_eq!((old.unfinished(), new.unfinished()), (1, 1));
+    let ends = worker(&new);
+    assert_eq!((new.dispatch().queue.len(), ends.iter().map(|(thread, ..)| thread.load()).sum::<usize>()), (0, 1));
+    let last = old.call(Request::sample(Method::POST, "/"));
+    new.is_to_end();
+    new.dispatch().queue.pause(Instant::now());
+    new.take_over(old.hand_over_waiting().unwrap());
+    assert!(matches!(last.await.result, Err(Fault::Stopping)), "it would wait for a worker in vain");
+}
+
+#[tokio::test]
 async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     let (pool, _inbox) = pool();
     let mut ends = worker(&pool);
@@ -808,7 +828,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_body_that_was_left()
     let _ends = worker(&pool);
     let (front, duplex) = engine::body::duplex(9);
     let (mut source, _outgoing) = (front.incoming, front.outgoing);
-    let UpgradedConnection { duplex, counted: _counted, leaving } = pool.take_over(1, || Some(duplex)).unwrap();
+    let UpgradedConnection { duplex, counted: _counted, leaving } = pool.take_connection(1, || Some(duplex)).unwrap();
     let (ours, mut app) = UnixStream::pair().unwrap();
     app.write_all(&frame(kind::CHUNK, |out| out.put_slice(b"last"))).await.unwrap();
     pool.remove(1, None);
@@ -856,14 +876,14 @@ async fn a_worker_has_something_to_do_at_each_moment_between_an_answer_and_its_u
     thread.receive(received(&answer_to(1, 101, flag::UPGRADE))).unwrap();
     let is_done = || pool.dispatch().worker(1).unwrap().is_done();
     assert!(!is_done());
-    let connection = pool.take_over(1, || {
+    let connection = pool.take_connection(1, || {
         assert!(pool.dispatch.try_lock().is_none(), "no one looks at the worker between the two steps");
         thread.upgrade(1)
     });
     assert!(connection.is_some() && !is_done());
     drop(connection);
     assert!(is_done());
-    assert!(pool.take_over(2, || panic!("there is no such worker")).is_none());
+    assert!(pool.take_connection(2, || panic!("there is no such worker")).is_none());
 }
 
 /// An answer may stand behind a body that a slow client takes; the connection was opened before it was sent.
@@ -921,7 +941,7 @@ async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed(
     let _ends = worker(&pool);
     let (ours, _app) = UnixStream::pair().unwrap();
     let (front, duplex) = engine::body::duplex(1);
-    let connection = pool.take_over(1, || Some(duplex)).unwrap();
+    let connection = pool.take_connection(1, || Some(duplex)).unwrap();
     let UpgradedConnection { duplex, counted: _counted, leaving } = connection;
     let relaying = tokio::spawn(relay(ours, duplex, leaving, holder(std::process::id()), ()));
     let is_told = async {

@@ -81,7 +81,7 @@ impl Drop for Hijacked {
 impl Pool {
     /// Takes a connection of this worker over by `take`, and counts it. Both happen under one lock: a retired worker is
     /// stopped as soon as it has nothing that counts. Returns nothing if the worker, or the connection, is gone.
-    pub fn take_over(
+    pub fn take_connection(
         self: &Arc<Pool>,
         worker: u32,
         take: impl FnOnce() -> Option<Duplex>,
@@ -101,7 +101,7 @@ impl Pool {
         loop {
             // Before the search for the connection, which finds what is answered in between.
             let is_awaited = thread.is_in_flight(seq);
-            let connection = self.take_over(thread.worker, || thread.upgrade(seq));
+            let connection = self.take_connection(thread.worker, || thread.upgrade(seq));
             if connection.is_some() || !is_awaited {
                 return connection;
             }

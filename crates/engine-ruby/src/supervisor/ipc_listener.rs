@@ -173,7 +173,7 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let thread = pool.thread(hello.worker, hello.slot);
     // It counts before the worker goes on: one that is retired is stopped when it has nothing left.
     let connection = match (&thread, hello.role) {
-        (Some(thread), Role::Full) => pool.take_over(hello.worker, || thread.take_over(hello.seq)),
+        (Some(thread), Role::Full) => pool.take_connection(hello.worker, || thread.take_over(hello.seq)),
         (Some(thread), _) => pool.take_over_upgrade(thread, hello.seq).await,
         (None, _) => None,
     };

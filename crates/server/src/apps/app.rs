@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
+use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status, count};
 use parking_lot::{Mutex, MutexGuard};
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::apps::coalesced_runs::CoalescedRuns;
 use crate::apps::context::AppContext;
@@ -337,6 +337,19 @@ impl App {
         // A holder of the previous value is handing over a request. That takes a moment, or, if a script in the I/O
         // thread cannot be interrupted, as long as that script.
         wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
+    }
+
+    /// Moves the requests that wait for a worker of this generation, which gets none any more, to the current one.
+    pub(crate) fn hand_over_waiting(&self, old: &Generation) {
+        let Some(waiting) = old.engine().hand_over_waiting() else { return };
+        // Held as for a new request: a generation that takes these over is told to finish after that.
+        let active = self.active.load();
+        let number = active.generation.number;
+        if !waiting.is_empty() {
+            let words = count(waiting.len(), "waiting request");
+            info!(target: "server", "reload of {}: generation {number} takes over {words}", self.name);
+        }
+        active.generation.engine().take_over(waiting);
     }
 
     /// Lets an old generation finish its requests, in a thread of its own.

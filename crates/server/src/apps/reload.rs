@@ -181,11 +181,13 @@ impl App {
             if let Err(error) = self.shrink(&old, new, workers) {
                 self.scale(&old, self.wanted(&old));
                 self.enter(old, None);
+                self.hand_over_waiting(new);
                 self.retire(new.clone());
                 return Err(error);
             }
         }
         self.enter_as_ordered(new, None);
+        self.hand_over_waiting(&old);
         if new.bounds().is_some() {
             self.scale(new, self.wanted(new));
         }
