@@ -75,6 +75,7 @@ fn metrics_count_what_happened() {
     assert_eq!(value(&format!("foolsgold_service_time_seconds_count{{{of}}}")), 8.0);
     assert_eq!(value(&format!("foolsgold_service_time_seconds_bucket{{le=\"+Inf\",{of}}}")), 8.0);
     assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 10.0);
+    assert_eq!(value(&format!("foolsgold_requests_ended_total{{{of}}}")), 10.0);
     assert_eq!(value(&format!("foolsgold_generation{{{of}}}")), 1.0);
     assert_eq!((value("foolsgold_ready"), value("foolsgold_draining")), (1.0, 0.0));
     assert!(value("process_resident_memory_bytes") > 1e6 && value("foolsgold_connections_accepted_total") >= 10.0);
@@ -126,6 +127,8 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
         std::fs::write(server.folder.join("go"), "").unwrap();
         assert!(support::within(support::MAX_WAIT, || value(&gone) == 3.0), "{}\n{}", value(&gone), server.log());
         assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 5.0, "they have waited, too");
+        let all = value(&format!("foolsgold_requests_ended_total{{{of}}}"));
+        assert_eq!(all, 5.0, "what broke off has a status and a fault, and is one request");
     }
 }
 
@@ -359,11 +362,33 @@ fn a_person_sees_in_a_browser_what_the_server_does() {
     }
     // As in a bookmark: scripts of such a page cannot fetch an address with a password in it.
     let dom = whole_page(browser, &server, &format!("http://me:{token}@127.0.0.1:{port}/"));
+    // What clients wait for is more than that, when there is a queue.
+    assert!(dom.contains("Time in the application") && !dom.contains("Response time"), "{dom}");
     for words in ["serving", &format!("pid {}", server.id()), "/stuck", "/bad", "Generation 1", "class=\"line\""] {
         assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
     }
     assert!(!dom.contains("secret") && !dom.contains("pyrite <b>"), "{dom}");
     assert!(dom.contains("No request was refused since the start."), "{dom}");
+}
+
+/// Who reads that they boot waits for them.
+#[test]
+fn the_page_says_in_which_state_the_workers_are_of_which_none_is_ready() {
+    let Some(browser) = browser() else { return };
+    let ruby = support::ruby::program();
+    let (server, port) = start(&paths(&[("/", "text(1)")]), &["--engine", "ruby", "--ruby", &ruby, "-w", "2"]);
+    let are_ready = || {
+        let status = server.status();
+        let workers = status["apps"][0]["workers"].as_array().unwrap();
+        workers.iter().filter(|worker| worker["state"] == "ready").count() == 2
+    };
+    assert!(support::within(support::MAX_WAIT, are_ready), "{}", server.log());
+    let workers = support::ruby::workers(&server);
+    let send = |signal| workers.iter().for_each(|pid| support::successor::signal(*pid, signal));
+    send(rustix::process::Signal::STOP);
+    let dom = whole_page(browser, &server, &format!("http://127.0.0.1:{port}/"));
+    send(rustix::process::Signal::CONT);
+    assert!(dom.contains("No worker is ready.") && dom.contains("2 stopped; requests wait."), "{dom}");
 }
 
 /// The page with its curves.
@@ -390,6 +415,10 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     assert!(support::within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
     let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
     assert_eq!(refused, 5, "{}", server.log());
+    let text = ask(port, "/metrics", "").text();
+    let value = |name: &str| samples(&text)[&format!("{name}{{app=\"app\",engine=\"ruby\"}}")];
+    let waits = value("foolsgold_queue_time_seconds_count");
+    assert_eq!((waits, value("foolsgold_requests_ended_total")), (0.0, 5.0), "who is refused at once has not waited");
     let words = "in the queue are taken. More requests come than are answered";
     assert!(server.logs(words) && server.log().matches(words).count() < 5, "not one line for each: {}", server.log());
     let recorder = ask(port, "/v1/recorder", "").text();

@@ -12,6 +12,7 @@ use crate::support;
 use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_light_load, under_load};
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, successor, within};
 use rustix::process::Signal;
+use serde_json::Value;
 
 const CLIENTS: usize = 8;
 
@@ -102,6 +103,34 @@ fn what_waits_at_a_reload_is_run_by_the_new_code_and_not_held_up_by_what_runs_in
         assert_eq!(news, 3, "{engine}: {replies:?}\n{}", server.log());
         assert!(server.logs("generation 2 takes over 3 waiting requests"), "{engine}: {}", server.log());
         assert!(!server.log().contains("without an answer"), "{engine}: {}", server.log());
+    }
+}
+
+/// Clients of the old code wait like all others, so who looks must not read that nothing runs or waits.
+#[test]
+fn what_runs_in_old_code_and_what_the_new_code_took_over_is_shown_until_it_is_answered() {
+    for engine in ENGINES {
+        let mut options = vec!["-t", "1", "--request-time", "none", "--queue-wait", "none"];
+        if engine == "ruby" {
+            options.extend(["-w", "1"]);
+        }
+        let server = serve(engine, &options);
+        let load = || {
+            let status: Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+            ["busy", "queued"].map(|name| status["apps"][0][name].as_u64())
+        };
+        let mut held: Vec<Client> = (0..4).map(|_| server.send_get("/hold")).collect();
+        assert!(within(MAX_WAIT, || load() == [Some(1), Some(3)]), "{engine}: {:?}\n{}", load(), server.log());
+        deploy(&server, 2, 2);
+        assert!(within(MAX_WAIT, || load() == [Some(2), Some(2)]), "{engine}: {:?}\n{}", load(), server.log());
+        let recorder: Value = serde_json::from_str(&server.done(&["recorder", "--json"])).unwrap();
+        let running = recorder["apps"][0]["running"].as_array().unwrap();
+        let old: Vec<&Value> = running.iter().filter(|run| run["generation"] == 1).collect();
+        assert_eq!((running.len(), old.len()), (2, 1), "{engine}: {recorder}");
+        assert!(old[0]["path"] == "/hold" && old[0]["worker"].is_null(), "{engine}: {recorder}");
+        put(&server.folder, "go", "");
+        assert!(held.iter_mut().all(|client| client.reply().unwrap().status == 200), "{engine}: {}", server.log());
+        assert!(within(MAX_WAIT, || load() == [Some(0), Some(0)]), "{engine}: {:?}\n{}", load(), server.log());
     }
 }
 
@@ -470,7 +499,7 @@ fn streams_of_the_old_code_are_closed_after_the_drain_time() {
         }
         assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
         let leaving = || {
-            let status: serde_json::Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+            let status: Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
             status["apps"][0]["leaving"].as_array().map_or(0, Vec::len)
         };
         assert!(within(MAX_WAIT, || leaving() == 0), "{engine}: {}", server.log());

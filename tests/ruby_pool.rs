@@ -294,6 +294,6 @@ fn under_overload_the_newest_requests_get_their_turn_as_well() {
     let half = began.iter().filter(|number| **number < began.len() / 2).count();
     assert!(half * 2 + 20 > began.len(), "the first go on in their order: {began:?}");
     assert!(server.done(&["status"]).contains("newest first"), "{}", server.log());
-    let words = "every second one that begins is the newest from now on";
+    let words = "every second one that begins is now the newest";
     assert!(server.logs(words) && server.log().matches(words).count() == 1, "{}", server.log());
 }

@@ -104,7 +104,7 @@ impl Interpreter {
         self.began = Some(now);
         let queued = now.saturating_duration_since(job.offered);
         if let Some(error) = &self.broken {
-            job.responder.send(Err(app_fault(Some((**error).clone()))), queued);
+            job.fail(app_fault(Some((**error).clone())), queued, self.number);
             return Step::Over;
         }
         let clock = self.host().clock;
@@ -211,7 +211,7 @@ impl Interpreter {
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
         let now = Instant::now();
         let clock = self.host().clock;
-        self.host().run_state.start(clock.at(now), clock.at(now + settings.boot_time));
+        self.host().run_state.start_loading(clock.at(now), clock.at(now + settings.boot_time));
         self.watchdog.wake();
         let host = self.host;
         let bytes = settings.memory_bytes;

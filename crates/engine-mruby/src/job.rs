@@ -1,6 +1,6 @@
 //! A request that waits for an interpreter.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
@@ -19,14 +19,25 @@ pub struct Job {
 impl Job {
     /// Answers the request with a fault, without running the application.
     pub fn refuse(self, fault: Fault) {
-        let Request { id, method, path, .. } = *self.request;
-        self.responder.send_noting(Err(fault), self.offered.elapsed(), || Past {
-            id,
-            method: method.to_string(),
-            path,
-            ..Past::default()
-        });
+        self.responder.send_noting(Err(fault), self.offered.elapsed(), || past_of(*self.request));
     }
+
+    /// Answers the request with the fault of the interpreter with this number, which cannot run it.
+    pub fn fail(self, fault: Fault, queued: Duration, interpreter: usize) {
+        let worker = u32::try_from(interpreter).ok();
+        self.responder.send_noting(Err(fault), queued, || Past { worker, ..past_of(*self.request) });
+    }
+
+    /// Refuses the request at once: the queue has not taken it.
+    pub fn turn_away(self, fault: Fault) {
+        self.responder.turn_away(fault, || past_of(*self.request));
+    }
+}
+
+/// A request for the recorder.
+fn past_of(request: Request) -> Past {
+    let Request { id, method, path, .. } = request;
+    Past { id, method: method.to_string(), path, ..Past::default() }
 }
 
 impl queue::Job for Job {

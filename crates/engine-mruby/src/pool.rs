@@ -113,9 +113,11 @@ impl Pool {
         let weak = Arc::downgrade(&pool);
         pool.watchdog.attend(Box::new(move |now| {
             let Some(pool) = weak.upgrade() else { return false };
-            for job in pool.queue.overdue(now) {
+            let late = pool.queue.overdue(now);
+            let is_paused = !late.is_empty() && pool.queue.is_paused();
+            for job in late {
                 let waited = job.offered.elapsed();
-                job.refuse(Fault::QueueWait(waited));
+                job.refuse(if is_paused { Fault::QueuePaused(waited) } else { Fault::QueueWait(waited) });
             }
             pool.queue.depth().waiting > 0
         }));
@@ -292,10 +294,10 @@ impl Pool {
             Offer::Queued => self.watchdog.wake(),
             Offer::Late(job) => {
                 let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
-                job.refuse(Fault::QueueLate(allowed));
+                job.turn_away(Fault::QueueLate(allowed));
             }
-            Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
-            Offer::Closed(job) => job.refuse(Fault::Stopping),
+            Offer::Full(job) => job.turn_away(Fault::QueueFull(self.settings.queue_places)),
+            Offer::Closed(job) => job.turn_away(Fault::Stopping),
         }
     }
 

@@ -59,6 +59,8 @@ pub struct RunState {
     deadline: AtomicU64,
     /// The nearest limit of a Timeout block, u64::MAX for none.
     soon: AtomicU64,
+    /// Whether what runs is the application as it is loaded, and no request.
+    is_loading: AtomicBool,
     /// Whether the request that runs has been handled as a long one.
     ticked: AtomicBool,
     /// Whether the request that runs has begun its response, which is a stream.
@@ -87,6 +89,7 @@ impl RunState {
             started: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
             soon: AtomicU64::new(u64::MAX),
+            is_loading: AtomicBool::new(false),
             ticked: AtomicBool::new(false),
             streams: AtomicBool::new(false),
             deadline_timer: Mutex::new(None),
@@ -100,8 +103,18 @@ impl RunState {
         }
     }
 
-    /// Records that the interpreter runs from `now` on, at most until `deadline`.
+    /// Records that the interpreter runs a request from `now` on, at most until `deadline`.
     pub fn start(&self, now: u64, deadline: u64) {
+        self.begin(now, deadline, false);
+    }
+
+    /// Records that the interpreter loads the application from `now` on, at most until `deadline`.
+    pub fn start_loading(&self, now: u64, deadline: u64) {
+        self.begin(now, deadline, true);
+    }
+
+    fn begin(&self, now: u64, deadline: u64, is_loading: bool) {
+        self.is_loading.store(is_loading, Ordering::Relaxed);
         self.deadline.store(deadline, Ordering::Relaxed);
         self.soon.store(u64::MAX, Ordering::Relaxed);
         self.ticked.store(false, Ordering::Relaxed);
@@ -194,15 +207,16 @@ impl RunState {
     pub fn view(&self, id: u32, clock: Clock, now: Instant) -> WorkerView {
         let started = self.started.load(Ordering::Relaxed);
         let age = clock.at(now).saturating_sub(started);
+        let is_loading = started != 0 && self.is_loading.load(Ordering::Relaxed);
         let mut running = Vec::new();
         // A shorter request may not have described itself yet.
-        if started != 0 && age > 2 * TICK.as_nanos() as u64 {
+        if started != 0 && !is_loading && age > 2 * TICK.as_nanos() as u64 {
             let run = self.running.lock().clone().unwrap_or_default();
             running.push(RunView { age_ms: age as f64 / 1e6, ..run });
         }
         WorkerView {
             id,
-            state: "ready".to_owned(),
+            state: if is_loading { "booting" } else { "ready" }.to_owned(),
             threads: 1,
             served: self.served.load(Ordering::Relaxed),
             age_s: now.saturating_duration_since(*self.opened.lock()).as_secs_f64(),
@@ -267,5 +281,25 @@ impl RunState {
             // SAFETY: the interpreter is open as long as its address is here (`connect`), and we hold the lock.
             unsafe { sys::fg_deadline_timer_set(*address) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_that_loads_the_application_runs_no_request() {
+        let (run_state, clock, began) = (RunState::new(), Clock::new(), Instant::now());
+        let look = || {
+            let view = run_state.view(0, clock, began + 10 * TICK);
+            (view.state, view.running.len())
+        };
+        assert_eq!(look(), ("ready".to_owned(), 0));
+        run_state.start_loading(clock.at(began), u64::MAX);
+        assert_eq!(look(), ("booting".to_owned(), 0));
+        run_state.stop();
+        run_state.start(clock.at(began), u64::MAX);
+        assert_eq!(look(), ("ready".to_owned(), 1));
     }
 }

@@ -83,7 +83,7 @@ fn a_request_whose_time_ends_in_a_pause_is_refused_at_once() {
     let mut request = get("/");
     (request.deadline, request.queue_deadline) = (ends, ends);
     let fault = wait(app.engine.call(request)).result.unwrap_err();
-    assert!(matches!(fault, Fault::QueueWait(_)), "{fault:?}");
+    assert!(matches!(fault, Fault::QueuePaused(_)), "{fault:?}");
     assert!(ends.elapsed() < Duration::from_millis(500), "{:?} too late", ends.elapsed());
 }
 

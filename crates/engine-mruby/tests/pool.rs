@@ -88,7 +88,9 @@ fn every_request_of_many_threads_gets_its_own_answer() {
 
 #[test]
 fn a_full_queue_refuses_and_a_long_wait_ends() {
-    let app = try_app(MIXED, Settings { interpreters: 1, queue_places: 1, ..settings() }).unwrap();
+    let settings = Settings { interpreters: 1, queue_places: 1, ..settings() };
+    let meter = settings.meter.clone();
+    let app = try_app(MIXED, settings).unwrap();
     let mut stuck = get("/loop");
     stuck.deadline = Instant::now() + Duration::from_millis(400);
     let stuck = app.engine.call(stuck);
@@ -101,6 +103,8 @@ fn a_full_queue_refuses_and_a_long_wait_ends() {
     assert!(begin.elapsed() < Duration::from_millis(300));
     assert!(matches!(wait(stuck).result, Err(Fault::OutOfTime(_))));
     assert_eq!(app.body("/?x"), "fine x");
+    let waits: u64 = meter.queue.read().0.iter().sum();
+    assert_eq!((waits, meter.turned_away()), (3, 1), "who is refused at once has not waited");
 }
 
 #[test]
@@ -148,8 +152,10 @@ fn an_application_that_no_longer_loads_answers_with_its_error_until_it_does() {
     )
     .unwrap();
     assert_eq!(app.body("/?break"), "fine");
-    match app.fault(get("/")) {
+    match app.fault(get("/after")) {
         Fault::App(error) => assert_eq!(error.message, "gone"),
         other => panic!("{other:?}"),
     }
+    let failed = app.engine.recorded().failed.remove(0);
+    assert_eq!((failed.method.as_str(), failed.path.as_str(), failed.worker), ("GET", "/after", Some(0)));
 }

@@ -26,7 +26,7 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
     for request in requests {
         let (responder, reply) = reply::pair();
         replies.push(reply);
-        if let Ok(job) = Job::new(request, responder, 0) {
+        if let Some(job) = Job::new(request, responder, 0) {
             drop(thread.push(job));
         }
     }

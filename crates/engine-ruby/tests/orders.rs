@@ -106,7 +106,7 @@ fn in_a_pause_requests_wait_and_then_all_are_answered() {
     (shorter.queue_deadline, shorter.deadline) = (short.queue_deadline, short.queue_deadline);
     let (waiting, late) = (app.ask(short), app.ask(shorter));
     let answer = late.recv_timeout(PATIENCE).unwrap();
-    assert!(matches!(answer.result, Err(Fault::QueueWait(_))), "its whole time is over");
+    assert!(matches!(answer.result, Err(Fault::QueuePaused(_))), "its whole time is over");
     see(&app, |snapshot| snapshot.is_paused && snapshot.status.queued == 1 && snapshot.oldest_wait_ms > 200.0);
     assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 1 request waited");
     assert!(waiting.recv_timeout(PATIENCE).unwrap().result.is_ok(), "its time in the queue stood still");

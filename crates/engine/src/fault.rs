@@ -74,6 +74,8 @@ pub enum Fault {
     QueueFull(usize),
     /// No worker was free within the time that the request has waited.
     QueueWait(Duration),
+    /// The application is paused, and the request has waited for all the time that it may take.
+    QueuePaused(Duration),
     /// By the forecast, no worker would be free within the time that the request may wait: it was refused at once.
     QueueLate(Duration),
     /// No file could be opened for a large request or for the response: there are as many open files as there may be.
@@ -108,9 +110,12 @@ impl Fault {
             Fault::ClientGone => Culprit::Client,
             Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => Culprit::App,
             Fault::WorkerDied(_) | Fault::Broken(_) => Culprit::Engine,
-            Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::QueueLate(_) | Fault::OutOfFiles | Fault::Stopping => {
-                Culprit::Load
-            }
+            Fault::QueueFull(_)
+            | Fault::QueueWait(_)
+            | Fault::QueuePaused(_)
+            | Fault::QueueLate(_)
+            | Fault::OutOfFiles
+            | Fault::Stopping => Culprit::Load,
         }
     }
 
@@ -134,7 +139,7 @@ impl Fault {
             Fault::OutOfTime(_) => "out_of_time",
             Fault::OutOfMemory(_) => "out_of_memory",
             Fault::QueueFull(_) => "queue_full",
-            Fault::QueueWait(_) | Fault::QueueLate(_) => "queue_wait",
+            Fault::QueueWait(_) | Fault::QueuePaused(_) | Fault::QueueLate(_) => "queue_wait",
             Fault::OutOfFiles => "out_of_files",
             Fault::Stopping => "stopping",
             Fault::WorkerDied(_) => "worker_died",
@@ -155,6 +160,9 @@ impl fmt::Display for Fault {
             }
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
             Fault::QueueWait(limit) => write!(f, "timed out in the queue: no worker was free within {}", brief(*limit)),
+            Fault::QueuePaused(waited) => {
+                write!(f, "timed out in the queue after {}: the application is paused", brief(*waited))
+            }
             Fault::QueueLate(limit) => {
                 write!(f, "the queue is too long: no worker would be free within {}", brief(*limit))
             }
@@ -178,7 +186,7 @@ mod tests {
         let causes = vec!["caused by F: n".to_owned()];
         let error = AppError { class: "E".into(), message: "m".into(), causes, backtrace: backtrace.clone() };
         let time = Overrun { limit: Duration::from_secs(3), backtrace: backtrace.clone() };
-        let faults: [(Fault, &str, &[&str]); 12] = [
+        let faults: [(Fault, &str, &[&str]); 13] = [
             (Fault::ClientGone, "", &[]),
             (Fault::App(Box::new(error)), "E: m", &["caused by F: n", "app.rb:1"]),
             (Fault::BadAnswer("no status".into()), "no status", &[]),
@@ -186,13 +194,14 @@ mod tests {
             (Fault::OutOfMemory(Overrun { limit: 7, backtrace }), "7 bytes", &["app.rb:1"]),
             (Fault::QueueFull(5), "5 places", &[]),
             (Fault::QueueWait(Duration::from_millis(1500)), "within 1.5s", &[]),
+            (Fault::QueuePaused(Duration::from_secs(30)), "after 30s: the application is paused", &[]),
             (Fault::QueueLate(Duration::from_secs(10)), "would be free within 10s", &[]),
             (Fault::OutOfFiles, "", &[]),
             (Fault::Stopping, "", &[]),
             (Fault::WorkerDied("killed".into()), "killed", &[]),
             (Fault::Broken("no Ruby".into()), "no Ruby", &[]),
         ];
-        // Both faults of a wait have one name.
+        // All faults of a wait have one name.
         let mut names = faults.each_ref().map(|(fault, ..)| (fault.name(), fault.culprit())).to_vec();
         names.dedup();
         assert_eq!(names, Fault::NAMES);

@@ -95,7 +95,8 @@ pub fn class_of(status: u16) -> Option<usize> {
 pub struct Meter {
     /// Recent requests that were slow, failed or refused.
     pub recorder: Recorder,
-    /// Time from the last byte of the request until it began to run, or was refused.
+    /// Time from the last byte of the request until it began to run, or left the queue without that. Those that were
+    /// refused at once are not among them.
     pub queue: Times,
     /// Time from the beginning of a request to its response.
     pub service: Times,
@@ -103,6 +104,8 @@ pub struct Meter {
     answers: Counters<5>,
     /// Requests without a response, in the order of [`Fault::NAMES`].
     faults: Counters<{ Fault::NAMES.len() }>,
+    /// Requests that were refused at once.
+    turned_away: Counters<1>,
 }
 
 impl Meter {
@@ -112,6 +115,16 @@ impl Meter {
         if let Some(ran) = ran {
             self.service.add(ran);
         }
+    }
+
+    /// Counts a request that was refused at once: it has neither waited nor run.
+    pub fn turn_away(&self) {
+        self.turned_away.add(0, 1);
+    }
+
+    /// The number of requests that were refused at once.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.read().iter().sum()
     }
 
     /// Counts a request that was answered.
@@ -167,12 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_refused_has_waited_and_not_run() {
+    fn a_request_that_left_the_queue_has_waited_and_not_run_and_one_that_was_turned_away_neither() {
         let meter = Meter::default();
         meter.add_times(Duration::from_millis(5), None);
         meter.add_times(Duration::from_millis(1), Some(Duration::from_millis(7)));
         let counted = |times: &Times| (times.read().0.iter().sum::<u64>(), times.read().1);
+        meter.turn_away();
         assert_eq!((counted(&meter.queue), counted(&meter.service)), ((2, 6000), (1, 7000)));
+        assert_eq!(meter.turned_away(), 1);
     }
 
     #[test]

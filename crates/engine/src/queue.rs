@@ -890,19 +890,37 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_newest_job_keeps_its_turn_until_a_worker_suits_it_and_what_operators_see_outlasts_it() {
-        let start = Instant::now();
-        let later = |ms: u64| start + Duration::from_millis(ms);
-        let mut backlog: Backlog<Wait> = Backlog::new(1000, start);
-        // 150 arrive per second, and 50 begin.
+    /// A queue after three seconds in which 150 jobs arrived per second, and 50 began.
+    fn three_seconds_of_overload(start: Instant) -> Backlog<Wait> {
+        let mut backlog = Backlog::new(1000, start);
         for ten_ms in 0..300 {
-            let now = later(ten_ms * 10);
+            let now = start + Duration::from_millis(ten_ms * 10);
             assert_eq!(backlog.push(Wait(now), now), Ok(()));
             if ten_ms % 2 == 0 {
                 backlog.count_begun(now);
             }
         }
+        backlog
+    }
+
+    /// It reads the clock when a worker is returned, so the overload is one of the last three seconds.
+    #[test]
+    fn a_queue_shows_that_the_newest_job_has_begun_before_older_ones_and_for_how_long() {
+        let start = Instant::now() - Duration::from_secs(3);
+        let backlog = three_seconds_of_overload(start);
+        let queue = Queue { state: Mutex::new(State { idle: Vec::new(), backlog, closed: false }) };
+        assert!(!queue.favours_newest(Instant::now()));
+        assert_eq!(queue.release("w"), Some(("w", Wait(start + Duration::from_millis(2990)))));
+        let now = Instant::now();
+        assert_eq!([now, now + FAVOUR_SHOWN].map(|at| queue.favours_newest(at)), [true, false]);
+        assert_eq!(queue.release("w"), Some(("w", Wait(start))));
+    }
+
+    #[test]
+    fn the_newest_job_keeps_its_turn_until_a_worker_suits_it_and_what_operators_see_outlasts_it() {
+        let start = Instant::now();
+        let later = |ms: u64| start + Duration::from_millis(ms);
+        let mut backlog = three_seconds_of_overload(start);
         let now = later(3000);
         assert_eq!((backlog.pop_newest(|_| false, now), backlog.favours_newest(now)), (None, false));
         assert_eq!(backlog.pop(now), Some(Wait(start)));

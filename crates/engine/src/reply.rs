@@ -114,15 +114,34 @@ impl Responder {
     /// Sends the answer, and records a request that was slow, failed or refused; `about` gives its identity and worker.
     /// Counts a fault; a response is counted when the front has looked at it ([`Tally`]), or as the fault
     /// [`Fault::ClientGone`] if the client has disconnected.
-    pub fn send_noting(mut self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
+    pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
+        self.send_counting(result, Some(queued), about);
+    }
+
+    /// Sends the fault of a request that is refused at once, as no queue has taken it: it is counted and recorded, and
+    /// is not among those that have waited.
+    pub fn turn_away(self, fault: Fault, about: impl FnOnce() -> Past) {
+        self.send_counting(Err(fault), None, about);
+    }
+
+    /// `waited` is the time in the queue of a request that was not refused at once.
+    fn send_counting(
+        mut self,
+        result: Result<Response, Fault>,
+        waited: Option<Duration>,
+        about: impl FnOnce() -> Past,
+    ) {
+        let queued = waited.unwrap_or_default();
         let mut tally = Tally::default();
         let is_abandoned = self.is_abandoned();
         let Some(sender) = self.sender.take() else { return };
         if let Some((meter, since)) = self.meter.take() {
-            let ran = since.elapsed().saturating_sub(queued);
+            let ran = waited.map_or(Duration::ZERO, |queued| since.elapsed().saturating_sub(queued));
             let outcome = result.as_ref().map(|response| response.head.status.as_u16());
-            if !self.is_second {
-                meter.add_times(queued, outcome.is_ok().then_some(ran));
+            match waited {
+                _ if self.is_second => {}
+                Some(queued) => meter.add_times(queued, outcome.is_ok().then_some(ran)),
+                None => meter.turn_away(),
             }
             meter.recorder.note(outcome, queued, ran, about);
             // A connection that the application has taken over may be over by now.
@@ -236,6 +255,19 @@ mod tests {
         assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0; 5], 1));
         assert_eq!(meter.queue.read().0.iter().sum::<u64>(), 1, "it is one request");
         assert_eq!(meter.recorder.read().failed[0].fault, "worker_died");
+    }
+
+    #[test]
+    fn a_request_that_is_refused_at_once_is_counted_and_recorded_and_has_not_waited() {
+        let meter = Arc::new(Meter::default());
+        let (responder, mut reply) = metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now());
+        responder.turn_away(Fault::QueueFull(3), || Past { id: "one".to_owned(), ..Past::default() });
+        let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
+        assert_eq!((answer.result.unwrap_err(), answer.queued), (Fault::QueueFull(3), Duration::ZERO));
+        assert_eq!((meter.queue.read().0.iter().sum::<u64>(), meter.turned_away()), (0, 1));
+        assert_eq!(meter.faults().iter().sum::<u64>(), 1);
+        let refused = &meter.recorder.read().refused[0];
+        assert_eq!((refused.id.as_str(), refused.queued_ms, refused.took_ms), ("one", 0.0, 0.0));
     }
 
     #[test]

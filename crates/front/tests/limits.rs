@@ -291,6 +291,7 @@ fn faults_have_their_statuses() {
     let faults = vec![
         (Fault::QueueFull(3), 503),
         (Fault::QueueWait(SHORT), 503),
+        (Fault::QueuePaused(SHORT), 503),
         (Fault::QueueLate(SHORT), 503),
         (Fault::OutOfFiles, 503),
         (Fault::Stopping, 503),
@@ -311,7 +312,7 @@ fn faults_have_their_statuses() {
         assert!(!got.text().contains("secret"));
         assert!(got.text().contains(got.header("x-request-id").unwrap()));
     }
-    eventually("the lines are there", || shelf.text().lines().count() == 11);
+    eventually("the lines are there", || shelf.text().lines().count() == 12);
     assert!(shelf.text().contains(" 503 ") && shelf.text().contains(" queue_full"));
 }
 

@@ -37,7 +37,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         }
         workers.push(shown);
     }
-    let waited = dispatch.queue.first().map(|job| now.saturating_duration_since(job.offered));
+    let waited = dispatch.queue.first().map(|job| job.waited(now));
     let is_paused = dispatch.queue.is_paused();
     let grows_while = match dispatch.growth {
         _ if view.pool.min == view.pool.max => "",

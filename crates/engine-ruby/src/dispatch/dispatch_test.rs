@@ -12,7 +12,7 @@ use crate::wire::control::Control;
 
 fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();
-    (Job::new(Request::sample(method, "/"), responder, io_thread).map_err(|_| ()).unwrap(), reply)
+    (Job::new(Request::sample(method, "/"), responder, io_thread).unwrap(), reply)
 }
 
 /// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.

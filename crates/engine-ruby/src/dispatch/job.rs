@@ -47,8 +47,10 @@ pub struct Job {
     pub io_thread: usize,
     /// When the engine received it.
     pub offered: Instant,
-    /// How long it waited for a worker before it was last sent to one.
+    /// How long it waited for a worker before it was last sent to one, without the time that it ran on others.
     pub queued: Duration,
+    /// How long it ran on workers that died.
+    pub ran_in_vain: Duration,
     /// The application has taken the client's connection over: it cannot have it a second time.
     pub is_taken: bool,
     /// The worker that has it or ran it last: its number and its process. One that it came back from without having
@@ -61,27 +63,31 @@ pub struct Job {
 }
 
 impl Job {
-    /// Creates a job for a new request. Fails if a large body cannot be written to a file.
-    pub fn new(mut request: Request, responder: Responder, io_thread: usize) -> Result<Box<Job>, (Responder, Fault)> {
+    /// Creates a job for a new request; none if it was refused, since its large body cannot be written to a file.
+    pub fn new(mut request: Request, responder: Responder, io_thread: usize) -> Option<Box<Job>> {
         if let Input::Memory(bytes) = &request.input
             && bytes.len() > INLINE_BYTES
         {
             match to_file(bytes) {
                 Ok(input) => request.input = input,
-                Err(error) if files::is_short_of_files(&error) => return Err((responder, Fault::OutOfFiles)),
                 Err(error) => {
-                    let why = format!("no file in memory for the body of a request: {error}");
-                    return Err((responder, Fault::Broken(why)));
+                    let fault = match files::is_short_of_files(&error) {
+                        true => Fault::OutOfFiles,
+                        false => Fault::Broken(format!("no file in memory for the body of a request: {error}")),
+                    };
+                    responder.turn_away(fault, || past_of(&request, None));
+                    return None;
                 }
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        Ok(Box::new(Job {
+        Some(Box::new(Job {
             request,
             is_safe,
             io_thread,
             offered: Instant::now(),
             queued: Duration::ZERO,
+            ran_in_vain: Duration::ZERO,
             is_taken: false,
             ran_on: None,
             responder: Some(responder),
@@ -90,16 +96,10 @@ impl Job {
         }))
     }
 
-    /// Creates a job for a request that another engine has accepted. Answers it at once if it cannot be run.
+    /// Creates a job for a request that another engine has accepted; none if it was refused, as by [`Job::new`].
     pub fn taken_over(waiting: Waiting, io_thread: usize) -> Option<Box<Job>> {
         let Waiting { request, responder, offered } = waiting;
-        match Job::new(request, responder, io_thread) {
-            Ok(job) => Some(Box::new(Job { offered, ..*job })),
-            Err((responder, fault)) => {
-                responder.send(Err(fault), offered.elapsed());
-                None
-            }
-        }
+        Job::new(request, responder, io_thread).map(|job| Box::new(Job { offered, ..*job }))
     }
 
     /// Gives the request to another engine. Returns it if it had begun, or if it has taken a connection over.
@@ -114,14 +114,7 @@ impl Job {
     /// Answers the request. Only the first answer counts.
     pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
         let Some(responder) = self.responder.take() else { return };
-        let about = || Past {
-            id: self.request.id.clone(),
-            method: self.request.method.to_string(),
-            path: self.request.path.clone(),
-            worker: self.ran_on.map(|(worker, _)| worker),
-            pid: self.ran_on.map(|(_, pid)| pid),
-            ..Past::default()
-        };
+        let about = || past_of(&self.request, self.ran_on);
         match result {
             Ok(response) if self.is_safe && matches!(response.body, Body::Stream(_)) => {
                 self.again = Some(responder.send_for_now(response, self.queued, about));
@@ -137,20 +130,33 @@ impl Job {
         }
     }
 
-    /// Answers the request with a fault because it has waited too long for a worker, or, if it had begun, for another
-    /// worker after its own died.
-    pub fn expire(self: Box<Job>, now: Instant) {
-        let fault = match self.has_begun() {
-            true => Fault::OutOfTime(self.request.time_allowed().into()),
-            false => Fault::QueueWait(now.saturating_duration_since(self.offered)),
+    /// Answers the request with a fault because it has waited too long for a worker, or for the end of a pause, or, if
+    /// it had begun, for another worker after its own died.
+    pub fn expire(self: Box<Job>, now: Instant, is_paused: bool) {
+        let waited = now.saturating_duration_since(self.offered);
+        let fault = match (self.has_begun(), is_paused) {
+            (true, _) => Fault::OutOfTime(self.request.time_allowed().into()),
+            (false, true) => Fault::QueuePaused(waited),
+            (false, false) => Fault::QueueWait(waited),
         };
         self.refuse(fault);
     }
 
     /// Answers the request with a fault without running it.
     pub fn refuse(mut self: Box<Job>, fault: Fault) {
-        self.queued = self.offered.elapsed();
+        self.queued = self.waited(Instant::now());
         self.answer(Err(fault));
+    }
+
+    /// Returns how long it has waited for a worker.
+    pub fn waited(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.offered).saturating_sub(self.ran_in_vain)
+    }
+
+    /// Refuses the request at once: the queue has not taken it.
+    pub fn turn_away(mut self: Box<Job>, fault: Fault) {
+        let Some(responder) = self.responder.take() else { return };
+        responder.turn_away(fault, || past_of(&self.request, None));
     }
 
     /// Returns whether the answer has begun.
@@ -190,6 +196,18 @@ impl Job {
 /// Names a request for the log, without its query, which may contain secrets.
 pub fn in_words(id: &str, method: &str, path: &str) -> String {
     format!("request {id}, {method} {path}")
+}
+
+/// Describes a request for the recorder, with the worker that ran it last: its number and its process.
+fn past_of(request: &Request, ran_on: Option<(u32, u32)>) -> Past {
+    Past {
+        id: request.id.clone(),
+        method: request.method.to_string(),
+        path: request.path.clone(),
+        worker: ran_on.map(|(worker, _)| worker),
+        pid: ran_on.map(|(_, pid)| pid),
+        ..Past::default()
+    }
 }
 
 fn to_file(bytes: &[u8]) -> io::Result<Input> {

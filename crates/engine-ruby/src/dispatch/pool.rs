@@ -553,13 +553,7 @@ impl Pool {
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::metered(&self.meter, &request, Instant::now());
-        let job = match Job::new(request, responder, IO_THREAD.get()) {
-            Ok(job) => job,
-            Err((responder, fault)) => {
-                responder.send(Err(fault), std::time::Duration::ZERO);
-                return reply;
-            }
-        };
+        let Some(job) = Job::new(request, responder, IO_THREAD.get()) else { return reply };
         let admission = {
             let mut dispatch = self.dispatch();
             let admission = dispatch.admit(job);
@@ -575,10 +569,10 @@ impl Engine for Pool {
             Admission::Queued => {}
             Admission::Late(job) => {
                 let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
-                job.refuse(Fault::QueueLate(allowed));
+                job.turn_away(Fault::QueueLate(allowed));
             }
-            Admission::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
-            Admission::Closed(job) => job.refuse(Fault::Stopping),
+            Admission::Full(job) => job.turn_away(Fault::QueueFull(self.queue_places)),
+            Admission::Closed(job) => job.turn_away(Fault::Stopping),
         }
         reply
     }

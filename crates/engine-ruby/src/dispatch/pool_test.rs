@@ -64,7 +64,7 @@ fn holder(pid: u32) -> Holder {
 
 fn job(method: Method) -> (Box<Job>, Reply) {
     let (responder, reply) = reply::pair();
-    (Job::new(Request::sample(method, "/"), responder, 0).map_err(|_| ()).unwrap(), reply)
+    (Job::new(Request::sample(method, "/"), responder, 0).unwrap(), reply)
 }
 
 fn answer(flags: u8) -> Bytes {
@@ -457,10 +457,34 @@ async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
     }
     let places: Vec<bool> = back.iter().map(|job| job.ran_on.is_some()).collect();
     assert_eq!(places, [false, true, false], "withdrawn, ran, stood behind it");
-    back.into_iter().for_each(|job| job.expire(Instant::now()));
+    back.into_iter().for_each(|job| job.expire(Instant::now(), false));
     assert!(matches!(ran.await.result, Err(Fault::OutOfTime(_))));
     assert!(matches!(withdrawn.await.result, Err(Fault::QueueWait(_))));
     assert!(matches!(stood_behind.await.result, Err(Fault::QueueWait(_))));
+}
+
+/// "timed out: ..., 20 s of which it waited for a worker" would send the reader to the wrong place.
+#[tokio::test]
+async fn the_time_that_a_request_ran_on_a_worker_that_died_is_none_in_which_it_waited() {
+    let time = Duration::from_millis(20);
+    let (first, _orders, _theirs) = thread_alone();
+    let (second, _more_orders, _its) = thread_alone();
+    let [(runs, reply), (stands_behind, _reply)] = [(); 2].map(|()| job(Method::GET));
+    for one in [runs, stands_behind] {
+        first.push(one).map_err(|_| ()).unwrap();
+    }
+    tokio::time::sleep(time).await;
+    for Unfinished { job, .. } in first.close(Fault::Stopping) {
+        second.push(job).map_err(|_| ()).unwrap();
+    }
+    let jobs: Vec<Box<Job>> = second.close(Fault::Stopping).into_iter().map(|unfinished| unfinished.job).collect();
+    let [runs, stands_behind] = <[Box<Job>; 2]>::try_from(jobs).map_err(|_| ()).unwrap();
+    assert!(stands_behind.queued >= time, "{:?}", stands_behind.queued);
+    assert!(runs.queued + time <= runs.offered.elapsed(), "{:?}", runs.queued);
+    let offered = runs.offered;
+    runs.expire(Instant::now(), false);
+    let queued = reply.await.queued;
+    assert!(queued + time <= offered.elapsed(), "{queued:?}");
 }
 
 /// What it does next may remove the file.
@@ -915,11 +939,18 @@ async fn an_upgraded_connection_is_waited_for_as_long_as_its_request_is_not_over
 async fn what_is_not_taken_is_refused_with_its_reason() {
     let (pool, _inbox) = pool();
     let call = || pool.call(Request::sample(Method::GET, "/"));
-    let _waiting: Vec<Reply> = (0..3).map(|_| call()).collect();
+    let waiting: Vec<Reply> = (0..3).map(|_| call()).collect();
     assert!(matches!(call().await.result, Err(Fault::QueueFull(3))));
     pool.close();
     assert!(matches!(call().await.result, Err(Fault::Stopping)));
     assert_eq!((pool.unfinished(), pool.unanswered()), (3, 3));
+    let waits = || pool.meter.queue.read().0.iter().sum::<u64>();
+    assert_eq!((waits(), pool.meter.turned_away()), (0, 2), "who is refused at once has not waited");
+    pool.refuse_waiting();
+    for reply in waiting {
+        assert!(matches!(reply.await.result, Err(Fault::Stopping)));
+    }
+    assert_eq!((waits(), pool.meter.turned_away()), (3, 2));
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ pub fn check(pool: &Pool, kill_time: Duration, now: Instant) -> Seen {
     let samples = sample_activity(pool);
     let tick = Tick { app: pool.app(), kill_time, now };
     let checked = tick.check_dispatch(&mut pool.dispatch(), samples);
-    checked.overdue.into_iter().for_each(|job| job.expire(now));
+    checked.overdue.into_iter().for_each(|job| job.expire(now, checked.is_paused));
     for job in checked.given_up {
         let why = "others exited while they ran this request, and none has become free to run it alone";
         job.refuse(Fault::WorkerDied(why.to_owned()));
@@ -97,6 +97,8 @@ struct Tick<'a> {
 struct Checked {
     /// Requests that have waited too long.
     overdue: Vec<Box<Job>>,
+    /// Whether they have waited in a pause.
+    is_paused: bool,
     /// Requests on their last try, for which no worker has become free.
     given_up: Vec<Box<Job>>,
     /// Whether another worker would be of use.
@@ -131,6 +133,7 @@ impl Tick<'_> {
         Checked {
             lacks_workers: dispatch.lacks_workers(self.now).is_some(),
             overdue: dispatch.overdue(self.now),
+            is_paused: dispatch.queue.is_paused(),
             given_up: dispatch.end_isolation(self.now),
             seen: match dispatch.is_active() {
                 false => Seen::Nothing,

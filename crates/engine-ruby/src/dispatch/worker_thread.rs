@@ -184,7 +184,7 @@ impl WorkerThread {
             return Err(job);
         }
         let now = Instant::now();
-        job.queued = now.saturating_duration_since(job.offered);
+        job.queued = job.waited(now);
         job.ran_on = Some((self.worker, self.pid));
         state.seq = state.seq.wrapping_add(1);
         let seq = state.seq;
@@ -485,8 +485,17 @@ impl WorkerThread {
         state.closed_by = Some(fault);
         state.upgrades.clear();
         let sent = mem::take(&mut state.in_flight.sent);
+        let now = Instant::now();
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
-        all.filter_map(|(at, sent)| Some(Unfinished { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
+        let unfinished = all.filter_map(|(at, sent)| {
+            let mut job = sent.job?;
+            let has_begun = at == 0;
+            if has_begun {
+                job.ran_in_vain += now.saturating_duration_since(sent.since);
+            }
+            Some(Unfinished { job, sink: sent.sink, has_begun })
+        });
+        unfinished.collect()
     }
 
     /// Takes no more requests from now on; those that were sent go on.

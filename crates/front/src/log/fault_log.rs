@@ -72,9 +72,17 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
                  the access log has each that was refused"
             );
         }
+        Fault::QueuePaused(_) if is_news(&QUEUE_SHORT) => {
+            tracing::warn!(
+                target: "front",
+                id, method, path, app, fault = name,
+                "{identity}: {fault}; `foolsgold resume` ends the pause"
+            );
+        }
         // The access log has them.
         Fault::QueueFull(_)
         | Fault::QueueWait(_)
+        | Fault::QueuePaused(_)
         | Fault::QueueLate(_)
         | Fault::OutOfFiles
         | Fault::Stopping

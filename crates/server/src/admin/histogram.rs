@@ -107,13 +107,15 @@ pub struct Reading {
     pub service: Histogram,
     /// Maximum durations since the history's last sample.
     pub peaks: Peaks,
+    /// Requests that are over, each once: answered, failed, refused, or left by their clients before that. A response
+    /// that breaks off counts in `answers` by its status, and in `failed` by its fault.
+    pub requests: u64,
     pub answers: [u64; 5],
     /// Requests without an answer of the application, except those whose client went away.
     pub failed: u64,
     /// Requests among `failed` that met a limit: the queue was full or timed out, the server was shutting down, or no
     /// file could be opened for the response.
     pub refused: u64,
-    pub gone: u64,
 }
 
 /// Maximum queue and service times of a period, in microseconds.
@@ -141,18 +143,18 @@ impl Reading {
     /// A reading of a meter.
     pub fn of(meter: &Meter) -> Reading {
         let faults = meter.faults();
-        let gone = faults[0];
-        let failed = faults.iter().sum::<u64>() - gone;
+        let failed = faults.iter().sum::<u64>() - faults[0];
         let of_load = Fault::NAMES.iter().zip(faults).filter(|((_, culprit), _)| *culprit == Culprit::Load);
         let refused = of_load.map(|(_, count)| count).sum();
         let (queue, service) = (Histogram::read(&meter.queue), Histogram::read(&meter.service));
         let peaks = Peaks { queue_us: meter.queue.peak_us(), service_us: meter.service.peak_us() };
-        Reading { queue, service, peaks, answers: meter.answers(), failed, refused, gone }
+        let requests = queue.count() + meter.turned_away();
+        Reading { queue, service, peaks, requests, answers: meter.answers(), failed, refused }
     }
 
-    /// Requests that are finished, with or without an answer.
-    pub fn requests(&self) -> u64 {
-        self.answers.iter().sum::<u64>() + self.failed + self.gone
+    /// Requests that were answered with a status below 500.
+    pub fn answered(&self) -> u64 {
+        self.answers[..4].iter().sum()
     }
 
     /// Requests that failed: without an answer, or answered with 5xx.
@@ -205,13 +207,27 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_went_away_is_no_error() {
+    fn a_client_that_went_away_is_no_error_and_no_answer() {
         assert_eq!(Fault::NAMES[0].0, "client_gone");
         let meter = Meter::default();
         meter.failed(&Fault::ClientGone);
         meter.failed(&Fault::Stopping);
         meter.answered(503);
+        meter.answered(404);
         let reading = Reading::of(&meter);
-        assert_eq!((reading.requests(), reading.errors(), reading.refused), (3, 2, 1));
+        assert_eq!((reading.answered(), reading.errors(), reading.refused), (1, 2, 1));
+    }
+
+    /// Of a stream that its client leaves, say, the status counts, and then the fault.
+    #[test]
+    fn a_request_counts_once_whatever_becomes_of_it_and_also_if_it_is_refused_at_once() {
+        let meter = Meter::default();
+        meter.add_times(Duration::ZERO, Some(Duration::ZERO));
+        meter.answered(200);
+        meter.failed(&Fault::ClientGone);
+        meter.turn_away();
+        meter.failed(&Fault::QueueFull(1));
+        let reading = Reading::of(&meter);
+        assert_eq!((reading.requests, reading.queue.count(), reading.refused), (2, 1, 1));
     }
 }

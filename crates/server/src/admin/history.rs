@@ -59,6 +59,7 @@ struct Point {
     memory_kib: Option<u64>,
     server: ServerSample,
     rate: f64,
+    answered_rate: f64,
     error_rate: f64,
     refused_rate: f64,
     peaks: Peaks,
@@ -89,6 +90,7 @@ pub struct Columns {
     pub memory_used_kib: Vec<Option<u64>>,
     pub memory_limit_kib: Vec<Option<u64>>,
     pub rate: Vec<f64>,
+    pub answered_rate: Vec<f64>,
     pub error_rate: Vec<f64>,
     pub refused_rate: Vec<f64>,
     pub queue_p99_ms: Vec<f64>,
@@ -182,7 +184,7 @@ impl History {
         let rate = |now: u64, before: u64| rounded(now.saturating_sub(before) as f64 / seconds);
         Recent {
             seconds: rounded(seconds),
-            requests_per_s: rate(reading.requests(), before.requests()),
+            requests_per_s: rate(reading.requests, before.requests),
             errors_per_s: rate(reading.errors(), before.errors()),
             refused_per_s: rate(reading.refused, before.refused),
             queue: reading.queue.since(&before.queue, longest.queue_us).summary(),
@@ -242,6 +244,7 @@ impl Track {
             columns.memory_used_kib.push(point.server.memory_used_kib);
             columns.memory_limit_kib.push(point.server.memory_limit_kib);
             columns.rate.push(rounded(point.rate));
+            columns.answered_rate.push(rounded(point.answered_rate));
             columns.error_rate.push(rounded(point.error_rate));
             columns.refused_rate.push(rounded(point.refused_rate));
             columns.queue_p99_ms.push(rounded(point.queue_p99_ms));
@@ -272,7 +275,8 @@ impl Point {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Point {
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
-            rate: rate(now.requests(), before.requests()),
+            rate: rate(now.requests, before.requests),
+            answered_rate: rate(now.answered(), before.answered()),
             error_rate: rate(now.errors(), before.errors()),
             refused_rate: rate(now.refused, before.refused),
             queue_p99_ms: queue.quantile_ms(0.99),
@@ -292,7 +296,7 @@ mod tests {
     use super::*;
 
     fn sample(requests: u64, queued: usize) -> Sample {
-        let reading = Reading { answers: [0, requests, 0, 0, 0], ..Reading::default() };
+        let reading = Reading { requests, ..Reading::default() };
         Sample { reading, queued, ..Sample::default() }
     }
 
@@ -314,11 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_memory_have_columns() {
+    fn answers_refusals_and_memory_have_columns() {
         let history = History::default();
         let start = Instant::now();
         for second in 0..=60 {
-            let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
+            // Of the ten requests of each second, two clients leave.
+            let answers = [0, second * 2, 0, second, 0];
+            let (requests, failed, refused) = (second * 10, second * 5, second * 3);
+            let reading = Reading { requests, answers, failed, refused, ..Reading::default() };
             let server =
                 ServerSample { memory_kib: Some(10), memory_used_kib: Some(20 + second % 30), memory_limit_kib: None };
             let sample = Sample { reading, memory_kib: (second > 40).then_some(second), server, ..Sample::default() };
@@ -326,6 +333,7 @@ mod tests {
         }
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
+        assert_eq!((minutes.rate, minutes.answered_rate), (vec![10.0], vec![3.0]));
         assert_eq!((minutes.memory_kib, minutes.server_memory_kib), (vec![Some(60)], vec![Some(10)]));
         assert_eq!(minutes.memory_used_kib, [Some(49)]);
         // What is not known is null for those who read it, and not 0.

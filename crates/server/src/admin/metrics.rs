@@ -12,7 +12,7 @@ use crate::admin::history::History;
 use crate::admin::process::Process;
 use crate::admin::prometheus::{Family, Value};
 use crate::admin::state::{AdminState, RunningServer};
-use crate::admin::view::{by_hundreds, known_kib};
+use crate::admin::view::{by_hundreds, known_kib, sizes_of};
 use crate::apps::app::App;
 use crate::apps::deploy_record::DeployOutcome;
 use crate::apps::engines;
@@ -30,6 +30,8 @@ type MetricRow = (Vec<(&'static str, String)>, Value);
 struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,
+    /// Sizes of the workers and of the molds of all generations.
+    sizes: [Vec<Option<u64>>; 2],
     reading: Reading,
     longest: Peaks,
     faults: [u64; Fault::NAMES.len()],
@@ -41,12 +43,15 @@ struct Shown {
 impl Shown {
     fn of(app: &App, history: &History) -> Shown {
         let current = app.current();
-        let snapshot = app.snapshot_of(&current);
+        let seen = app.snapshot_of(&current);
+        let sizes = sizes_of(&seen);
+        let snapshot = seen.all;
         let reading = Reading::of(app.meter());
         let last = app.deploys().into_iter().next();
         Shown {
             labels: vec![("app", app.name().to_owned()), ("engine", snapshot.engine.clone())],
             snapshot,
+            sizes,
             reading,
             longest: history.longest(app.name(), &reading),
             faults: app.meter().faults(),
@@ -177,6 +182,9 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
         })
     });
     vec![
+        each(apps, "foolsgold_requests_ended", "Requests answered, failed, refused or left by their clients", |app| {
+            Value::Count(app.reading.requests)
+        }),
         Family {
             name: "foolsgold_requests",
             help: "Responses of the application by status class",
@@ -199,7 +207,7 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
         each(
             apps,
             "foolsgold_service_time_max_seconds",
-            "Longest response time of the application in the last minute",
+            "Longest time that the application took to respond in the last minute",
             |app| Value::Gauge(app.longest.service_us as f64 / 1e6),
         ),
         each(apps, "foolsgold_queue_depth", "Requests in the queue", |app| {
@@ -246,9 +254,8 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         rows
     });
     let memory = apps.iter().flat_map(|app| {
-        let workers: Vec<Option<u64>> = app.snapshot.workers.iter().map(|worker| worker.pss_kib).collect();
-        let molds: Vec<Option<u64>> = app.snapshot.molds.iter().map(|mold| mold.pss_kib).collect();
-        let kinds = [("workers", known_kib(&workers)), ("molds", known_kib(&molds))];
+        let [workers, molds] = &app.sizes;
+        let kinds = [("workers", known_kib(workers)), ("molds", known_kib(molds))];
         kinds.into_iter().filter_map(move |(kind, kib)| {
             kib.map(|kib| app.with(&[("process", kind)], Value::Gauge(kib as f64 * 1024.0)))
         })
@@ -328,18 +335,15 @@ mod tests {
     use std::sync::Arc;
     use std::time::SystemTime;
 
-    use engine::snapshot::{MoldView, WorkerView};
-
     use super::*;
     use crate::admin::state::ServerFolders;
 
     /// The memory of an application by kind of process, in bytes.
     fn memory(workers: &[Option<u64>], molds: &[Option<u64>]) -> Vec<(String, f64)> {
-        let workers = workers.iter().map(|kib| WorkerView { pss_kib: *kib, ..WorkerView::default() }).collect();
-        let molds = molds.iter().map(|kib| MoldView { pss_kib: *kib, ..MoldView::default() }).collect();
         let shown = Shown {
             labels: Vec::new(),
-            snapshot: Snapshot { workers, molds, ..Snapshot::default() },
+            snapshot: Snapshot::default(),
+            sizes: [workers.to_vec(), molds.to_vec()],
             reading: Reading::default(),
             longest: Peaks::default(),
             faults: [0; Fault::NAMES.len()],

@@ -18,3 +18,18 @@ pub fn file(path: &str) -> Option<Response> {
     let (_, media_type, text) = FILES.iter().find(|(name, _, _)| *name == path)?;
     Some(respond(StatusCode::OK, media_type, *text))
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::{Culprit, Fault};
+
+    /// In its counts since the start, its lists and its curves alike.
+    #[test]
+    fn the_page_takes_the_same_faults_for_refusals_as_the_server() {
+        let script = include_str!("page/page.js");
+        let line = script.lines().find(|line| line.starts_with("const REFUSALS = ")).unwrap();
+        for (name, culprit) in Fault::NAMES {
+            assert_eq!(line.contains(&format!(" {name}: \"")), culprit == Culprit::Load, "{name}");
+        }
+    }
+}

@@ -11,6 +11,7 @@ use crate::admin::orders;
 use crate::admin::params::Params;
 use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::{ServerView, StatusView};
+use crate::apps::generation::Generation;
 
 /// A route of the control API.
 pub struct Route {
@@ -178,21 +179,31 @@ fn workers(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome 
 
 fn recorder(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     each(running, params, |app| {
-        let engine = app.engine();
-        let (snapshot, recorded) = (engine.snapshot(), engine.recorded());
-        let mut running = Vec::new();
-        for worker in &snapshot.workers {
-            for run in &worker.running {
-                let mut row = json_value(run)?;
-                row["worker"] = json!(worker.id);
-                row["pid"] = json!(worker.pid);
-                running.push(row);
-            }
+        let current = app.current();
+        let mut running = runs(&current, true)?;
+        for old in app.older_than(&current) {
+            running.extend(runs(&old, false)?);
         }
-        let engine::Recorded { slow, failed, refused } = recorded;
+        let engine::Recorded { slow, failed, refused } = current.engine().recorded();
         let [slow, failed, refused] = [slow, failed, refused].map(answered);
         Ok(json!({ "name": app.name(), "running": running, "slow": slow, "failed": failed, "refused": refused }))
     })
+}
+
+/// The requests that run in a generation. Those in an old one have no worker's number: it may be that of another worker
+/// now.
+fn runs(generation: &Generation, is_current: bool) -> Result<Vec<Value>, ApiError> {
+    let mut rows = Vec::new();
+    for worker in generation.engine().snapshot().workers {
+        for run in &worker.running {
+            let mut row = json_value(run)?;
+            row["worker"] = json!(is_current.then_some(worker.id));
+            row["pid"] = json!(worker.pid);
+            row["generation"] = json!(generation.number);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
 }
 
 /// Adds the status that clients got for requests that the application did not answer.

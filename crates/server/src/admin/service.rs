@@ -230,18 +230,19 @@ impl Service {
     }
 }
 
-/// Samples the server and its applications for the history, and logs where the order of requests changes.
-/// `newest_first` has the names of the applications whose newest requests come first. To be called each second.
+/// Samples the server and its applications for the history, and logs where the order of requests has changed since the
+/// last time. `newest_first` has the names of the applications whose newest requests come first. To be called each
+/// second.
 fn take_samples(state: &AdminState, newest_first: &mut BTreeSet<String>) {
     state.logs.retry();
     let Some(running) = state.running() else { return };
     let server = sample_server(&state.memory, state.share_kib());
     let apps = running.server.apps().all();
     for app in apps {
-        let snapshot = app.engine().glance();
-        state.history.note(app.name(), &sample(app, &snapshot, server), Instant::now());
-        if note_order(newest_first, app.name(), snapshot.is_newest_first) {
-            log_order(snapshot.is_newest_first, (apps.len() > 1).then_some(app.name()));
+        let seen = app.glance_of(&app.current());
+        state.history.note(app.name(), &sample(app, &seen, server), Instant::now());
+        if note_order(newest_first, app.name(), seen.all.is_newest_first) {
+            log_order(seen.all.is_newest_first, (apps.len() > 1).then_some(app.name()));
         }
     }
 }
@@ -258,8 +259,8 @@ fn log_order(is_newest_first: bool, app: Option<&str>) {
     if is_newest_first {
         warn!(
             target: "engine", app,
-            "overload: requests wait for a second and more, and still more come; every second one that begins is the \
-             newest from now on"
+            "overload: requests wait for a second and more, and still more come; every second one that begins is now \
+             the newest"
         );
     } else {
         info!(target: "engine", app, "overload is over: requests begin in the order of their arrival again");

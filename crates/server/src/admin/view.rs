@@ -1,6 +1,7 @@
 //! Status of the server and its applications, as the control API prints it. docs/control.md documents the fields.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::time::{Instant, UNIX_EPOCH};
 
 use engine::{Fault, Snapshot};
@@ -11,7 +12,7 @@ use crate::admin::histogram::{Histogram, Reading, Summary, rounded};
 use crate::admin::history::{Recent, Sample, ServerSample};
 use crate::admin::process::Process;
 use crate::admin::state::{AdminState, RunningServer};
-use crate::apps::app::App;
+use crate::apps::app::{App, AppSnapshot};
 use crate::apps::deploy_record::DeployRecord;
 use crate::log::files::LogView;
 
@@ -88,10 +89,14 @@ pub struct AppView {
     pub leaving: Vec<u64>,
     #[serde(flatten)]
     pub snapshot: Snapshot,
+    /// Memory of the processes of all generations; none if the kernel does not report it, or for interpreters.
+    pub memory_kib: Option<u64>,
     pub recent: Recent,
     /// Queue and service times since the start of the server.
     pub queue_time: Summary,
     pub service_time: Summary,
+    /// Requests that are over, each once, whatever has become of them.
+    pub requests: u64,
     pub answers: BTreeMap<&'static str, u64>,
     /// Requests without an answer of the application, by fault; faults that never happened are left out.
     pub faults: BTreeMap<&'static str, u64>,
@@ -187,7 +192,9 @@ impl AppView {
         let current = app.current();
         let reading = Reading::of(app.meter());
         let faults = Fault::NAMES.iter().zip(app.meter().faults()).filter(|(_, count)| *count > 0);
-        let mut snapshot = app.snapshot_of(&current);
+        let seen = app.snapshot_of(&current);
+        let memory_kib = known_kib(&sizes_of(&seen).concat());
+        let mut snapshot = seen.all;
         snapshot.oldest_wait_ms = rounded(snapshot.oldest_wait_ms);
         AppView {
             name: app.name().to_owned(),
@@ -199,9 +206,11 @@ impl AppView {
             is_reloading: app.is_reloading(),
             leaving: app.leaving().iter().map(|old| old.number).collect(),
             snapshot,
+            memory_kib,
             recent: state.history.recent(app.name(), &reading, Instant::now()),
             queue_time: Histogram::summary(&reading.queue),
             service_time: Histogram::summary(&reading.service),
+            requests: reading.requests,
             answers: by_hundreds(reading.answers),
             faults: faults.map(|((name, _), count)| (*name, count)).collect(),
             last_deploy: app.deploys().into_iter().next(),
@@ -220,9 +229,8 @@ pub fn sample_server(memory: &Memory, share_kib: Option<u64>) -> ServerSample {
 }
 
 /// A sample of an application for the history.
-pub fn sample(app: &App, snapshot: &Snapshot, server: ServerSample) -> Sample {
-    let molds = snapshot.molds.iter().map(|mold| mold.pss_kib);
-    let processes: Vec<Option<u64>> = molds.chain(snapshot.workers.iter().map(|worker| worker.pss_kib)).collect();
+pub fn sample(app: &App, seen: &AppSnapshot, server: ServerSample) -> Sample {
+    let snapshot = &seen.all;
     Sample {
         reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
@@ -230,9 +238,18 @@ pub fn sample(app: &App, snapshot: &Snapshot, server: ServerSample) -> Sample {
         busy: snapshot.status.busy,
         capacity: snapshot.status.capacity,
         workers: snapshot.workers.len(),
-        memory_kib: known_kib(&processes),
+        memory_kib: known_kib(&sizes_of(seen).concat()),
         server,
     }
+}
+
+/// Sizes of an application's processes, also of those in which old code finishes its requests: of its workers, and of
+/// its molds.
+pub fn sizes_of(seen: &AppSnapshot) -> [Vec<Option<u64>>; 2] {
+    let generations = || iter::once(&seen.all).chain(&seen.old);
+    let workers = generations().flat_map(|one| &one.workers).map(|worker| worker.pss_kib);
+    let molds = generations().flat_map(|one| &one.molds).map(|mold| mold.pss_kib);
+    [workers.collect(), molds.collect()]
 }
 
 /// The sum of the sizes that are known; `None` where there are processes and no size is known.
@@ -244,4 +261,23 @@ pub fn known_kib(sizes: &[Option<u64>]) -> Option<u64> {
 /// Counts by status class (`2xx`), zeros included.
 pub fn by_hundreds(counts: [u64; 5]) -> BTreeMap<&'static str, u64> {
     ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::snapshot::{MoldView, WorkerView};
+
+    use super::*;
+
+    #[test]
+    fn processes_of_old_code_have_memory_too() {
+        let generation = |worker, mold| Snapshot {
+            workers: vec![WorkerView { pss_kib: worker, ..WorkerView::default() }],
+            molds: vec![MoldView { pss_kib: mold, ..MoldView::default() }],
+            ..Snapshot::default()
+        };
+        let seen = AppSnapshot { all: generation(Some(1), None), old: vec![generation(Some(20), Some(300))] };
+        assert_eq!(sizes_of(&seen), [vec![Some(1), Some(20)], vec![None, Some(300)]]);
+        assert_eq!(known_kib(&sizes_of(&seen).concat()), Some(321));
+    }
 }

@@ -85,6 +85,14 @@ impl PastCounts {
     }
 }
 
+/// An application as it is now.
+pub struct AppSnapshot {
+    /// The current generation, with the requests of all generations and the counts of all since the start.
+    pub all: Snapshot,
+    /// Old generations that have requests, or may get some until they are replaced, each with its own numbers.
+    pub old: Vec<Snapshot>,
+}
+
 /// Manual orders, which hold for later generations, too.
 #[derive(Default)]
 pub struct Overrides {
@@ -150,6 +158,13 @@ impl App {
     /// Old generations that finish their requests, the oldest first.
     pub fn leaving(&self) -> Vec<Arc<Generation>> {
         self.log.lock().leaving.clone()
+    }
+
+    /// Old generations that have requests, or may get some until they are replaced; not the current one.
+    pub fn older_than(&self, current: &Arc<Generation>) -> Vec<Arc<Generation>> {
+        let log = self.log.lock();
+        let old = log.leaving.iter().chain(&log.outgoing).filter(|old| !Arc::ptr_eq(old, current));
+        old.cloned().collect()
     }
 
     /// The last deploys, newest first; the start counts as one.
@@ -294,23 +309,38 @@ impl App {
 
     /// Number of requests since the start.
     pub fn served(&self) -> u64 {
-        self.snapshot_of(&self.current()).status.served
+        self.snapshot_of(&self.current()).all.status.served
     }
 
-    /// A snapshot of the current generation, with the counts of all generations since the start.
-    pub fn snapshot_of(&self, current: &Arc<Generation>) -> Snapshot {
+    /// A snapshot for operators, in which this is the current generation.
+    pub fn snapshot_of(&self, current: &Arc<Generation>) -> AppSnapshot {
+        self.sum(current, |engine| engine.snapshot())
+    }
+
+    /// As [`App::snapshot_of`], for the server's own looks ([`Engine::glance`]).
+    pub fn glance_of(&self, current: &Arc<Generation>) -> AppSnapshot {
+        self.sum(current, |engine| engine.glance())
+    }
+
+    fn sum(&self, current: &Arc<Generation>, look: impl Fn(&dyn Engine) -> Snapshot) -> AppSnapshot {
         let (mut past, others) = {
             let log = self.log.lock();
             (log.past.clone(), log.leaving.iter().chain(&log.outgoing).cloned().collect::<Vec<_>>())
         };
-        for old in others.iter().filter(|old| !Arc::ptr_eq(old, current)) {
-            past.add(&old.engine().snapshot());
+        let still_serves = self.active.load().previous.clone();
+        let mut all = look(&**current.engine());
+        past.add(&all);
+        let mut old = Vec::new();
+        for other in others.iter().filter(|other| !Arc::ptr_eq(other, current)) {
+            let seen = look(&**other.engine());
+            past.add(&seen);
+            let serves = still_serves.as_ref().is_some_and(|previous| Arc::ptr_eq(previous, other));
+            add_requests(&mut all, &seen, serves);
+            old.push(seen);
         }
-        let mut snapshot = current.engine().snapshot();
-        past.add(&snapshot);
-        (snapshot.status.served, snapshot.status.restarts) = (past.served, past.restarts);
-        snapshot.restarts_by = past.restarts_by;
-        snapshot
+        (all.status.served, all.status.restarts) = (past.served, past.restarts);
+        all.restarts_by = past.restarts_by;
+        AppSnapshot { all, old }
     }
 
     /// Marks a generation as about to be replaced: its counts are included until it is gone.
@@ -374,6 +404,19 @@ impl App {
         let mut log = self.log.lock();
         log.past.add(&last);
         log.leaving.retain(|other| !Arc::ptr_eq(other, old));
+    }
+}
+
+/// Adds the requests of an old generation: their clients wait like all others. It has places for further ones if it
+/// still serves.
+fn add_requests(all: &mut Snapshot, old: &Snapshot, serves: bool) {
+    all.status.busy += old.status.busy;
+    all.status.queued += old.status.queued;
+    all.oldest_wait_ms = all.oldest_wait_ms.max(old.oldest_wait_ms);
+    all.is_newest_first |= old.is_newest_first;
+    if serves {
+        all.status.capacity += old.status.capacity;
+        all.status.idle += old.status.idle;
     }
 }
 
@@ -449,5 +492,26 @@ impl Engine for App {
 
     fn order(&self, order: Order) -> Result<String, String> {
         App::order(self, order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(busy: usize, queued: usize, oldest_wait_ms: f64) -> Snapshot {
+        let status = Status { capacity: 4, idle: 1, busy, queued, ..Status::default() };
+        Snapshot { status, oldest_wait_ms, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn what_runs_and_waits_in_old_code_is_shown_and_its_places_only_while_it_serves() {
+        for (serves, places) in [(false, (4, 1)), (true, (8, 2))] {
+            let mut all = seen(1, 0, 0.0);
+            add_requests(&mut all, &seen(2, 5, 300.0), serves);
+            add_requests(&mut all, &seen(0, 1, 200.0), false);
+            assert_eq!((all.status.busy, all.status.queued, all.oldest_wait_ms), (3, 6, 300.0));
+            assert_eq!((all.status.capacity, all.status.idle), places);
+        }
     }
 }

@@ -126,9 +126,10 @@ fn recorder_text(apps: &Value) -> String {
     let mut table = Table::new(&["app", ">worker", ">since", "request", "id"]);
     for (app, run) in pairs(apps, "running") {
         let request = format!("{} {}", text(&run["method"]), path(&run["path"]));
+        let is_old = run["worker"].is_null();
         table.add(vec![
             text(&app["name"]),
-            text(&run["worker"]),
+            if is_old { format!("generation {}", text(&run["generation"])) } else { text(&run["worker"]) },
             millis(number(&run["age_ms"])),
             request,
             text(&run["id"]),
@@ -230,5 +231,14 @@ mod tests {
         assert_eq!(path(&json!("x".repeat(80))).chars().count(), 60);
         assert_eq!(worker_table(&json!([])), "no workers\n");
         assert!(recorder_text(&json!([])).contains("runs now:\nnothing"));
+    }
+
+    #[test]
+    fn what_runs_in_old_code_is_shown_by_its_generation_and_no_worker_is_asked_for_its_backtraces() {
+        let run = |worker: Value| json!({ "worker": worker, "generation": 1, "method": "GET", "path": "/a", "id": "b" });
+        let apps = json!([{ "name": "shop", "running": [run(json!(3)), run(json!(null))] }]);
+        let text = recorder_text(&apps);
+        assert!(text.lines().any(|line| line.contains("generation 1") && line.contains("GET /a")), "{text}");
+        assert_eq!(busy(&apps), [("shop".to_owned(), 3)]);
     }
 }

@@ -23,6 +23,7 @@ pub fn status_text(status: &Value, width: Option<usize>) -> String {
     }
     for app in rows(apps) {
         out.push_str(&bounds(app));
+        out.push_str(&old_code(app));
         out.push_str(&failed_deploy(app));
     }
     out
@@ -39,6 +40,17 @@ fn bounds(app: &Value) -> String {
     let (name, wanted) = (text(&app["name"]), text(&pool["wanted"]));
     let (min, max) = (text(&pool["min"]), text(&pool["max"]));
     format!("\n{name}: {wanted} of {min} to {max} workers\n  one is added while {why}\n")
+}
+
+/// Older generations, whose requests are in the numbers above, and whose workers are in no table.
+fn old_code(app: &Value) -> String {
+    let numbers: Vec<String> = rows(&app["leaving"]).iter().map(text).collect();
+    let name = text(&app["name"]);
+    match numbers.as_slice() {
+        [] => String::new(),
+        [one] => format!("\n{name}: generation {one} finishes its requests\n"),
+        several => format!("\n{name}: generations {} finish their requests\n", several.join(" and ")),
+    }
 }
 
 fn server_text(server: &Value, is_wide: bool) -> String {
@@ -104,7 +116,7 @@ fn app_table(apps: &Value) -> String {
         "engine",
         ">generation",
         ">requests/s",
-        ">errors/s",
+        ">failed/s",
         ">refused/s",
         ">busy",
         ">queue",
@@ -122,7 +134,7 @@ fn app_table(apps: &Value) -> String {
             text(&app["engine"]),
             text(&app["generation"]),
             rate(number(&recent["requests_per_s"])),
-            rate(number(&recent["errors_per_s"])),
+            failed(recent),
             rate(number(&recent["refused_per_s"])),
             busy(app),
             text(&app["queued"]),
@@ -135,6 +147,11 @@ fn app_table(apps: &Value) -> String {
         ]);
     }
     table.text()
+}
+
+/// Requests that failed, without those that were refused, which have a number of their own.
+fn failed(recent: &Value) -> String {
+    rate((number(&recent["errors_per_s"]) - number(&recent["refused_per_s"])).max(0.0))
 }
 
 fn busy(app: &Value) -> String {
@@ -174,7 +191,7 @@ fn app_text(app: &Value, width: usize) -> String {
         ("runs p50", millis(number(&runs["p50_ms"]))),
     ]);
     add([
-        ("errors/s", rate(number(&recent["errors_per_s"]))),
+        ("failed/s", failed(recent)),
         ("oldest", millis(number(&app["oldest_wait_ms"]))),
         ("runs p99", millis(number(&runs["p99_ms"]))),
     ]);
@@ -256,8 +273,9 @@ mod tests {
             "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "busy": 3,
                 "queued": 3, "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
                 "is_newest_first": true,
+                "leaving": [1],
                 "pool": { "wanted": 3, "min": 2, "max": 4, "grows_while": "computing" },
-                "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
+                "recent": { "requests_per_s": 12045.4, "errors_per_s": 3827.0, "refused_per_s": 3810.0,
                     "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },
                 "last_deploy": { "outcome": "failed", "generation": 3, "error": "line one\nline two", "at_ms": 4e15 },
                 "workers": [{ "id": 4, "pid": 4_194_302, "state": "out_of_band", "threads": 2, "served": 1_234_567,
@@ -274,10 +292,12 @@ mod tests {
             "foolsgold 1.0, process 4194303, up 1m 30s, serving on tcp://a:1",
             "2 open, 9 since the start\nmemory: 2.0 MiB (PSS) in the server; 100.0 MiB of the cgroup's",
             "3 of 4",
+            "17.0",
             "3810",
             "paused, newest first",
             "GET /a\u{fffd} 1.50 s",
             "shop: 3 of 2 to 4 workers\n  one is added while requests wait and every worker computes\n",
+            "shop: generation 1 finishes its requests\n",
             "generation 3 failed",
             "generation 2 goes on:\n  line one\n  line two\n",
         ] {
@@ -307,6 +327,8 @@ mod tests {
         assert!(widest <= Some(60), "{widest:?}\n{text}");
         for words in [
             "on tcp://a:1\n",
+            "failed/s",
+            "17.0",
             "refused/s",
             "3810",
             "3 of 4",

@@ -15,7 +15,6 @@ const $ = (id) => document.getElementById(id);
 const state = { app: null, step: "second", seconds: 900, past: new Map(), since: null, seen: null, shown: new Map() };
 
 const failedRate = (columns, i) => Math.max(0, columns.error_rate[i] - columns.refused_rate[i]);
-const answeredRate = (columns, i) => Math.max(0, columns.rate[i] - columns.error_rate[i]);
 
 const charts = [
   new Chart($("charts"), {
@@ -23,7 +22,7 @@ const charts = [
     about: "Requests that were answered with a status below 500.",
     format: number,
     floor: 3,
-    series: [{ of: answeredRate, name: "requests", mark: "var(--c0)", kind: "area", merge: "mean" }],
+    series: [{ key: "answered_rate", name: "requests", mark: "var(--c0)", kind: "area", merge: "mean" }],
   }),
   new Chart($("charts"), {
     title: "Failed and refused per second",
@@ -36,8 +35,8 @@ const charts = [
     ],
   }),
   new Chart($("charts"), {
-    title: "Response time",
-    about: "How long the application took. Half of the requests lie below the line, 99 of 100 within the band.",
+    title: "Time in the application",
+    about: "How long the application took, without the time in the queue. Half of the requests lie below the line, 99 of 100 within the band.",
     format: time,
     scale: "log",
     floor: 10,
@@ -205,7 +204,7 @@ function showBanners(server, app, refused) {
     note("bad", "The log cannot be written.", `${file}: ${why}. ${number(server.log.lost_lines)} lines are lost so far.`);
   }
   if (app.engine === "ruby" && app.pool.min > 0 && !ready) {
-    note("bad", "No worker is ready.", `${all ? `${all} boot or shut down` : "None runs"}; requests wait in the queue.`);
+    note("bad", "No worker is ready.", `${all ? states(app) : "None runs"}; requests wait.`);
   }
   if (server.state === "draining") {
     note("", "The server is shutting down.", "/readyz says no to load balancers; running requests are finished.");
@@ -234,6 +233,13 @@ function shortage(of) {
   return `${seen}; one more worker may need ${size(of.worker_kib)}${growth}, and workers are added up to ${size(of.full_kib)}.`;
 }
 
+/** Workers by state: 1 booting, 2 stopped. */
+function states(app) {
+  const counts = new Map();
+  for (const { state } of app.workers) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${spaced(state)}`).join(", ");
+}
+
 function counted(app) {
   const ready = app.workers.filter(({ state }) => state === "ready" || state === "out_of_band").length;
   return { ready, all: app.workers.length };
@@ -253,22 +259,24 @@ function troubles(app) {
   return [known.filter(([name]) => !(name in REFUSALS)), known.filter(([name]) => name in REFUSALS)];
 }
 
-const REFUSALS = { queue_full: "queue full", queue_wait: "waited too long", stopping: "server shutting down" };
+const REFUSALS = { queue_full: "queue full", queue_wait: "no worker in time", out_of_files: "too many open files", stopping: "server shutting down" };
 const FAULTS = { app_error: "exception", bad_answer: "invalid response", out_of_time: "timed out", out_of_memory: "out of memory" };
 
 function fault(name) {
   return REFUSALS[name] ?? FAULTS[name] ?? spaced(name);
 }
 
+/** Whether a request was refused before any worker ran it. It may be the file of its response that could not be opened. */
+const isUnrun = ({ worker, fault }) => worker === null && fault in REFUSALS && fault !== "out_of_files";
+
 const total = (kinds) => kinds.reduce((sum, [, count]) => sum + count, 0);
 
 function showTiles(app, server) {
   const { recent } = app;
   const [p99, unit] = time(recent.service.p99_ms).split(" ");
-  const processes = [...app.workers, ...app.molds].filter((one) => one.pid);
-  const pss = processes.reduce((sum, one) => sum + (one.pss_kib ?? 0), 0);
+  const pss = app.memory_kib ?? 0;
   // Where the kernel does not report the size of other processes, the number is the server's alone.
-  const isWhole = !processes.length || processes.some((one) => one.pss_kib !== null);
+  const isWhole = app.engine === "mruby" || app.memory_kib !== null;
   const whose = isWhole ? "Memory (PSS)" : "Memory of the server";
   const own = server.process.pss_kib ?? server.process.rss_kib ?? 0;
   const [memory, memoryUnit] = size(pss + own).split(" ");
@@ -279,9 +287,9 @@ function showTiles(app, server) {
   const waited = app.queued ? `the first for ${time(app.oldest_wait_ms)}` : `p99 of the wait ${time(recent.queue.p99_ms)}`;
   const left = server.memory ? `${size(server.memory.used_kib)} of ${size(server.memory.limit_kib)} used by all` : "";
   $("tiles").replaceChildren(
-    tile("Requests", number(recent.requests_per_s), "/s", `${number(app.served)} since the start`),
+    tile("Requests", number(recent.requests_per_s), "/s", `${number(app.requests)} since the start`),
     tile("Failed or refused", number(recent.errors_per_s), "/s", since, isFailing),
-    tile("Response time", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
+    tile("Time in the application", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
     tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
     tile("Running", number(app.busy), `of ${number(app.capacity)}`, `generation ${app.generation}`),
     tile(whose, memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
@@ -375,8 +383,9 @@ function showPast(host, rows, none) {
     const isBad = !past.status || past.status >= 500;
     const words = [past.status, past.fault && fault(past.fault)].filter(Boolean).join(" ");
     const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
-    const lasted = past.fault in REFUSALS ? past.queued_ms : past.took_ms;
-    const took = h("span", { class: "took" }, status, past.fault === "queue_full" ? null : ` ${time(lasted)}`);
+    const lasted = isUnrun(past) ? past.queued_ms : past.took_ms;
+    const isAtOnce = past.fault in REFUSALS && !lasted;
+    const took = h("span", { class: "took" }, status, isAtOnce ? null : ` ${time(lasted)}`);
     const when = h("span", { class: "when", "data-at": past.at_ms });
     const summary = h("summary", {}, when, request(past, past.path), took);
     return h("details", { class: "row", "data-key": key, open: open.has(key) }, summary, pastBody(past));
@@ -386,10 +395,12 @@ function showPast(host, rows, none) {
 
 function pastBody(past) {
   const process = past.pid ? ` (pid ${past.pid})` : "";
-  const who = past.worker === null ? "not run by any worker" : `worker ${past.worker}${process}`;
+  const unknown = isUnrun(past) ? "not run by any worker" : null;
+  const who = past.worker === null ? unknown : `worker ${past.worker}${process}`;
   const why = [past.fault && fault(past.fault), past.why].filter(Boolean).join(": ");
   const waited = `waited ${time(past.queued_ms)}`;
-  const facts = [past.worker === null ? waited : `${waited}, ran ${time(past.took_ms)}`, who, `id ${past.id}`].join(" · ");
+  const times = isUnrun(past) ? waited : `${waited}, ran ${time(past.took_ms)}`;
+  const facts = [times, who, `id ${past.id}`].filter(Boolean).join(" · ");
   const trace = past.backtrace.length ? h("pre", {}, past.backtrace.join("\n")) : null;
   return h("div", { class: "body" }, why ? h("p", { class: "why" }, why) : null, h("p", {}, facts), trace);
 }
