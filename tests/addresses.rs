@@ -1,6 +1,5 @@
 //! Where the server listens when only a port, a name or nothing is said: on the addresses of both kinds, as Puma does.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
 use crate::support;
@@ -13,8 +12,7 @@ const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 /// Serves with exactly these addresses.
 fn serve(options: &[&str]) -> Server {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "env['REMOTE_ADDR']")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "env['REMOTE_ADDR']"))]);
     let mut all = vec!["-t", "1", "--pidfile", "web.pid"];
     all.extend_from_slice(options);
     Server::spawn(folder, &[], &all)
@@ -67,10 +65,8 @@ fn all_addresses_of_ipv4_are_those_only() {
 fn a_port_that_is_taken_on_one_address_of_a_name_is_an_error_with_the_name() {
     let taken = TcpListener::bind((V4, 0)).unwrap();
     let name = format!("tcp://localhost:{}", taken.local_addr().unwrap().port());
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
-    let output = server::command().current_dir(&folder).args(["-b", &name]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
+    let (output, said) = server::run(&folder, &[], &["-b", &name]);
     assert!(!output.status.success() && said.contains(&format!("cannot listen on {name}: ")), "{said}");
 }
 

@@ -38,7 +38,7 @@ fn check(server: &Server, least: usize) {
     let url = format!("http://127.0.0.1:{}", server.port);
     let script = server.folder.join("check.rb");
     let output = Command::new("ruby").arg(script).arg(url).env("PATIENCE", "30").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said = server::said(&output);
     assert!(output.status.success(), "{said}\n{}", server.log());
     let asked = said.rsplit('\n').find_map(|line| line.split_once(" asked")?.0.parse::<usize>().ok());
     assert!(asked.is_some_and(|asked| asked >= least), "{said}");

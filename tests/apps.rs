@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support;
 use crate::support::reload::{put, reload};
 use crate::support::{Client, MAX_WAIT, Reply, Server, paths, ruby, server, within};
 
@@ -231,9 +230,8 @@ fn all_together_have_no_more_workers_than_they_may() {
         assert_eq!(get(&server, "a", &format!("/{other}")).status, 200);
     }
     let scale = |workers: &str| {
-        let words = ["scale", "--app", "one", workers];
-        let output = support::server::command().current_dir(&server.folder).args(words).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+        let (output, told) = server::run(&server.folder, &[], &["scale", "--app", "one", workers]);
+        (output.status.code(), told)
     };
     let (code, told) = scale("3");
     assert!(code == Some(1) && told.contains("the others keep 1: one can be told to have 2 at most"), "{told}");
@@ -251,9 +249,8 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     let auto = CAPPED.replace("total-workers = 3", "total-workers = 1").replace("engine = \"ruby\"\n", "");
     put(&folder, "foolsgold.toml", &auto);
     let check = || {
-        let mut command = support::server::command();
-        let output = command.current_dir(&folder).args(["config", "--check", "-C", "foolsgold.toml"]).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+        let (output, told) = server::run(&folder, &[], &["config", "--check", "-C", "foolsgold.toml"]);
+        (output.status.code(), told)
     };
     let ru = "run ->(_) { [200, {}, []] }\n";
     for name in ["one", "two"] {

@@ -100,8 +100,7 @@ fn habits_of_other_servers_are_taken_with_a_word() {
 
 #[test]
 fn several_workers_of_the_embedded_engine_are_refused() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let output = server::command().current_dir(&folder).args(["--engine", "mruby", "-w", "2"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));

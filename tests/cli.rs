@@ -1,33 +1,24 @@
 //! The command line: what it refuses and how, what it tells, and what the log says at start.
 
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::Output;
+use std::path::PathBuf;
 
 use crate::support::{Client, Server, app, server};
 
-fn run(folder: &Path, arguments: &[&str]) -> (Output, String) {
-    let output = server::command().current_dir(folder).args(arguments).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    (output, said)
-}
-
-fn folder_with_app() -> std::path::PathBuf {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
-    folder
+fn folder_with_app() -> PathBuf {
+    server::folder_with(&[("config.ru", &app("", "\"gold\""))])
 }
 
 #[test]
 fn help_and_version_are_answered_without_an_application() {
     let folder = server::folder();
-    let (output, said) = run(&folder, &["--help"]);
+    let (output, said) = server::run(&folder, &[], &["--help"]);
     assert!(output.status.success());
     for option in ["--bind", "--port", "--threads", "--fresh", "--max-requests", "--request-time", "--access-log"] {
         assert!(said.contains(option), "{option} is not in: {said}");
     }
     for flag in ["--version", "-V"] {
-        let (output, said) = run(&folder, &[flag]);
+        let (output, said) = server::run(&folder, &[], &[flag]);
         assert!(output.status.success());
         assert!(said.contains(env!("CARGO_PKG_VERSION")) && said.contains("mruby"), "{said}");
         // The arena writes it beside every figure: no other server brings an allocator.
@@ -68,7 +59,7 @@ fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
         (&["one.ru", "two.ru"], &["two.ru"]),
     ];
     for (arguments, words) in bad {
-        let (output, said) = run(&folder, arguments);
+        let (output, said) = server::run(&folder, &[], arguments);
         assert!(!output.status.success(), "{arguments:?} was accepted");
         for word in *words {
             assert!(said.contains(word), "{arguments:?}: {word:?} is not in: {said}");
@@ -90,7 +81,7 @@ fn a_missing_application_is_named() {
         (&["-d"], "needs --log-file FILE"),
     ];
     for (arguments, word) in cases {
-        let (output, said) = run(&folder, arguments);
+        let (output, said) = server::run(&folder, &[], arguments);
         assert!(!output.status.success());
         assert!(said.contains(word), "{said}");
     }
@@ -101,7 +92,7 @@ fn a_missing_application_is_named() {
 fn what_other_programs_call_a_command_is_called_here() {
     let folder = folder_with_app();
     for (word, ours) in [("upgrade", "restart"), ("phased-restart", "reload"), ("help", "--help")] {
-        let (output, said) = run(&folder, &[word]);
+        let (output, said) = server::run(&folder, &[], &[word]);
         assert!(!output.status.success() && said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
     }
     std::fs::remove_dir_all(folder).unwrap();
@@ -111,7 +102,7 @@ fn what_other_programs_call_a_command_is_called_here() {
 fn the_missing_folder_of_a_socket_is_named() {
     let folder = folder_with_app();
     let socket = folder.join("run/app/web.sock");
-    let (output, said) = run(&folder, &["-b", &format!("unix://{}", socket.display())]);
+    let (output, said) = server::run(&folder, &[], &["-b", &format!("unix://{}", socket.display())]);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("there is no folder {}: make it", folder.join("run").display())), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -122,7 +113,7 @@ fn a_port_in_use_is_named() {
     let folder = folder_with_app();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let (output, said) = run(&folder, &["-t", "1", "-b", &format!("tcp://{address}")]);
+    let (output, said) = server::run(&folder, &[], &["-t", "1", "-b", &format!("tcp://{address}")]);
     assert!(!output.status.success());
     assert!(said.contains(&address) && said.to_lowercase().contains("in use"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -210,10 +201,8 @@ fn the_log_filter_is_obeyed() {
     server.text("/found");
     assert!(!server.log().contains("/found"), "{}", server.log());
     let folder = folder_with_app();
-    let output = server::command().current_dir(&folder).env("FOOLS_GOLD_LOG", "gold=loud").output().unwrap();
-    assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("loud"), "{said}");
+    let (output, said) = server::run(&folder, &[("FOOLS_GOLD_LOG", "gold=loud")], &[]);
+    assert!(!output.status.success() && said.contains("loud"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -27,9 +27,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 
 #[test]
 fn the_date_follows_it_and_the_uptime_does_not() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
-    fs::write(folder.join("clock.c"), CLOCK).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'")), ("clock.c", CLOCK)]);
     let compiled =
         Command::new("cc").args(["-shared", "-fPIC", "-o", "clock.so", "clock.c"]).current_dir(&folder).status();
     if !compiled.is_ok_and(|status| status.success()) {
@@ -50,7 +48,7 @@ fn the_date_follows_it_and_the_uptime_does_not() {
         let now = year(&date(request));
         fs::write(&offset, (366 * 86_400 * 2).to_string()).unwrap();
         assert!(within(MAX_WAIT, || year(&date(request)) >= now + 2), "{}", date(request));
-        let status: serde_json::Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+        let status = server.status();
         assert!(status["server"]["uptime_s"].as_f64().is_some_and(|up| up < 86_400.0), "{status}");
         fs::write(&offset, "0").unwrap();
         assert!(within(MAX_WAIT, || year(&date(request)) == now), "{} stays in the future", date(request));

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::support::server::said;
 use crate::support::successor::{Process, adopt_orphans, signal};
 use crate::support::{Client, MAX_WAIT, Reply, Server, app, paths, ruby, server, within};
 use rustix::process::Signal;
@@ -17,18 +18,6 @@ use serde_json::Value;
 /// Calls a command for this server, as if in its folder.
 fn call(server: &Server, words: &[&str]) -> Output {
     server::command().current_dir(&server.folder).args(words).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-/// What a command prints that must succeed.
-#[track_caller]
-fn done(server: &Server, words: &[&str]) -> String {
-    let output = call(server, words);
-    assert!(output.status.success(), "{words:?}: {}\n{}", said(&output), server.log());
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Exit code and words of one that must fail.
@@ -40,7 +29,7 @@ fn failed(server: &Server, words: &[&str]) -> (i32, String) {
 }
 
 fn socket(server: &Server) -> PathBuf {
-    PathBuf::from(done(server, &["control"]).trim())
+    PathBuf::from(server.done(&["control"]).trim())
 }
 
 fn get(socket: &Path, target: &str) -> (Reply, Value) {
@@ -53,10 +42,6 @@ fn get(socket: &Path, target: &str) -> (Reply, Value) {
 fn post(socket: &Path, target: &str, body: &str) -> (u16, Value) {
     let reply = Client::unix(socket).post(target, body);
     (reply.status, serde_json::from_slice(&reply.body).unwrap())
-}
-
-fn status(server: &Server) -> Value {
-    serde_json::from_str(&done(server, &["status", "--json"])).unwrap()
 }
 
 #[test]
@@ -133,7 +118,7 @@ fn the_recorder_says_with_what_status_a_request_failed() {
     let server = Server::start(&apps, &["-t", "2", "--request-time", "1s"]);
     assert_eq!(server.get("/raise").status, 500);
     assert_eq!(server.get("/long").status, 504);
-    let shown = done(&server, &["recorder", "--json"]);
+    let shown = server.done(&["recorder", "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let failed = shown["apps"][0]["failed"].as_array().unwrap();
     let seen: Vec<_> = failed.iter().map(|one| (one["fault"].as_str().unwrap(), one["status"].as_u64())).collect();
@@ -143,7 +128,7 @@ fn the_recorder_says_with_what_status_a_request_failed() {
 #[test]
 fn commands_find_the_server_of_their_folder_and_only_that() {
     let server = Server::start(&app("", "\"gold\""), &[]);
-    let table = done(&server, &["status"]);
+    let table = server.done(&["status"]);
     let pid = format!("process {}", server.id());
     assert!(table.contains(&pid) && table.contains("serving"), "{table}");
     let elsewhere = server::folder();
@@ -170,7 +155,7 @@ fn commands_find_the_server_of_a_unit_in_its_runtime_directory() {
     };
     let variable = [("RUNTIME_DIRECTORY", runtime.path().to_str().unwrap())];
     let server = Server::with(&app("", "\"gold\""), &variable, &[]);
-    let table = done(&server, &["status"]);
+    let table = server.done(&["status"]);
     assert!(table.contains(&format!("process {}", server.id())), "{table}");
     assert_eq!(socket(&server).parent(), Some(runtime.path()));
 }
@@ -209,7 +194,7 @@ fn commands_find_the_server_that_a_settings_file_is_of() {
     }
     let output = of(&["stop", "-C", "AT/thin.yml"]);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(done(&other, &["status"]).contains(&format!("process {}", other.id())));
+    assert!(other.done(&["status"]).contains(&format!("process {}", other.id())));
     fs::remove_dir_all(elsewhere).unwrap();
 }
 
@@ -246,14 +231,13 @@ fn two_servers_of_one_folder_have_two_sockets() {
     second.wait().unwrap();
     assert!(came && code == 2 && why.contains("several servers") && why.matches("--control").count() >= 2, "{why}");
     // The dead one does not count.
-    assert!(done(&first, &["status"]).contains(&format!("process {}", first.id())));
+    assert!(first.done(&["status"]).contains(&format!("process {}", first.id())));
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "\"gold\""))]);
     let named = ["-b", "tcp://127.0.0.1:0", "--control", "my.sock"];
     let mut server = Server::spawn(folder.clone(), &[], &named);
     server.signal(Signal::KILL);
@@ -263,7 +247,7 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     assert_eq!(output.status.code(), Some(3));
     assert!(said(&output).contains("nobody listens on my.sock any more"), "{}", said(&output));
     let mut server = Server::spawn(folder.clone(), &[], &named);
-    assert!(done(&server, &["status", "--control", "my.sock"]).contains("serving"));
+    assert!(server.done(&["status", "--control", "my.sock"]).contains("serving"));
     let output = server::command().current_dir(&folder).args(named).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("--control: cannot listen on"), "{}", said(&output));
@@ -289,7 +273,7 @@ fn words_that_mean_nothing_are_refused() {
         assert!(code == 2 || words[0] == "reload", "{words:?}: {code}");
     }
     for command in ["status", "reload", "stop", "recorder"] {
-        assert!(done(&server, &[command, "--help"]).contains(&format!("Usage: foolsgold {command}")));
+        assert!(server.done(&[command, "--help"]).contains(&format!("Usage: foolsgold {command}")));
     }
     assert!(said(&call(&server, &["--help"])).contains("kill-worker"));
 }
@@ -300,15 +284,15 @@ fn reload_brings_new_code_and_a_broken_one_changes_nothing() {
     assert_eq!(server.text("/"), "one");
     let rackup = server.folder.join("config.ru");
     fs::write(&rackup, app("", "\"two\"")).unwrap();
-    assert!(done(&server, &["reload"]).contains("generation 2"));
+    assert!(server.done(&["reload"]).contains("generation 2"));
     assert_eq!(server.text("/"), "two");
     fs::write(&rackup, app("raise \"no such table: pyrite\"", "\"three\"")).unwrap();
     let (code, why) = failed(&server, &["reload"]);
     assert!(code == 1 && why.contains("pyrite") && why.contains("generation 2 goes on"), "{code} {why}");
     assert_eq!(server.text("/"), "two");
-    let table = done(&server, &["status"]);
+    let table = server.done(&["status"]);
     assert!(table.contains("generation 3 failed") && table.contains("pyrite"), "{table}");
-    let deploys = done(&server, &["deploys"]);
+    let deploys = server.done(&["deploys"]);
     assert!(deploys.contains("failed") && deploys.contains("live") && deploys.contains("started"), "{deploys}");
     let (code, value) = post(&socket(&server), "/v1/reload", "");
     assert!(code == 409 && value["error"].as_str().unwrap().contains("pyrite"), "{value}");
@@ -318,11 +302,10 @@ fn reload_brings_new_code_and_a_broken_one_changes_nothing() {
 fn stop_waits_for_the_end_and_running_requests_are_finished() {
     let ru = paths(&[("/fast", "text(1)"), ("/slow", "sleep 1.5; text(\"slow\")")]);
     let mut server = Server::start(&ru, &["--engine", "ruby"]);
-    let mut slow = server.client();
-    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(MAX_WAIT, || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"]));
+    let mut slow = server.send_get("/slow");
+    assert!(within(MAX_WAIT, || server.status()["apps"][0]["idle"] != server.status()["apps"][0]["capacity"]));
     let begun = Instant::now();
-    let words = done(&server, &["stop"]);
+    let words = server.done(&["stop"]);
     assert!(words.contains("ended"), "{words}");
     assert_eq!(slow.reply().unwrap().text(), "slow");
     assert!(server.ended(Duration::from_secs(2)).unwrap().success(), "{}", server.log());
@@ -335,8 +318,7 @@ fn stop_waits_for_the_end_and_running_requests_are_finished() {
 fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
     let ru = paths(&[("/", "$sleeper ||= spawn(\"sleep 60\"); text($sleeper)")]);
     let options = ["--engine", "ruby", "--log-file", "web.log", "--pidfile", "web.pid"];
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), ru).unwrap();
+    let folder = server::folder_with(&[("config.ru", &ru)]);
     let mut options = options.to_vec();
     options.extend(["-b", "unix://web.sock"]);
     let program = ruby::program();
@@ -345,7 +327,7 @@ fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
     let web = server.folder.join("web.sock");
     assert!(within(MAX_WAIT, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
     let sleeper: u32 = Client::unix(&web).get("/").text().parse().unwrap();
-    let words = done(&server, &["stop"]);
+    let words = server.done(&["stop"]);
     let is_alive = ruby::is_alive(server.id());
     signal(sleeper, Signal::KILL);
     assert!(words.contains("ended") && !is_alive, "{words}");
@@ -354,17 +336,17 @@ fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
 #[test]
 fn drain_tells_load_balancers_before_connections_are_refused() {
     let mut server = Server::start(&app("", "\"gold\""), &["--drain-lag", "3s", "--admin", "0"]);
-    let admin = status(&server)["server"]["admin"].as_str().unwrap().to_owned();
+    let admin = server.status()["server"]["admin"].as_str().unwrap().to_owned();
     let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
     assert_eq!(Client::tcp(port).get("/readyz").status, 200);
-    let words = done(&server, &["drain", "--no-wait"]);
+    let words = server.done(&["drain", "--no-wait"]);
     assert!(words.contains("draining"), "{words}");
     let reply = Client::tcp(port).get("/readyz");
     assert_eq!((reply.status, reply.text().as_str()), (503, "draining\n"));
     assert_eq!(Client::tcp(port).get("/healthz").status, 200);
     // During the lag everybody is still served.
     assert_eq!(server.text("/"), "gold");
-    assert_eq!(status(&server)["server"]["state"], "draining");
+    assert_eq!(server.status()["server"]["state"], "draining");
     assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
@@ -374,8 +356,8 @@ fn a_worker_that_is_killed_while_the_server_shuts_down_is_not_replaced_while_ano
     let mut server = ruby::serve("run ->(_) { [200, {}, ['gold']] }", &options);
     let are_ready = || server.log().matches(" ready after ").count() == 2;
     assert!(within(MAX_WAIT, are_ready), "{}", server.log());
-    done(&server, &["drain", "--no-wait"]);
-    done(&server, &["kill-worker", "1", "--now"]);
+    server.done(&["drain", "--no-wait"]);
+    server.done(&["kill-worker", "1", "--now"]);
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
@@ -467,7 +449,7 @@ fn a_socket_that_is_cleaned_away_comes_back() {
     let path = server.folder.join("c.sock");
     fs::remove_file(&path).unwrap();
     assert!(within(MAX_WAIT, || path.exists()), "{}", server.log());
-    assert!(done(&server, &["status", "--control", "c.sock"]).contains("serving"));
+    assert!(server.done(&["status", "--control", "c.sock"]).contains("serving"));
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }
 
@@ -475,12 +457,12 @@ fn a_socket_that_is_cleaned_away_comes_back() {
 fn after_a_restart_commands_and_watchers_see_the_successor() {
     adopt_orphans();
     let mut server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
-    let before = status(&server);
+    let before = server.status();
     let admin = before["server"]["admin"].as_str().unwrap().to_owned();
     let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
-    let words = done(&server, &["restart"]);
+    let words = server.done(&["restart"]);
     assert!(words.contains("serves"), "{words}");
-    let after = status(&server);
+    let after = server.status();
     let next = Process(u32::try_from(after["server"]["pid"].as_u64().unwrap()).unwrap());
     assert_ne!(next.0, server.id());
     assert_eq!((&after["server"]["admin"], &after["server"]["state"]), (&before["server"]["admin"], &"serving".into()));
@@ -489,7 +471,7 @@ fn after_a_restart_commands_and_watchers_see_the_successor() {
     for _ in 0..20 {
         assert_eq!(Client::tcp(port).get("/readyz").status, 200);
     }
-    assert!(done(&server, &["stop"]).contains("ended"));
+    assert!(server.done(&["stop"]).contains("ended"));
     assert!(next.ended(), "{}", server.log());
 }
 
@@ -522,7 +504,7 @@ impl Prober {
 
 /// Port of the admin listener.
 fn admin_port(server: &Server) -> u16 {
-    let status = status(server);
+    let status = server.status();
     let admin = status["server"]["admin"].as_str().unwrap();
     admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
 }
@@ -537,7 +519,7 @@ fn is_answered_by(pid: u32, port: u16) -> bool {
 
 /// The process that commands reach.
 fn current(server: &Server) -> Process {
-    Process(u32::try_from(status(server)["server"]["pid"].as_u64().unwrap()).unwrap())
+    Process(u32::try_from(server.status()["server"]["pid"].as_u64().unwrap()).unwrap())
 }
 
 /// Both processes have its socket, and the old one is not ready while it finishes its requests.
@@ -549,12 +531,11 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         let options = ["-t", "2", "--admin", "0", "--signals", signals, "--drain-lag", "1s"];
         let mut server = Server::start(&ru, &options);
         let port = admin_port(&server);
-        let mut held = server.client();
-        held.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-        let is_busy = || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"];
+        let mut held = server.send_get("/hold");
+        let is_busy = || server.status()["apps"][0]["idle"] != server.status()["apps"][0]["capacity"];
         assert!(within(MAX_WAIT, is_busy), "{}", server.log());
         let prober = Prober::start(port);
-        done(&server, &["restart"]);
+        server.done(&["restart"]);
         let next = current(&server);
         assert!(within(MAX_WAIT, || is_answered_by(next.0, port)), "{signals}\n{}", server.log());
         if signals == "unicorn" {
@@ -578,7 +559,7 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
     let port = admin_port(&server);
     let prober = Prober::start(port);
     for _ in 0..2 {
-        done(&server, &["restart"]);
+        server.done(&["restart"]);
         let next = current(&server);
         assert!(within(MAX_WAIT, || is_answered_by(next.0, port)), "{}", server.log());
         next.signal(Signal::QUIT);
@@ -593,8 +574,7 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
 #[test]
 fn a_server_that_starts_can_be_seen_and_ended() {
     for (engine, hangs) in [("ruby", "sleep"), ("mruby", "nil while true")] {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), hangs).unwrap();
+        let folder = server::folder_with(&[("config.ru", hangs)]);
         let mut command = server::command();
         command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -614,7 +594,7 @@ fn a_server_that_starts_can_be_seen_and_ended() {
 #[test]
 fn probes_are_answered_though_others_hold_connections_open() {
     let server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
-    let admin = status(&server)["server"]["admin"].as_str().unwrap().to_owned();
+    let admin = server.status()["server"]["admin"].as_str().unwrap().to_owned();
     let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
     let control = socket(&server);
     let mut held = Vec::new();
@@ -626,7 +606,7 @@ fn probes_are_answered_though_others_hold_connections_open() {
     }
     let begun = Instant::now();
     assert_eq!(Client::tcp(port).get("/healthz").status, 200);
-    assert!(done(&server, &["status"]).contains("serving"));
+    assert!(server.done(&["status"]).contains("serving"));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(server.logs("(64 connections are allowed)"), "{}", server.log());
     // --connections is for the application's listeners.
@@ -648,5 +628,5 @@ fn a_server_that_is_stopped_is_not_said_to_be_missing() {
     assert!(code == 1 && why.contains(&format!("kill -KILL {pid}")), "{code} {why}");
     assert!(begun.elapsed() < Duration::from_secs(20));
     server.signal(Signal::CONT);
-    assert!(done(&server, &["status"]).contains("serving"));
+    assert!(server.done(&["status"]).contains("serving"));
 }

@@ -147,8 +147,7 @@ fn the_one_that_was_idle_the_longest_goes_first() {
 fn an_answer_that_is_owed_is_never_cut_off() {
     let server = serve(&["--connections", "4", "--queue", "10"]);
     let mut held = attackers(&server, 4, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
-    let mut new = server.client();
-    new.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut new = server.send_get("/");
     assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
     std::fs::write(server.folder.join("go"), "").unwrap();
     for client in &mut held {
@@ -199,7 +198,7 @@ fn slow_uploads_give_their_open_files_to_others() {
 
 #[test]
 fn idle_connections_leave_open_files_for_everything_else() {
-    let program = crate::support::ruby::program();
+    let program = support::ruby::program();
     let options = ["--engine", "ruby", "--ruby", &program, "-w", "2", "--connections", "1000"];
     let server = serve(&options);
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
@@ -208,8 +207,7 @@ fn idle_connections_leave_open_files_for_everything_else() {
         .unwrap();
     let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     others_are_answered(&server);
-    let reload = support::server::command().current_dir(&server.folder).arg("reload").output().unwrap();
-    assert!(reload.status.success(), "{reload:?}\n{}", server.log());
+    server.done(&["reload"]);
     let large = server.client().post("/", vec![b'x'; 1_000_000]);
     assert_eq!(large.text(), "gold", "{}", server.log());
     assert!(!server.log().contains("Too many open files"), "{}", server.log());
@@ -310,8 +308,7 @@ fn an_upload_for_which_no_file_can_be_opened_may_come_again() {
 fn who_waits_for_a_place_when_the_server_ends_is_answered() {
     let mut server = serve(&["--connections", "2", "--queue", "10"]);
     let mut held = attackers(&server, 2, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
-    let mut new = server.client();
-    new.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut new = server.send_get("/");
     assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
     server.signal(rustix::process::Signal::TERM);
     assert!(server.logs("shutting down: running requests have"), "{}", server.log());
@@ -359,8 +356,7 @@ fn a_client_has_no_more_connections_than_it_may_have() {
 
 #[test]
 fn connections_over_a_unix_socket_are_of_no_client() {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(\"gold\")")])).unwrap();
+    let folder = server::folder_with(&[("config.ru", &paths(&[("/", "text(\"gold\")")]))]);
     let path = folder.join("gold.sock");
     let unix = format!("unix://{}", path.display());
     let options = ["-t", "1", "-b", &unix, "--connections-per-client", "1", "--trust-proxy", "none"];

@@ -67,8 +67,7 @@ fn a_limit_of_none_is_none() {
         "require_relative \"common\"\nrun paths(\"/\" => ->(_) { note(\"runs\"); wait_for(\"go\"); text(\"gold\") })\n";
     let mut server =
         ruby::serve(app, &["--request-time", "none", "--drain-time", "500ms", "-e", "production", "-w", "1"]);
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/");
     ruby::wait_for_note(&server, "runs");
     ruby::let_go(&server, "go");
     assert_eq!(client.reply().unwrap().text(), "gold");

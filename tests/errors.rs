@@ -212,13 +212,9 @@ fn exceptions_behave_as_in_cruby() {
 }
 
 fn boot(files: &[(&str, &str)]) -> (Output, String) {
-    let folder = server::folder();
-    for (name, text) in files {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    let output = server::command().current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "-t", "2"]).output().unwrap();
+    let folder = server::folder_with(files);
+    let (output, said) = server::run(&folder, &[], &["-b", "tcp://127.0.0.1:0", "-t", "2"]);
     std::fs::remove_dir_all(folder).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     (output, said)
 }
 

@@ -18,8 +18,7 @@ struct Mute {
 
 impl Mute {
     fn start(options: &[&str], stdout: Stdio) -> Mute {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+        let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
         symlink("/dev/full", folder.join("full")).unwrap();
         let mut command = server::command();
         command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]).args(options);
@@ -68,8 +67,7 @@ fn read(path: &Path) -> String {
 /// As a log driver that blocks does, or `tee` on a file system that hangs.
 #[test]
 fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let mut command = server::command();
     command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]);
     let errors = fs::File::create(folder.join("errors")).unwrap();

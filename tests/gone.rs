@@ -48,8 +48,7 @@ fn a_client_that_leaves_in_its_body_makes_no_call() {
 fn a_client_that_leaves_in_the_answer_ends_it() {
     let server = serve(&["-t", "1", "--spool-bytes", "1MiB"]);
     for round in 1..=3 {
-        let mut client = server.client();
-        client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let mut client = server.send_get("/endless");
         assert_eq!(client.head().unwrap().status, 200);
         drop(client);
         let done = within(MAX_WAIT, || server.text("/seen") == format!("0 0 {round} 0"));
@@ -62,8 +61,7 @@ fn a_client_that_leaves_in_the_answer_ends_it() {
 fn the_time_of_a_request_is_not_spent_by_a_client_that_reads_slowly() {
     let cases = [("/long", "[200, {}, Enumerator.new { |out| 600.times { out << \"x\" * 65_536 } }]")];
     let server = Server::start(&paths(&cases), &["-t", "1", "--spool-bytes", "1MiB", "--request-time", "1s"]);
-    let mut client = server.client();
-    client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/long");
     let head = client.head().unwrap();
     // More than the kernel and the server hold, so the interpreter waits; for longer than a request may take.
     within(Duration::from_millis(1500), || false);
@@ -95,8 +93,7 @@ end
 #[test]
 fn a_client_that_leaves_while_it_waits_is_never_served() {
     let server = serve(&["-t", "1"]);
-    let mut holder = server.client();
-    holder.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut holder = server.send_get("/hold");
     assert_eq!(holder.head().unwrap().status, 200);
     assert_eq!(holder.chunk().unwrap().unwrap(), b"began");
     let mut waiting: Vec<Client> = (0..20).map(|_| server.client()).collect();

@@ -234,8 +234,7 @@ fn a_bad_chunk_is_refused_also_on_a_connection_that_asked_for_an_upgrade() {
 #[test]
 fn a_client_that_has_said_all_and_shut_its_side_still_gets_its_answer() {
     let server = echo();
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/");
     client.end_sending();
     // RFC 9112 section 9.6 lets a server take this for the client's going; what it must not do is hang.
     match client.reply() {
@@ -264,8 +263,7 @@ fn every_answer_has_a_date_and_its_own_length() {
 
 #[test]
 fn several_sockets_of_both_kinds_serve_the_same_application() {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(FoolsGold.requests.increment)")])).unwrap();
+    let folder = server::folder_with(&[("config.ru", &paths(&[("/", "text(FoolsGold.requests.increment)")]))]);
     let socket: PathBuf = folder.join("gold.sock");
     let unix = format!("unix://{}", socket.display());
     let options = ["-t", "2", "-b", "tcp://127.0.0.1:0", "-b", &unix, "-b", "tcp://127.0.0.1:0"];
@@ -282,8 +280,7 @@ fn several_sockets_of_both_kinds_serve_the_same_application() {
 
 #[test]
 fn a_stale_socket_file_is_replaced_and_a_live_one_is_not() {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(1)")])).unwrap();
+    let folder = server::folder_with(&[("config.ru", &paths(&[("/", "text(1)")]))]);
     let socket = folder.join("gold.sock");
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     assert!(socket.exists(), "left behind by a dead server");
@@ -291,10 +288,8 @@ fn a_stale_socket_file_is_replaced_and_a_live_one_is_not() {
     let server = Server::spawn(folder, &[], &["-b", &unix, "-t", "1"]);
     assert!(support::within(support::MAX_WAIT, || std::os::unix::net::UnixStream::connect(&socket).is_ok()));
     assert_eq!(Client::unix(&socket).get("/").text(), "1");
-    let second = server::command().current_dir(&server.folder).args(["-b", &unix, "-t", "1"]).output().unwrap();
-    assert!(!second.status.success());
-    let said = String::from_utf8_lossy(&second.stderr).into_owned() + &String::from_utf8_lossy(&second.stdout);
-    assert!(said.contains("gold.sock"), "{said}");
+    let (second, said) = server::run(&server.folder, &[], &["-b", &unix, "-t", "1"]);
+    assert!(!second.status.success() && said.contains("gold.sock"), "{said}");
     assert_eq!(Client::unix(&socket).get("/").text(), "1", "the first one goes on");
 }
 

@@ -24,8 +24,7 @@ fn is_permitted() -> bool {
 }
 
 fn start(config: &str, options: &[&str]) -> Server {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), config).unwrap();
+    let folder = server::folder_with(&[("config.ru", config)]);
     let mut all = vec!["-b", "tcp://127.0.0.1:0"];
     all.extend_from_slice(options);
     Server::spawn_by(&AS_FIRST, folder, &[], &all)
@@ -132,8 +131,7 @@ fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_contai
     if !is_permitted() {
         return;
     }
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "puts 'it loads'\n$stdout.flush\nsleep").unwrap();
+    let folder = server::folder_with(&[("config.ru", "puts 'it loads'\n$stdout.flush\nsleep")]);
     let mut command = Command::new(AS_FIRST[0]);
     let program = server::command();
     let (program, log) = (program.get_program(), fs::File::create(folder.join("log")).unwrap());
@@ -163,8 +161,7 @@ fn a_start_that_fails_says_so_with_its_exit_code() {
     if !is_permitted() {
         return;
     }
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "raise 'broken on purpose'").unwrap();
+    let folder = server::folder_with(&[("config.ru", "raise 'broken on purpose'")]);
     for (options, code, words) in [(&["-t", "1"][..], 1, "broken on purpose"), (&["--nonsense"], 2, "--nonsense")] {
         let mut command = Command::new(AS_FIRST[0]);
         command.args(&AS_FIRST[1..]).arg(server::command().get_program()).args(["-b", "tcp://127.0.0.1:0"]);
@@ -194,8 +191,7 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     if !is_permitted() {
         return;
     }
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let manager = Manager::listen(&folder.join("notify"));
@@ -230,8 +226,7 @@ fn the_container_ends_where_fewer_sockets_are_handed_over_than_announced() {
     if !is_permitted() {
         return;
     }
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let log = fs::File::create(folder.join("log")).unwrap();
     let program = server::command();
@@ -254,13 +249,10 @@ fn the_container_ends_with_the_server_where_whoever_started_it_ignores_sigchld()
         return;
     }
     // Not every sh does so.
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "system('true').inspect")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "system('true').inspect"))]);
     let ignoring = "trap '' CHLD; exec \"$0\" \"$@\"";
     let by: Vec<&str> = AS_FIRST.iter().copied().chain(["bash", "-c", ignoring]).collect();
-    let ruby = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby, "-w", "1", "-t", "1"];
-    let mut server = Server::spawn_by(&by, folder, &[], &options);
+    let mut server = ruby::serve_by(&by, folder, &[], &["-w", "1", "-t", "1"]);
     assert_eq!(server.text("/"), "true", "programs that the application starts have an exit status");
     signal(first(&server), Signal::TERM);
     assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());

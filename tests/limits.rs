@@ -124,9 +124,8 @@ fn a_full_queue_is_503_with_retry_after() {
     // Nobody is refused for having waited.
     let server = serve(&["-t", "1", "--queue", "1", "--queue-wait", "none", "--request-time", "none"]);
     // One runs, one waits, and whichever comes last is one too many.
-    let mut held: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    let mut held: Vec<Client> = (0..3).map(|_| server.send_get("/hold")).collect();
     for client in &mut held {
-        client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         client.set_timeout(Duration::from_millis(50));
     }
     let mut refused = None;
@@ -146,8 +145,7 @@ fn a_full_queue_is_503_with_retry_after() {
 #[test]
 fn too_long_a_wait_in_the_queue_is_503_with_retry_after() {
     let server = serve(&["-t", "1", "--queue-wait", "300ms"]);
-    let mut slow = server.client();
-    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut slow = server.send_get("/slow");
     let mut refused = 0;
     for _ in 0..3 {
         let reply = server.get("/");
@@ -183,10 +181,7 @@ fn a_connection_above_the_limit_gets_the_place_of_an_idle_one() {
 #[test]
 fn a_client_that_takes_nothing_is_let_go_and_holds_no_interpreter() {
     let server = serve(&["-t", "1", "--write-time", "400ms"]);
-    let mut stuck: Vec<Client> = (0..4).map(|_| server.client()).collect();
-    for client in &mut stuck {
-        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    }
+    let mut stuck: Vec<Client> = (0..4).map(|_| server.send_get("/big")).collect();
     for _ in 0..20 {
         assert_eq!(server.get("/").text(), "gold", "the one interpreter is free");
     }
@@ -238,8 +233,7 @@ fn a_response_that_there_is_no_room_for_waits_for_its_client() {
     let nowhere = folder.join("nowhere").to_str().unwrap().to_owned();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
     let server = Server::spawn(folder, &[("TMPDIR", &nowhere)], &options);
-    let mut client = server.client();
-    client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/large");
     assert!(server.logs("waits for the client"), "{}", server.log());
     let body = client.reply().unwrap_or_else(|error| panic!("{error}\n{}", server.log())).body;
     assert_eq!(body.len(), 1400 * 65_536);
@@ -271,9 +265,8 @@ fn processor_s(pid: u32) -> f64 {
 #[test]
 fn clients_that_read_nothing_of_a_large_answer_cost_no_processor_time() {
     let server = serve(&["-t", "1"]);
-    let mut clients: Vec<Client> = (0..2).map(|_| server.client()).collect();
+    let mut clients: Vec<Client> = (0..2).map(|_| server.send_get("/parts")).collect();
     for client in &mut clients {
-        client.send("GET /parts HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert_eq!(client.head().unwrap().status, 200);
     }
     // What can be sent is sent: then the processor is at rest. It was not while two I/O threads tried to write again.

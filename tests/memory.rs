@@ -51,11 +51,8 @@ impl Group {
     fn serve_app(&self, app: &str, options: &[&str]) -> Server {
         let folder = ruby::folder(&[("config.ru", app)]);
         let enter = format!("echo $$ > {}/cgroup.procs; exec \"$0\" \"$@\"", self.0.display());
-        let program = ruby::program();
-        let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-t", "1"];
-        all.extend(["-e", "production", "--queue-wait", "60s", "--request-time", "60s"]);
-        all.extend(options);
-        Server::spawn_by(&["sh", "-c", &enter], folder, &[], &all)
+        let own = ["-t", "1", "-e", "production", "--queue-wait", "60s", "--request-time", "60s"];
+        ruby::serve_by(&["sh", "-c", &enter], folder, &[], &[&own[..], options].concat())
     }
 }
 
@@ -91,8 +88,7 @@ fn under_load(server: &Server, is_reached: impl Fn() -> bool) {
 }
 
 fn status(server: &Server) -> serde_json::Value {
-    let mut command = server::command();
-    let output = command.args(["status", "--json"]).current_dir(&server.folder).output().unwrap();
+    let (output, _) = server::run(&server.folder, &[], &["status", "--json"]);
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
 

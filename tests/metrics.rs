@@ -299,8 +299,7 @@ fn a_token_is_asked_for_and_never_logged() {
 
 #[test]
 fn an_address_for_other_machines_needs_a_token() {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "\"gold\""))]);
     for (options, words) in [
         (&["--admin", "tcp://0.0.0.0:0"][..], "can be reached from other machines"),
         (&["--admin", "0", "--admin-token", "short"], "at least 16"),
@@ -355,8 +354,7 @@ fn a_person_sees_in_a_browser_what_the_server_does() {
     let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)"), ("/bad", "raise \"pyrite <b>\"")]);
     let token = "0123456789abcdef";
     let (server, port) = start(&ru, &["--engine", "ruby", "-w", "2", "-t", "2", "--admin-token", token]);
-    let mut stuck = server.client();
-    stuck.send("GET /stuck?secret=1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let _stuck = server.send_get("/stuck?secret=1");
     for path in ["/good", "/bad", "/good"] {
         server.get(path);
     }
@@ -405,8 +403,7 @@ fn whole_page(browser: &str, server: &Server, url: &str) -> String {
 fn refused_requests_are_on_the_page_and_in_the_api() {
     let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)")]);
     let (server, port) = start(&ru, &["--engine", "ruby", "-w", "1", "-t", "1", "--queue", "0"]);
-    let mut stuck = server.client();
-    stuck.send("GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let _stuck = server.send_get("/stuck");
     let runs = || ask(port, "/v1/recorder", "").text().contains("/stuck");
     assert!(support::within(Duration::from_secs(30), runs), "{}", server.log());
     // A rate is what came between two looks.

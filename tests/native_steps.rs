@@ -112,10 +112,7 @@ fn no_native_step_holds_up_others_or_its_own_504() {
 fn a_server_ends_although_native_steps_do_not() {
     // Decimals of numbers of 262,000 bits: several seconds.
     let mut server = serve("A = Array.new(20) { |i| 2**262_000 + i }", "A.join(',').size");
-    let mut clients = [server.client(), server.client()];
-    for client in &mut clients {
-        client.send("GET /step HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    }
+    let mut clients = [server.send_get("/step"), server.send_get("/step")];
     // They run: nothing of the time of these two is left for others, which are not asked here.
     thread::park_timeout(Duration::from_millis(50));
     server.signal(Signal::TERM);

@@ -66,12 +66,7 @@ before_exec { |server| ENV["BUNDLE_GEMFILE"] = "Gemfile" }
 const APP: &str = "run ->(env) { [200, {}, [\"#{ENV['RACK_ENV']} #{Process.ppid}\"]] }\n";
 
 fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
-    let mut command = server::command();
-    let ruby = ruby::program();
-    command.current_dir(folder).envs(env.iter().copied()).env("FOOLS_GOLD_RUBY", ruby).args(arguments);
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    (output, said)
+    server::run(folder, &[env, &[("FOOLS_GOLD_RUBY", ruby::program().as_str())]].concat(), arguments)
 }
 
 #[track_caller]
@@ -899,9 +894,7 @@ fn variables_of_passengers_file_reach_processes_of_another_user() {
     let json = "{ \"address\": \"127.0.0.1\", \"port\": 0, \"envvars\": { \"SECRET\": \"gold\" } }";
     let folder = ruby::folder(&[("config.ru", app), ("Passengerfile.json", json)]);
     fs::set_permissions(&*folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let program = ruby::program();
-    let options = ["--engine", "ruby", "--ruby", &program, "-C", "Passengerfile.json", "--ruby-user", "nobody"];
-    let server = Server::spawn(folder, &[], &options);
+    let server = ruby::serve_with("Passengerfile.json", folder, &["--engine", "ruby", "--ruby-user", "nobody"]);
     let text = server.text("/");
     let uid = text.strip_prefix("gold 0 ").unwrap_or_else(|| panic!("{text}\n{}", server.log()));
     assert!(uid.parse::<u32>().is_ok_and(|uid| uid != 0), "{text}");
@@ -918,9 +911,7 @@ fn root_evaluates_the_file_and_goes_on_as_somebody_else() {
         for path in [&*folder, &folder.join("notes")] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
         }
-        let program = ruby::program();
-        let options = ["--ruby", &program, "-C", "unicorn.rb", option, "nobody", "--worker-memory", "1GiB"];
-        let server = Server::spawn(folder, &[], &options);
+        let server = ruby::serve_with("unicorn.rb", folder, &[option, "nobody", "--worker-memory", "1GiB"]);
         let mold = ruby::mold(&server);
         let status = fs::read_to_string(format!("/proc/{mold}/status")).unwrap();
         let nobody = status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap();
@@ -1008,10 +999,7 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         ("unicorn.rb", parser("Unicorn"), vec![], "127.0.0.1 https"),
         ("pitchfork.rb", parser("Pitchfork"), vec![], "127.0.0.1 https"),
     ] {
-        let program = ruby::program();
-        let mut options = vec!["--ruby", &program, "-C", name];
-        options.extend(more);
-        let server = Server::spawn(ruby::folder(&[("config.ru", app), (name, &text)]), &[], &options);
+        let server = ruby::serve_with(name, ruby::folder(&[("config.ru", app), (name, &text)]), &more);
         let mut client = server.client();
         client.send(format!("GET / HTTP/1.1\r\nHost: x\r\n{real}\r\n{forwarded}\r\n\r\n")).unwrap();
         assert_eq!(client.reply().unwrap().text(), said, "{text}\n{}", server.log());

@@ -15,17 +15,16 @@ const NOTE: &str = "def note(text) = File.write(\"notes\", \"#{text}\\n\", mode:
 
 /// Serves with this file.
 fn serve(name: &str, text: &str) -> Server {
-    let (program, text) = (ruby::program(), format!("{NOTE}{text}"));
-    let options = ["--ruby", &program, "-C", name];
-    Server::spawn(ruby::folder(&[("config.ru", APP), (name, &text)]), &[], &options)
+    serve_app(APP, name, text)
+}
+
+fn serve_app(app: &str, name: &str, text: &str) -> Server {
+    ruby::serve_with(name, ruby::folder(&[("config.ru", app), (name, &format!("{NOTE}{text}"))]), &[])
 }
 
 /// What a command says, on both streams.
 fn said(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = server::command();
-    command.current_dir(folder).env("FOOLS_GOLD_RUBY", ruby::program()).args(arguments);
-    let output = command.output().unwrap();
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    server::run(folder, &[("FOOLS_GOLD_RUBY", &ruby::program())], arguments).1
 }
 
 #[test]
@@ -152,8 +151,7 @@ fn an_application_on_the_command_line_may_be_in_the_folder_that_the_file_names()
     let app = folder.join("app");
     let text = format!("directory '{}'\nbind 'tcp://127.0.0.1:0'\n", app.display());
     fs::write(app.join("config/puma.rb"), text).unwrap();
-    let options = ["--ruby", &ruby::program(), "-C", "app/config/puma.rb", "config.ru"];
-    let server = Server::spawn(folder, &[], &options);
+    let server = ruby::serve_with("app/config/puma.rb", folder, &["config.ru"]);
     assert_eq!(server.get("/").status, 200, "{}", server.log());
 }
 
@@ -193,7 +191,7 @@ fn directives_that_a_library_adds_to_those_of_puma_run() {
     let app = "run ->(env) { [200, {}, [ENV['RACK_ENV'], ' ', Puma.cli_config.options[:max_threads].to_s]] }\n";
     let lib = [("lib/puma.rb", puma), ("lib/puma/cli.rb", cli), ("lib/boot.rb", library)];
     let folder = ruby::folder(&[&lib[..], &[("config.ru", app), ("puma.rb", &*file)]].concat());
-    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", folder, &[]);
     assert_eq!(server.text("/"), "staging 3", "{}", server.log());
     ruby::wait_for_note(&server, "booted");
     assert_eq!(ruby::notes(&server), ["tcp://a:1", "true", "booted"]);
@@ -213,8 +211,7 @@ fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_
     let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
     let gem = "module Puma\n  VERSION = '8'\nend\n";
     let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let program = ruby::program();
-    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &[]);
     assert_eq!(server.text("/"), "7", "{}", server.log());
 }
 
@@ -228,8 +225,7 @@ fn an_application_with_puma_in_its_bundle_finds_the_configuration_with_the_threa
     let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
     let gem = "module Puma\nend\n";
     let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let program = ruby::program();
-    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb", "-t", "4"]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &["-t", "4"]);
     assert_eq!(server.text("/"), "4", "{}", server.log());
 }
 
@@ -249,8 +245,7 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
     let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
     let gem = "module Puma\n  VERSION = '8'\nend\n";
     let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let program = ruby::program();
-    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &[]);
     assert_eq!(server.text("/"), "first 0, second, third, of the file", "{}", server.log());
     assert!(server.logs("the hook before_worker_boot failed; as in Puma, that is all: no agent"), "{}", server.log());
 }
@@ -261,7 +256,6 @@ fn an_application_finds_in_the_configuration_of_puma_whether_it_is_loaded_before
     let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:preload_app].inspect]] }\n";
     let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
     let gem = "module Puma\n  VERSION = '8'\nend\n";
-    let program = ruby::program();
     let cases = [
         ("workers 2\n", &[][..], "true"),
         ("workers 2\npreload_app! false\n", &[][..], "false"),
@@ -271,8 +265,7 @@ fn an_application_finds_in_the_configuration_of_puma_whether_it_is_loaded_before
         let file =
             format!("$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\n{words}bind 'tcp://127.0.0.1:0'\n");
         let files = [("config.ru", app), ("puma.rb", &*file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-        let options = [&["--ruby", &*program, "-C", "puma.rb"][..], more].concat();
-        let server = Server::spawn(ruby::folder(&files), &[], &options);
+        let server = ruby::serve_with("puma.rb", ruby::folder(&files), more);
         assert_eq!(server.text("/"), expected, "{words}{more:?}: {}", server.log());
     }
 }
@@ -334,7 +327,7 @@ fn libraries_that_unicorns_file_requires_find_unicorn() {
     let lib = [("config.ru", APP), ("lib/unicorn_wrangler.rb", library), ("lib/unicorn.rb", "module Unicorn; end\n")];
     let serve = |file: &str| {
         let more = [("unicorn.rb", file), ("lib/unicorn/http_server.rb", part)];
-        Server::spawn(ruby::folder(&[&lib[..], &more].concat()), &[], &["--ruby", &ruby::program(), "-C", "unicorn.rb"])
+        ruby::serve_with("unicorn.rb", ruby::folder(&[&lib[..], &more].concat()), &[])
     };
     let setup = "require 'unicorn_wrangler'\nUnicornWrangler.setup(logger: set.fetch(:logger))\n";
     let server = serve(&format!("{path}{setup}"));
@@ -467,8 +460,7 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
         folder.join("app").display()
     );
     fs::write(folder.join("unicorn.rb"), file).unwrap();
-    let program = ruby::program();
-    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
+    let server = ruby::serve_with("unicorn.rb", folder, &[]);
     assert_eq!(server.text("/"), "true", "PWD is of it: {}", server.log());
     assert!(support::within(support::MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
@@ -511,8 +503,7 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
     let serve = |handler: &str| {
         let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
         let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
-        let program = ruby::program();
-        Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"])
+        ruby::serve_with("puma.rb", folder, &[])
     };
     for (handler, expected) in [
         ("lowlevel_error_handler { |e| [503, {}, [e.message]] }", "broken on purpose"),
@@ -532,8 +523,7 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
         for (path, body) in [("/some", "ab"), ("/exact", "ab"), ("/long", "a")] {
             assert_eq!(server.text(path), body, "{handler} {path}: {}", server.log());
         }
-        let mut client = server.client();
-        client.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let mut client = server.send_get("/late");
         // The answer has begun by then, whatever of it the client gets to see.
         assert!(client.head().map_or(true, |reply| reply.status == 200), "{handler}: {}", server.log());
         assert!(server.logs("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose"));
@@ -557,7 +547,7 @@ fn blocks_after_an_answer_of_pumas_lowlevel_error_handler_get_its_status_and_hea
     }"#;
     let file = "bind 'tcp://127.0.0.1:0'\nlowlevel_error_handler { |e| [503, { 'x-a' => '1' }, [e.message]] }\n";
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
-    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", folder, &[]);
     for (path, message) in [("/raise", "on purpose"), ("/", "the body must respond to each or call")] {
         assert_eq!(server.get(path).status, 503, "{path}: {}", server.log());
         assert!(server.logs(&format!("noted: 503 x-a {message}")), "{path}: {}", server.log());
@@ -601,7 +591,7 @@ fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
          single {{ before_worker_boot {{ note 'single' }} }}\n"
     );
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]);
-    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb", "-w", "1"]);
+    let server = ruby::serve_with("puma.rb", folder, &["-w", "1"]);
     ruby::wait_for_note(&server, "cluster");
     replace_mold(&server);
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
@@ -628,7 +618,7 @@ fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
                sleep 0.01 until $is_over\n  [200, {}, ['over']]\nend)\n";
     let file = format!("{NOTE}bind 'tcp://127.0.0.1:0'\nafter_stopped {{ note 'stopped'; $is_over = true }}\n");
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
-    let mut server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb"]);
+    let mut server = ruby::serve_with("puma.rb", folder, &[]);
     let mut held = server.send_get("/");
     ruby::wait_for_note(&server, "waits");
     server.signal(Signal::TERM);
@@ -637,14 +627,8 @@ fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
     assert_eq!(ruby::notes(&server), ["waits", "stopped"]);
 }
 
+/// An application that says what it is told of its server.
 const PROGRAM: &str = "run ->(env) { [200, {}, [env['rack.multiprocess'].inspect, ' ', $0]] }\n";
-
-/// Serves an application that says what it is told of its server.
-fn serve_program(name: &str, text: &str) -> Server {
-    let (program, text) = (ruby::program(), format!("{NOTE}{text}"));
-    let options = ["--ruby", &program, "-C", name];
-    Server::spawn(ruby::folder(&[("config.ru", PROGRAM), (name, &text)]), &[], &options)
-}
 
 #[test]
 fn applications_are_told_of_processes_as_their_server_does() {
@@ -654,7 +638,7 @@ fn applications_are_told_of_processes_as_their_server_does() {
         ("unicorn.rb", "listen '127.0.0.1:0'\nnote $0\n", "true unicorn worker[0]"),
         ("pitchfork.rb", "listen '127.0.0.1:0'\n", "true pitchfork worker[0]"),
     ] {
-        let server = serve_program(name, file);
+        let server = serve_app(PROGRAM, name, file);
         assert_eq!(server.text("/"), told.replace("PARENT", &ruby::mold(&server).to_string()));
     }
 }
@@ -662,7 +646,7 @@ fn applications_are_told_of_processes_as_their_server_does() {
 /// A worker's index is that of the one that it replaces: metrics by worker would otherwise be new ones each time.
 #[test]
 fn the_index_of_a_worker_in_its_program_name_is_that_of_the_one_before() {
-    let server = serve_program("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\npreload_app!\n");
+    let server = serve_app(PROGRAM, "puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\npreload_app!\n");
     let name = server.text("/");
     assert!(name.contains("puma: cluster worker 0: "), "{name}");
     let before = ruby::workers(&server);
@@ -681,9 +665,8 @@ fn a_title_that_a_hook_sets_stays() {
                [200, {}, [title.call]]\nend)\n";
     for (how, title) in [("$0 = 'mine'", "mine"), ("Process.setproctitle('mine too')", "mine too")] {
         let file = format!("listen '127.0.0.1:0'\nafter_fork {{ |*| {how} }}\n");
-        let program = ruby::program();
         let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
-        let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
+        let server = ruby::serve_with("unicorn.rb", folder, &[]);
         assert_eq!(server.text("/"), title, "{how}: {}", server.log());
     }
 }
@@ -694,7 +677,7 @@ fn unicorns_server_has_what_hooks_ask_of_it() {
                 before_fork do |server, worker|\n  next unless worker.nr == 0\n  note server.listener_opts\n  \
                 note server.timeout\n  note server.worker_processes\n  note server.config[:listeners]\n  \
                 note server.app.call({})[2].last\nend\n";
-    let server = serve_program("unicorn.rb", file);
+    let server = serve_app(PROGRAM, "unicorn.rb", file);
     assert_eq!(server.get("/").status, 200);
     let said = ruby::notes(&server);
     let opts = [r#"{"127.0.0.1:0"=>{:backlog=>7}}"#, r#"{"127.0.0.1:0" => {backlog: 7}}"#];

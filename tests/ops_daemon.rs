@@ -17,8 +17,7 @@ fn run(folder: &Path, options: &[&str]) -> Output {
 #[test]
 fn the_command_ends_when_the_server_serves() {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']"))]);
     let ran = run(&folder, &["-t", "1"]);
     assert!(ran.status.success() && ran.stderr.is_empty() && ran.stdout.is_empty(), "{ran:?}");
     let told = fs::read_to_string(folder.join("out.log")).unwrap();
@@ -88,8 +87,7 @@ fn a_start_that_fails_is_told_by_the_command() {
 
 #[test]
 fn a_file_that_cannot_be_read_may_have_named_the_log() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "run lambda { }").unwrap();
+    let folder = server::folder_with(&[("config.ru", "run lambda { }")]);
     for (file, text) in
         [("bad.toml", "log-file = \"a.log\"\nworkers = [\n"), ("bad.rb", "stdout_path 'a.log'\nraise 'no'\n")]
     {
@@ -109,9 +107,10 @@ fn a_file_that_cannot_be_read_may_have_named_the_log() {
 #[test]
 fn a_unicorn_in_the_background_without_a_log_serves_and_says_that_there_is_none() {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "run ->(_) { [200, {}, ['gold']] }").unwrap();
-    fs::write(folder.join("unicorn.rb"), "listen \"#{Dir.pwd}/web.sock\"\npid \"#{Dir.pwd}/web.pid\"\n").unwrap();
+    let folder = server::folder_with(&[
+        ("config.ru", "run ->(_) { [200, {}, ['gold']] }"),
+        ("unicorn.rb", "listen \"#{Dir.pwd}/web.sock\"\npid \"#{Dir.pwd}/web.pid\"\n"),
+    ]);
     let options = ["-c", "unicorn.rb", "-D", "--ruby", &ruby::program()];
     let ran = server::command().current_dir(&folder).args(options).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -126,8 +125,7 @@ fn a_unicorn_in_the_background_without_a_log_serves_and_says_that_there_is_none(
 
 #[test]
 fn a_failed_start_is_told_where_it_was_called_though_standard_error_goes_to_a_file() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();
+    let folder = server::folder_with(&[("config.ru", "raise \"broken on purpose\"")]);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--redirect-stderr", "err.log", "--log-file", "out.log"];
     let ran = server::command().current_dir(&folder).args(options).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();

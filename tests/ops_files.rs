@@ -71,8 +71,7 @@ fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
 
 #[test]
 fn a_pid_file_that_was_left_behind_is_taken_over() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     // A number that is in use: in a container it often is.
     fs::write(folder.join("a.pid"), "1\n").unwrap();
     let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
@@ -86,9 +85,7 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
 /// As `rails server` has, up to whose version 7.0 config/puma.rb names the file that Rails itself writes.
 #[test]
 fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
-    fs::write(folder.join("a.pid"), format!("{}\n", std::process::id())).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1")), ("a.pid", &format!("{}\n", std::process::id()))]);
     let server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
     assert!(server.logs("which has started this server"), "{}", server.log());
     assert!(!server.log().contains("was left behind"), "{}", server.log());
@@ -97,8 +94,7 @@ fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
 
 #[test]
 fn a_state_file_that_is_something_else_is_left_alone_and_no_file_is_two_things() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let said = |options: &[&str]| {
         let run = ruby::run(&folder, options);
         (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
@@ -120,8 +116,7 @@ fn a_state_file_that_is_something_else_is_left_alone_and_no_file_is_two_things()
 
 #[test]
 fn a_start_that_fails_leaves_no_pid_file() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "raise \"no\"").unwrap();
+    let folder = server::folder_with(&[("config.ru", "raise \"no\"")]);
     let run = ruby::run(&folder, &["--pidfile", "a.pid", "-S", "state", "-t", "1"]);
     assert_eq!(run.status.code(), Some(1));
     assert!(!folder.join("a.pid").exists() && !folder.join("state").exists());
@@ -215,8 +210,7 @@ fn the_folder_comes_first_and_the_umask_counts() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_starts() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     for (options, code, words) in [
         (&["--dir", "nowhere"][..], 2, "--dir nowhere: No such file"),
         (&["--umask", "8"], 2, "must be an octal number"),

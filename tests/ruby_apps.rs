@@ -31,7 +31,7 @@ fn asked(app: &str, server: &Server, options: &[&str]) -> String {
     let script = server::repository().join("apps/check.rb");
     let url = format!("http://127.0.0.1:{}", server.port);
     let output = Command::new(ruby::program()).arg(script).args([app, &url]).args(options).output().unwrap();
-    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let report = server::said(&output);
     let log = server.log();
     assert!(output.status.success(), "{report}\n{log}");
     assert!(!log.contains("ERROR"), "{log}");
@@ -175,6 +175,6 @@ fn the_gem_starts_the_program_from_where_ruby_people_start_servers() {
     let mut command = Command::new(ruby::program());
     command.arg(server::repository().join("gem/test/all.rb"));
     let output = command.env("FOOLS_GOLD_BINARY", env!("CARGO_BIN_EXE_foolsgold")).output().unwrap();
-    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let report = server::said(&output);
     assert!(output.status.success(), "{report}");
 }

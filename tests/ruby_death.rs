@@ -95,8 +95,7 @@ fn a_post_is_answered_at_once_when_its_worker_dies_and_others_are_unharmed() {
     post.send("POST /wait?never HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
     ruby::wait_for_note(&server, "runs never");
     let free: u32 = server.text("/pid").parse().unwrap();
-    let mut get = server.client();
-    get.send("GET /wait?go HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut get = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     let busy = ruby::workers(&server).into_iter().find(|pid| *pid != free).unwrap();
     let began = Instant::now();
@@ -135,8 +134,7 @@ fn a_get_that_had_begun_to_answer_is_not_run_again() {
                \"text/plain\" }, Body.new(\"x\") { |out| note(\"run\"); out.call(\"part\"); wait_for(\"go\"); \
                Process.kill(:KILL, $$); sleep }] })\n";
     let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/");
     assert_eq!(client.head().unwrap().status, 200);
     assert_eq!(client.chunk().unwrap().unwrap(), b"part");
     ruby::let_go(&server, "go");
@@ -165,8 +163,7 @@ fn a_poison_request_takes_no_get_request_beside_it_along() {
         let ask = || {
             let (mut client, mut statuses) = (server.client(), Vec::new());
             while !is_over.load(Ordering::Relaxed) {
-                client.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-                statuses.push(client.reply().unwrap().status);
+                statuses.push(client.get("/short").status);
             }
             statuses
         };
@@ -189,8 +186,7 @@ fn a_poison_request_takes_no_get_request_beside_it_along() {
 fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_same() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--queue-wait", "200ms"]);
     let worker = server.text("/pid").parse().unwrap();
-    let mut client = server.client();
-    client.send("GET /wait?go HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/wait?go");
     ruby::wait_for_note(&server, "runs go");
     let began = Instant::now();
     assert!(within(MAX_WAIT, || began.elapsed() > Duration::from_millis(300)));
@@ -263,10 +259,7 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3));
     let workers = ruby::workers(&server);
     workers.iter().copied().for_each(ruby::stop);
-    let mut clients: Vec<_> = (0..6).map(|_| server.client()).collect();
-    for client in &mut clients {
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    }
+    let mut clients: Vec<_> = (0..6).map(|_| server.send_get("/")).collect();
     let running = || {
         let seen = command().current_dir(&server.folder).args(["recorder", "--json"]).output().unwrap();
         let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();

@@ -20,10 +20,7 @@ fn soft(pid: u32) -> u64 {
 /// With a soft limit of so many files.
 fn serve(limit: &str, files: &[(&str, &str)], options: &[&str]) -> Server {
     let script = format!("ulimit -Sn {limit}; exec \"$@\"");
-    let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
-    all.extend_from_slice(options);
-    Server::spawn_by(&["sh", "-c", &script, "sh"], ruby::folder(files), &[], &all)
+    ruby::serve_by(&["sh", "-c", &script, "sh"], ruby::folder(files), &[], options)
 }
 
 #[test]

@@ -33,8 +33,7 @@ const LONG: usize = 12_000_000;
 fn a_file_that_the_next_request_writes_anew_is_sent_as_it_was() {
     for worker in ["plain", "auto"] {
         let server = ruby::serve(REPORT, &["-w", "1", "-t", "1", "--ruby-worker", worker]);
-        let mut first = server.client();
-        first.send(format!("GET /{LONG}?a HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        let mut first = server.send_get(&format!("/{LONG}?a"));
         let head = first.head().unwrap();
         assert_eq!(head.header("content-length"), Some(LONG.to_string().as_str()), "{}", server.log());
         for _ in 0..50 {
@@ -144,10 +143,7 @@ fn the_words_of_other_servers_command_lines_start_it() {
 
 /// As it is served in this folder, with a configuration or without one.
 fn serve_in(folder: &Path, options: &[&str]) -> Server {
-    let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1"];
-    all.extend_from_slice(options);
-    Server::spawn(folder.to_owned(), &[], &all)
+    ruby::serve_by(&[], folder.to_owned(), &[], &[&["-w", "1"][..], options].concat())
 }
 
 #[test]

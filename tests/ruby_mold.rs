@@ -30,7 +30,7 @@ fn fail(folder: &Path, options: &[&str]) -> (Output, String, Duration) {
     let mut all = vec!["--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
     all.extend_from_slice(options);
     let output = ruby::run(folder, &all);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said = server::said(&output);
     (output, said, began.elapsed())
 }
 
@@ -173,7 +173,7 @@ fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
     command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
     command.args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--boot-time", "1s", "--ruby"]).arg(&slow);
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said = server::said(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("not loaded within 1s") && began.elapsed() < MAX_WAIT, "{:?}: {said}", began.elapsed());
     assert_gone(&noted(&folder));

@@ -5,14 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
+use crate::support::successor::signal;
 use crate::support::{Client, MAX_WAIT, Server, ruby, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
-
-fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
-}
 
 /// Waits until there are so many workers.
 #[track_caller]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{MAX_WAIT, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 /// A server that answers each line with the same line, a moment later; it ends with the test's process.
@@ -61,8 +61,7 @@ fn wrong_answers(server: &Server) -> usize {
         let mut wrong = 0;
         for number in 0..40 {
             let token = format!("token-{client}-{number}");
-            connection.send(format!("GET /?{token} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-            let reply = ruby::expect(server, connection.reply().unwrap(), 200);
+            let reply = ruby::expect(server, connection.get(&format!("/?{token}")), 200);
             wrong += usize::from(reply.text() != token);
         }
         wrong
@@ -190,7 +189,7 @@ fn where_workers_cannot_load_what_could_be_preloaded_the_reason_is_named() {
     let echo = Echo::start();
     let app = echo.app("File.open(\"lock\", File::CREAT | File::EXCL | File::RDWR)");
     let output = ruby::run(&ruby::folder(&[("config.ru", &*app)]), &["--engine", "ruby", "-w", "2", "-t", "1"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let said = server::said(&output);
     assert!(!output.status.success() && said.contains("cannot start"), "{said}");
     for words in ["EEXIST", "because they would share a connection from", "--preload=force forks them all the same"] {
         assert!(said.contains(words), "{words:?} is not in: {said}");
@@ -253,7 +252,7 @@ fn an_application_that_does_not_load_in_its_worker_ends_the_start_with_its_error
     for workers in ["1", "3"] {
         let options = ["--engine", "ruby", "--ruby", &program, "-w", workers, "--preload=no"];
         let output = ruby::run(&folder, &options);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said = server::said(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("ArgumentError: no key") && said.contains("config.ru:2"), "{said}");
     }

@@ -53,10 +53,8 @@ fn is_listened_to_by(server: u32, text: &str, name: &str) -> bool {
 fn connections_that_were_taken_live_until_they_end() {
     let server = ruby::serve(HIJACK, &["-w", "1", "-t", "1"]);
     let old = ruby::workers(&server)[0];
-    let mut client = server.client();
-    client.send("GET /full-thread HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    let mut partial = server.client();
-    partial.send("GET /partial HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/full-thread");
+    let mut partial = server.send_get("/partial");
     assert_eq!(partial.head().unwrap().status, 200);
     reload(&server, "generation 2 serves");
     assert_eq!(server.text("/plain"), "plain");
@@ -71,8 +69,7 @@ fn connections_that_were_taken_live_until_they_end() {
 #[test]
 fn what_does_not_end_in_the_drain_time_is_cut() {
     let server = serve("ruby", &["-w", "1", "-t", "2", "--drain-time", "700ms"]);
-    let mut stream = server.client();
-    stream.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut stream = server.send_get("/stream");
     assert_eq!(stream.head().unwrap().status, 200);
     let old = ruby::workers(&server)[0];
     deploy(&server, 2, 2);
@@ -193,7 +190,7 @@ fn with_new_code_for_one_worker() -> Server {
     let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
     // One that still boots would load the new code, as one of the old.
     let ready = || {
-        let status: serde_json::Value = serde_json::from_str(&server.done(&["status", "--json"])).unwrap();
+        let status = server.status();
         let workers = status["apps"][0]["workers"].as_array().unwrap();
         workers.iter().filter(|worker| worker["state"] == "ready").count()
     };

@@ -125,11 +125,10 @@ fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
                  note(%w[TERM INT HUP QUIT].map { |name| ended_by(name, Process.fork { sleep 60 }) }.join(' '))\n  \
                  $pid = Process.fork { sleep 60 }\nend\n\
                  after_stopped { note(ended_by('TERM', $pid)) }\n";
-    let program = ruby::program();
     // In single mode, these hooks run in the worker.
     for workers in ["workers 0\n", "workers 1\n"] {
         let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &format!("{workers}{hooks}"))]);
-        let mut server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+        let mut server = ruby::serve_with("puma.rb", folder, &[]);
         ruby::wait_for_note(&server, "15 2 1 3");
         let begun = Instant::now();
         server.signal(Signal::TERM);
@@ -142,9 +141,8 @@ fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
 #[test]
 fn hooks_of_other_servers_take_no_signal_from_a_worker() {
     let hooks = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start {}\nout_of_band {}\nbefore_worker_boot {}\n";
-    let program = ruby::program();
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
-    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", folder, &[]);
     let seen: BTreeSet<String> = (0..3).map(|_| server.text("/own/TERM")).collect();
     assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
 }
@@ -155,9 +153,8 @@ fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
     let hooks = "workers 1\nthreads 2, 2\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start do\n  \
                  next if Thread.current == Thread.main\n  \
                  sleep 0.3\n  File.write('notes', \"hooked\\n\", mode: 'a')\nend\n";
-    let program = ruby::program();
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
-    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", folder, &[]);
     let mut seen = BTreeSet::new();
     for workers in 1..=3 {
         assert!(within(MAX_WAIT, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());
@@ -191,8 +188,7 @@ fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_e
 fn workers_that_are_asked_to_end_with_the_server_are_not_replaced_while_it_finishes_requests() {
     let mut server = serve("2", "auto");
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
-    let mut client = server.client();
-    client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/wait");
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 1), "{}", server.log());
     let pids = ruby::processes(server.id());
     pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
@@ -211,10 +207,8 @@ fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_serve
     let app = "run ->(env) { Process.kill(env['PATH_INFO'].delete('/').to_sym, Process.ppid); [200, {}, ['sent']] }\n";
     let hooks =
         "workers 1\nbefore_fork { Thread.new { sleep 0.01 until File.exist?('go'); Process.kill('TTIN', $$) } }\n";
-    let program = ruby::program();
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", hooks)]);
-    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "puma.rb", "--preload"];
-    let mut server = Server::spawn(folder, &[], &options);
+    let mut server = ruby::serve_with("puma.rb", folder, &["-b", "tcp://127.0.0.1:0", "--preload"]);
     server.get("/TTIN");
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     std::fs::write(server.folder.join("go"), "").unwrap();
@@ -256,8 +250,7 @@ fn such_a_gem_is_named_once_if_only_a_hook_before_the_fork_loads_it() {
                 before_fork do\n  require File.expand_path('lib/puma_worker_killer')\n  PumaWorkerKiller.start\nend\n";
     let app = "run ->(_) { [200, {}, []] }\n";
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file), ("lib/puma_worker_killer.rb", gem)]);
-    let program = ruby::program();
-    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let server = ruby::serve_with("puma.rb", folder, &[]);
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
     assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{}", server.log());
     assert_eq!(server.log().matches("PumaWorkerKiller finds").count(), 1, "{}", server.log());

@@ -112,10 +112,7 @@ fn others_are_answered_meanwhile() {
 #[test]
 fn a_runaway_on_every_interpreter_at_once_passes() {
     let server = serve(&["-t", "4"]);
-    let mut clients: Vec<_> = (0..8).map(|_| server.client()).collect();
-    for client in &mut clients {
-        client.send("GET /rescue-loop HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    }
+    let mut clients: Vec<_> = (0..8).map(|_| server.send_get("/rescue-loop")).collect();
     for client in &mut clients {
         let status = client.reply().unwrap().status;
         assert!(status == 504 || status == 503, "{status}");

@@ -2,28 +2,12 @@
 //! `foolsgold config`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use crate::support;
-use crate::support::{Server, app, paths, server};
+use crate::support::server::{folder_with, run};
+use crate::support::{Server, app, paths};
 
 const RU: &str = "\"#{ENV['RACK_ENV']}\"";
-
-fn folder(files: &[(&str, &str)]) -> PathBuf {
-    let folder = server::folder();
-    for (name, text) in files {
-        fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
-        fs::write(folder.join(name), text).unwrap();
-    }
-    folder
-}
-
-fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
-    let output = server::command().current_dir(folder).envs(env.iter().copied()).args(arguments).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    (output, said)
-}
 
 /// The line of the table for a setting, its columns apart.
 fn line<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
@@ -35,7 +19,7 @@ fn line<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
 #[test]
 fn the_file_beside_the_application_is_obeyed_and_named_in_the_log() {
     let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 3\nenvironment = \"from-file\"\n";
-    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     assert_eq!(server.text("/"), "from-file");
@@ -47,7 +31,7 @@ fn the_file_beside_the_application_is_obeyed_and_named_in_the_log() {
 fn flags_count_before_variables_and_these_before_the_file() {
     let toml = "bind = \"tcp://127.0.0.1:0\"\nenvironment = \"from-file\"\n";
     let start = |env: &[(&str, &str)], options: &[&str]| {
-        let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+        let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
         Server::spawn(files, env, options).text("/")
     };
     assert_eq!(start(&[("RACK_ENV", "from-variable")], &["-t", "1"]), "from-variable");
@@ -65,7 +49,7 @@ fn another_file_or_none_may_be_named() {
         (&["-C", "-"], "development"),
         (&["--no-config"], "development"),
     ];
-    let folder = folder(&files);
+    let folder = folder_with(&files);
     for (arguments, expected) in options {
         let (output, said) = run(&folder, &[], &[&["config"], arguments].concat());
         assert!(output.status.success(), "{said}");
@@ -90,7 +74,7 @@ fn another_file_or_none_may_be_named() {
 #[test]
 fn all_errors_of_flags_variables_and_file_are_told_at_once() {
     let toml = "thread = 3\nqueue = \"many\"\nrequest_time = \"soon\"\n[web]\n";
-    let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let expected = [
         "-t 0: must be from 1 to 1024",
         "FOOLS_GOLD_KEEP_ALIVE=x: must be a whole number of seconds",
@@ -112,7 +96,7 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
 #[test]
 fn config_shows_each_setting_and_where_it_came_from() {
     let toml = "threads = 3\nbind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/no-such-socket\"]\n";
-    let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let (output, said) = run(&folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
     assert!(output.status.success(), "{said}");
     assert_eq!(line(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
@@ -142,7 +126,7 @@ fn config_shows_each_setting_and_where_it_came_from() {
 #[test]
 fn config_shows_a_place_in_the_queue_for_each_connection() {
     let toml = "connections = 40000\n[[app]]\nname = \"shop\"\npath = \".\"\n";
-    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     for (arguments, expected) in [(&["config"][..], "40000"), (&["config", "--connections", "30000"], "30000")] {
         let (output, said) = run(&files, &[], arguments);
         assert!(output.status.success(), "{said}");
@@ -154,7 +138,7 @@ fn config_shows_a_place_in_the_queue_for_each_connection() {
 /// These commands start no server, so their messages must not say that it cannot start.
 #[test]
 fn commands_that_only_look_say_that_they_cannot_look() {
-    let empty = folder(&[]);
+    let empty = folder_with(&[]);
     for (arguments, first, code) in [
         (&["config"][..], "foolsgold: cannot show the settings:\n", 2),
         (&["config", "--json", "-t", "0"], "foolsgold: cannot show the settings:\n", 2),
@@ -178,7 +162,7 @@ fn config_shows_several_applications_and_finds_them_all() {
     let toml = "queue = 7\n[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nthreads = 3\n\n\
                 [[app]]\nname = \"blog\"\npath = \"blog/config.ru\"\n";
     let ru = app("", RU);
-    let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
+    let files = folder_with(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
     let (output, said) = run(&files, &[], &["config"]);
     assert!(output.status.success(), "{said}");
     let (server, apps) = said.split_once("\nshop: ").unwrap();
@@ -200,7 +184,7 @@ fn a_reload_reads_the_file_again() {
     let toml = |name: &str, io: u32| {
         format!("bind = \"tcp://127.0.0.1:0\"\nio-threads = {io}\nthreads = 1\nenvironment = \"{name}\"\n")
     };
-    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml("first", 1))]);
+    let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml("first", 1))]);
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     assert_eq!(server.text("/"), "first");
@@ -214,8 +198,7 @@ fn a_reload_reads_the_file_again() {
     assert!(support::within(support::MAX_WAIT, || server.text("/") == "second"), "{}", server.log());
     assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
     // Whoever asks is told, however often.
-    let output = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, said) = run(&server.folder, &[], &["reload"]);
     assert!(said.contains("not by a reload: io-threads is 2 now and was 1"), "{said}");
 }
 
@@ -223,7 +206,7 @@ fn a_reload_reads_the_file_again() {
 fn a_new_token_is_named_by_a_reload_and_not_shown() {
     let tokens = ["0123456789abcdef", "fedcba9876543210"];
     let [first, second] = tokens.map(|token| format!("bind = \"tcp://127.0.0.1:0\"\nadmin-token = \"{token}\"\n"));
-    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &first)]);
+    let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &first)]);
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     fs::write(server.folder.join("foolsgold.toml"), second).unwrap();
@@ -237,7 +220,7 @@ fn a_new_token_is_named_by_a_reload_and_not_shown() {
 fn exceptions_are_shown_as_the_environment_of_the_current_code_says() {
     let ru = paths(&[("/", "text(\"gold\")"), ("/raise", "raise \"no gold\"")]);
     let toml = |environment: &str| format!("bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n{environment}");
-    let files = folder(&[("config.ru", &ru), ("foolsgold.toml", &toml(""))]);
+    let files = folder_with(&[("config.ru", &ru), ("foolsgold.toml", &toml(""))]);
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     let is_shown = || server.get("/raise").text().contains("no gold");
@@ -257,7 +240,7 @@ fn exceptions_of_one_application_are_shown_and_of_the_other_not() {
     let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n\
                 environment = \"production\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
     let none: [&str; 0] = [];
-    let server = Server::spawn(folder(&[("config.ru", &ru), ("foolsgold.toml", toml)]), &[], &none);
+    let server = Server::spawn(folder_with(&[("config.ru", &ru), ("foolsgold.toml", toml)]), &[], &none);
     for (path, is_shown) in [("/shop/raise", false), ("/raise", true)] {
         let reply = server.get(path);
         assert_eq!((reply.status, reply.text().contains("no gold")), (500, is_shown), "{path}: {}", reply.text());
@@ -268,7 +251,7 @@ fn exceptions_of_one_application_are_shown_and_of_the_other_not() {
 fn a_folder_in_the_file_is_where_the_application_is_and_a_reload_finds_the_file_again() {
     let toml =
         "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\ndir = \"web\"\nenvironment = \"first\"\npidfile = \"run.pid\"\n";
-    let files = folder(&[("web/config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let files = folder_with(&[("web/config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let server = Server::spawn(files, &[], &["-C", "foolsgold.toml"]);
     assert_eq!(server.text("/"), "first");
     assert!(server.folder.join("run.pid").is_file(), "it begins at the file");
@@ -284,7 +267,7 @@ fn several_applications_are_served_each_with_its_own_settings() {
                 path = \"shop\"\nprefix = \"/shop\"\nenvironment = \"shop\"\n[[app]]\nname = \"blog\"\n\
                 path = \"blog\"\n";
     let ru = app("", RU);
-    let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
+    let files = folder_with(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     assert_eq!((server.text("/shop/x"), server.text("/shopping")), ("shop".to_owned(), "all".to_owned()));
@@ -292,7 +275,7 @@ fn several_applications_are_served_each_with_its_own_settings() {
 
 #[test]
 fn a_link_to_no_file_is_not_taken_for_no_file() {
-    let files = folder(&[("config.ru", &app("", RU))]);
+    let files = folder_with(&[("config.ru", &app("", RU))]);
     std::os::unix::fs::symlink("releases/foolsgold.toml", files.join("foolsgold.toml")).unwrap();
     let (output, said) = run(&files, &[], &["-b", "tcp://127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -302,7 +285,7 @@ fn a_link_to_no_file_is_not_taken_for_no_file() {
 
 #[test]
 fn a_check_finds_what_a_start_would_stumble_over() {
-    let files = folder(&[("config.ru", &app("", RU)), ("notes", "mine")]);
+    let files = folder_with(&[("config.ru", &app("", RU)), ("notes", "mine")]);
     assert!(std::process::Command::new("mkfifo").arg(files.join("pipe")).status().unwrap().success());
     let long = format!("unix:///tmp/{}.sock", "x".repeat(120));
     let none = "there is no folder";
@@ -338,7 +321,7 @@ fn a_check_finds_what_a_start_would_stumble_over() {
 fn very_many_mistakes_are_not_all_told() {
     let unknown: String = (0..20_000).map(|number| format!("nothing{number} = 1\n")).collect();
     for toml in [unknown, "threads = 1\n".repeat(20_000)] {
-        let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml)]);
+        let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml)]);
         let begun = std::time::Instant::now();
         let (output, said) = run(&folder, &[], &["config"]);
         assert_eq!(output.status.code(), Some(2));

@@ -14,8 +14,7 @@ const HOLD: [(&str, &str); 2] = [
 /// A server with a request in the middle.
 fn busy(habit: &str) -> (Server, Client) {
     let server = Server::start(&paths(&HOLD), &["-t", "2", "--signals", habit]);
-    let mut client = server.client();
-    client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let client = server.send_get("/hold");
     assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     (server, client)
 }
@@ -166,8 +165,7 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
             (&[Signal::QUIT, Signal::QUIT], "SIGQUIT: shutting down, while"),
             (&[], "shutting down, while"),
         ] {
-            let folder = server::folder();
-            fs::write(folder.join("config.ru"), waits).unwrap();
+            let folder = server::folder_with(&[("config.ru", waits)]);
             let unix = format!("unix://{}", folder.join("web.sock").display());
             let options = ["-b", &unix, "--engine", engine, "--pidfile", "web.pid", "--control", "control.sock"];
             let mut server = Server::begin(folder, &[], &options);
@@ -194,8 +192,7 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
 #[test]
 fn a_signal_for_the_command_that_waits_for_the_server_in_the_background_ends_that() {
     for signal in [Signal::INT, Signal::TERM, Signal::QUIT] {
-        let folder = server::folder();
-        fs::write(folder.join("config.ru"), "File.write('loading', '')\nsleep").unwrap();
+        let folder = server::folder_with(&[("config.ru", "File.write('loading', '')\nsleep")]);
         let unix = format!("unix://{}", folder.join("web.sock").display());
         let options = ["-d", "--log-file", "web.log", "-b", &unix, "--engine", "ruby", "--pidfile", "web.pid"];
         let mut server = Server::begin(folder, &[], &options);
@@ -225,8 +222,7 @@ fn a_signal_that_follows_the_end_at_once_changes_nothing() {
 /// As a service manager and a terminal send them: to every process of the service.
 #[test]
 fn a_signal_for_all_processes_that_load_is_a_shutdown_and_no_failed_start() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), "File.write('loading', '')\nsleep").unwrap();
+    let folder = server::folder_with(&[("config.ru", "File.write('loading', '')\nsleep")]);
     let mut server = Server::begin(folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1"]);
     assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
     let workers = ruby::processes(server.id());
@@ -258,8 +254,7 @@ fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
     server.signal(Signal::TTOU);
     assert!(within(MAX_WAIT, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
     assert!(count(1), "never the last one\n{}", server.log());
-    let mut slow = server.client();
-    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut slow = server.send_get("/slow");
     assert!(within(MAX_WAIT, || {
         server.signal(Signal::POWER);
         server.log().contains("config.ru:1:in `sleep'") || server.log().contains("config.ru:1:in 'Kernel#sleep'")
@@ -277,8 +272,7 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
     let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
     server.signal(Signal::WINCH);
     assert!(server.logs("SIGWINCH: "), "{}", server.log());
-    let mut client = server.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut client = server.send_get("/");
     client.set_timeout(Duration::from_millis(300));
     assert!(client.reply().is_err(), "it waits");
     server.signal(Signal::HUP);
@@ -352,8 +346,7 @@ fn signals_move_within_what_scale_has_set_last() {
 /// A supervisor that waits for its signals by sigwait(3) blocks them, and what it starts inherits that.
 #[test]
 fn signals_that_were_blocked_before_the_start_have_their_effect() {
-    let folder = server::folder();
-    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
     let mut server = Server::spawn_by(&["env", "--block-signal"], folder, &[], &options);
     server.signal(Signal::HUP);

@@ -30,10 +30,9 @@ run lambda { |env|
 /// A server whose temporary folder is one of its own.
 fn serve(more: &[&str]) -> (Server, PathBuf) {
     let folder = ruby::folder(&[("config.ru", APP), ("tmp/other", "")]);
-    let (place, program) = (folder.join("tmp"), ruby::program());
-    let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
-    options.extend_from_slice(more);
-    (Server::spawn(folder, &[("TMPDIR", &place.display().to_string())], &options), place)
+    let place = folder.join("tmp");
+    let options = [&["-w", "2", "-t", "1"][..], more].concat();
+    (ruby::serve_by(&[], folder, &[("TMPDIR", &place.display().to_string())], &options), place)
 }
 
 /// Folders of the Ruby processes.
@@ -149,9 +148,9 @@ fn systemd_leaves_the_folder_of_a_server_that_serves_alone() {
 #[test]
 fn the_name_of_a_temporary_folder_may_be_too_long_for_a_socket() {
     let folder = ruby::folder(&[("config.ru", APP)]);
-    let (place, program) = (folder.join("x".repeat(120)), ruby::program());
+    let place = folder.join("x".repeat(120));
     fs::create_dir(&place).unwrap();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
-    let server = Server::spawn(folder, &[("TMPDIR", &place.display().to_string())], &options);
+    let env = [("TMPDIR", place.to_str().unwrap())];
+    let server = ruby::serve_by(&[], folder, &env, &["-w", "1", "-t", "1"]);
     assert_serves(&server, "with a long TMPDIR");
 }

@@ -34,9 +34,7 @@ fn entries(folder: &Path) -> Vec<String> {
 #[test]
 fn the_ruby_engine_serves_without_a_temporary_folder() {
     let (folder, place) = without_place(&paths(&[SIZE[0], SIZE[1], ("/large", LARGE)]));
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
-    let mut server = Server::spawn(folder, &[("TMPDIR", &place)], &options);
+    let mut server = ruby::serve_by(&[], folder, &[("TMPDIR", &place)], &["-w", "1", "-t", "1"]);
     let wire = wire(&server);
     assert!(wire.starts_with("/dev/shm") && wire.exists(), "{}", wire.display());
     for _ in 0..2 {
@@ -109,8 +107,7 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
         return;
     }
     let place = folder.join("full").display().to_string();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program(), "-w", "1", "-t", "1"];
-    let mut server = Server::spawn_by(&by, folder, &[("TMPDIR", &place)], &options);
+    let mut server = ruby::serve_by(&by, folder, &[("TMPDIR", &place)], &["-w", "1", "-t", "1"]);
     let wire = wire(&server);
     assert!(wire.starts_with("/dev/shm") && wire.exists(), "{}", wire.display());
     server.signal(Signal::USR1);

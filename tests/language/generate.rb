@@ -316,8 +316,6 @@ class Generate
 
   # arguments
 
-  PARAMETERS = ["a", "b = 2", "*r", "d", "k:", "l: 3", "**o", "&blk"].freeze
-
   def signature
     required = Array.new(rand(3)) { |i| "p#{i}" }
     optional = Array.new(rand(3)) { |i| "o#{i} = #{pick(['1', 'p0', '[o0]', 'nil',

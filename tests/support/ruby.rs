@@ -42,13 +42,7 @@ pub fn build_native(cache: &str) -> PathBuf {
 
 /// A folder with these files and the shared part of the applications.
 pub fn folder(files: &[(&str, &str)]) -> PathBuf {
-    let folder = server::folder();
-    for (name, text) in files.iter().chain(&[("common.rb", COMMON)]) {
-        let path = folder.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
+    server::folder_with(&[files, &[("common.rb", COMMON)]].concat())
 }
 
 /// Serves an application on its own Ruby.
@@ -58,10 +52,23 @@ pub fn serve(app: &str, options: &[&str]) -> Server {
 
 /// The same with more files and with variables.
 pub fn serve_files(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
+    serve_by(&[], folder(files), env, options)
+}
+
+/// Serves a folder in the same way, by a program that becomes ours.
+pub fn serve_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[&str]) -> Server {
     let (program, worker) = (program(), worker());
     let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "--ruby-worker", &worker];
     all.extend_from_slice(options);
-    Server::spawn(folder(files), env, &all)
+    Server::spawn_by(by, folder, env, &all)
+}
+
+/// Serves a folder with another server's configuration file.
+pub fn serve_with(file: &str, folder: PathBuf, options: &[&str]) -> Server {
+    let program = program();
+    let mut all = vec!["--ruby", &program, "-C", file];
+    all.extend_from_slice(options);
+    Server::spawn(folder, &[], &all)
 }
 
 /// Runs the program where it is to end by itself.

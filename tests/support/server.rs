@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -37,6 +37,17 @@ pub fn folder() -> PathBuf {
     path
 }
 
+/// The same with these files in it.
+pub fn folder_with(files: &[(&str, &str)]) -> PathBuf {
+    let folder = folder();
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
 /// The program, ready to be given arguments, untouched by settings of whoever runs the tests.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
@@ -66,22 +77,18 @@ impl Server {
 
     /// The same with environment variables.
     pub fn with(config: &str, env: &[(&str, &str)], options: &[&str]) -> Server {
-        let folder = folder();
-        fs::write(folder.join("config.ru"), config).unwrap();
-        let mut all = vec!["-b", "tcp://127.0.0.1:0"];
-        all.extend_from_slice(options);
-        Server::spawn(folder, env, &all)
+        Server::on_free_port(&[("config.ru", config)], env, options)
     }
 
     /// Serves a folder with these files, one of which is `config.ru`, on a free port.
     pub fn files(files: &[(&str, &str)], options: &[&str]) -> Server {
-        let folder = folder();
-        for (name, text) in files {
-            fs::write(folder.join(name), text).unwrap();
-        }
+        Server::on_free_port(files, &[], options)
+    }
+
+    fn on_free_port(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
         let mut all = vec!["-b", "tcp://127.0.0.1:0"];
         all.extend_from_slice(options);
-        Server::spawn(folder, &[], &all)
+        Server::spawn(folder_with(files), env, &all)
     }
 
     /// Starts in `folder` with exactly these options, and waits until it serves.
@@ -175,10 +182,15 @@ impl Server {
     /// Runs a command such as `status` for this server, which must succeed; returns what it says on both streams.
     #[track_caller]
     pub fn done(&self, words: &[&str]) -> String {
-        let output = command().current_dir(&self.folder).args(words).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let (output, said) = run(&self.folder, &[], words);
         assert!(output.status.success(), "{words:?}: {said}\n{}", self.log());
         said
+    }
+
+    /// What the command `status` says of it.
+    #[track_caller]
+    pub fn status(&self) -> serde_json::Value {
+        serde_json::from_str(&self.done(&["status", "--json"])).unwrap()
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -219,6 +231,18 @@ impl Drop for Server {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// Runs the program in a folder to its end; also what it has said, on both streams.
+pub fn run(folder: &Path, env: &[(&str, &str)], words: &[&str]) -> (Output, String) {
+    let output = command().current_dir(folder).envs(env.iter().copied()).args(words).output().unwrap();
+    let said = said(&output);
+    (output, said)
+}
+
+/// What a program that has ended has said, on both streams.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 
 /// The first real port that the log names as one that it serves, on this machine or on all addresses.

@@ -1,7 +1,5 @@
 //! Net::HTTP: its API, and its limits on time and size with hostile servers.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};

@@ -1,7 +1,5 @@
 //! File, Dir and IO: files below the application's folder can be read, and no others.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 

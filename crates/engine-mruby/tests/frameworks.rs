@@ -1,14 +1,6 @@
 //! Unchanged gems on the embedded interpreter: Rack, and Roda where the machine's Ruby has it. GEM_PATH adds folders to
 //! search: `GEM_PATH=folder cargo test -p engine-mruby --test inside frameworks::`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
-)]
-
 use std::process::Command;
 
 use crate::support::{get, read, settings, wait};

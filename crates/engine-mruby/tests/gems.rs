@@ -1,25 +1,10 @@
 //! require, autoload, and gems in a folder beside the application.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-use std::fs;
-use std::path::Path;
-
-use crate::support::{get, read, settings, wait};
-use engine_mruby::{MrubyEngine, Settings, StartError};
+use crate::support::{settings, try_files};
 
 /// Starts an application of several files. Returns its response to `/`, or the error with which it did not load.
 fn answer(files: &[(&str, &str)]) -> Result<String, String> {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let settings = Settings { rackup: folder.path().join("config.ru"), ..settings() };
-    let engine = MrubyEngine::start(settings).map_err(|error: StartError| error.to_string())?;
-    let answer = wait(engine::Engine::call(&*engine, get("/")));
-    Ok(read(answer.result.unwrap().body))
+    Ok(try_files(files, settings()).map_err(|error| error.to_string())?.body("/"))
 }
 
 fn shows(value: &str) -> String {

@@ -2,6 +2,14 @@
 //! alone cost half a minute. `bin/suite` runs the files side by side; `cargo test -p engine-mruby --test inside
 //! language::` runs those with that in their names.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
+)]
+
 mod support;
 
 mod client;

@@ -1,18 +1,10 @@
 //! Ruby code for which unpatched mruby silently gives other results than CRuby. The expected results were printed by
 //! CRuby 3.1.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::support;
-use crate::support::{app, get};
-
-/// Runs Ruby code in a request and returns its value, inspected.
-fn eval(code: &str) -> String {
-    let config = format!("def check\n{code}\nend\nrun ->(env) {{ [200, {{}}, [check.inspect]] }}");
-    app(&config).body("/")
-}
+use crate::support::{eval, get};
 
 #[test]
 fn a_bare_raise_in_a_rescue_raises_the_same_exception() {

@@ -1,12 +1,10 @@
 //! The library under attack: a request with large, deep or long data ends in time, and the next one is served.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{app, get, settings, try_app};
+use crate::support::{app, get, settings, try_app, within};
 use engine::Engine;
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
@@ -63,12 +61,18 @@ fn what_is_large_or_long_ends_in_time_and_the_next_request_is_served() {
     let app = try_app(&config, support::settings()).unwrap_or_else(|error| panic!("{error}"));
     for (name, _) in HOSTILE {
         let begin = Instant::now();
-        let mut request = get(&format!("/{name}"));
-        request.deadline = begin + Duration::from_millis(300);
-        let answer = app.call(request).result;
+        let answer = app.call(within(&format!("/{name}"), 300)).result;
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(5), "{name} took {took:?}: {answer:?}");
         assert_eq!(app.body("/ok"), "fine", "after {name}");
+    }
+}
+
+fn assert_goes(path: &str) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while std::path::Path::new(path).exists() {
+        assert!(Instant::now() < deadline, "{path} is still there");
+        std::thread::park_timeout(Duration::from_millis(5));
     }
 }
 
@@ -78,11 +82,7 @@ fn a_temporary_file_is_gone_with_its_request() {
         "require 'tempfile'\nrun ->(env) { $kept = Tempfile.new('kept'); $kept.write('x'); [200, {}, [$kept.path]] }",
     );
     let path = app.body("/");
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while std::path::Path::new(&path).exists() {
-        assert!(Instant::now() < deadline, "{path} is still there");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    assert_goes(&path);
 }
 
 #[test]
@@ -93,11 +93,7 @@ fn a_temporary_file_of_the_application_stays_until_its_interpreter_ends() {
     assert!(std::path::Path::new(&path).exists());
     assert_eq!(app.body("/"), path);
     drop(app);
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while std::path::Path::new(&path).exists() {
-        assert!(Instant::now() < deadline, "{path} is still there");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    assert_goes(&path);
 }
 
 #[test]

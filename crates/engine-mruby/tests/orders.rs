@@ -1,7 +1,5 @@
 //! Snapshots of the interpreters for operators, and their orders.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::thread;
 use std::time::{Duration, Instant};
 

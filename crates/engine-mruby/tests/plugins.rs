@@ -1,30 +1,15 @@
 //! The files of Rack, Roda and Sinatra that load on the embedded interpreter, and the plugins of Roda that work: the
 //! tables of docs/frameworks.md, which `bin/frameworks` prints.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
-)]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{App, get, single};
+use crate::support::{App, gems, get, single};
 use engine_mruby::MrubyEngine;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn gems() -> PathBuf {
-    let Ok(gems) = root().join("build/gems").canonicalize() else {
-        panic!("the gems are not there: run bin/gems, or all of bin/setup")
-    };
-    gems
 }
 
 /// The folder of a gem, of which one version is installed.

@@ -1,14 +1,12 @@
 //! Requests from many threads, more than there are interpreters: the queue, its limits, and the two modes.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{app, get, settings, try_app, wait};
+use crate::support::{app, get, settings, try_app, wait, within};
 use engine::{Engine, Fault, IoThread};
 use engine_mruby::Settings;
 
@@ -64,9 +62,7 @@ fn every_request_of_many_threads_gets_its_own_answer() {
                         2 => assert!(matches!(app.fault(get("/raise")), Fault::App(_))),
                         3 => assert_eq!(app.body("/stream").len(), 200_000),
                         4 if turn % 12 == 4 => {
-                            let mut request = get("/loop");
-                            request.deadline = Instant::now() + Duration::from_millis(20);
-                            assert!(app.call(request).result.is_err());
+                            assert!(app.call(within("/loop", 20)).result.is_err());
                         }
                         // A client that disconnects at once.
                         4 => drop(app.engine.call(get("/sleep"))),
@@ -91,9 +87,7 @@ fn a_full_queue_refuses_and_a_long_wait_ends() {
     let settings = Settings { interpreters: 1, queue_places: 1, ..settings() };
     let meter = settings.meter.clone();
     let app = try_app(MIXED, settings).unwrap();
-    let mut stuck = get("/loop");
-    stuck.deadline = Instant::now() + Duration::from_millis(400);
-    let stuck = app.engine.call(stuck);
+    let stuck = app.engine.call(within("/loop", 400));
     let mut impatient = get("/");
     impatient.queue_deadline = Instant::now() + Duration::from_millis(50);
     let impatient = app.engine.call(impatient);
@@ -110,9 +104,7 @@ fn a_full_queue_refuses_and_a_long_wait_ends() {
 #[test]
 fn a_request_whose_client_left_the_queue_is_never_run() {
     let app = try_app(MIXED, Settings { interpreters: 1, ..settings() }).unwrap();
-    let mut stuck = get("/loop");
-    stuck.deadline = Instant::now() + Duration::from_millis(100);
-    let stuck = app.engine.call(stuck);
+    let stuck = app.engine.call(within("/loop", 100));
     drop(app.engine.call(get("/late")));
     assert!(wait(stuck).result.is_err());
     assert_eq!(app.body("/?a"), "fine a");

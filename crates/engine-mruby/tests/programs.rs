@@ -1,8 +1,6 @@
 //! Tables of whole programs (tests/programs) with the trace of each on CRuby: that on the embedded interpreter is the
 //! same. `ruby tests/programs/record.rb TABLE` records CRuby's traces anew.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fs;
 use std::path::Path;
 

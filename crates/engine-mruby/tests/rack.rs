@@ -1,7 +1,5 @@
 //! The Rack interface, without HTTP: environment in, answer out.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use crate::support::{app, app_with, get, settings, try_app};
 use engine::{Fault, Input};
 use http::{HeaderName, HeaderValue};

@@ -1,21 +1,13 @@
 //! Applications that use Rack and Roda, and requests to them with CRuby's answers (tests/rack_cases): those of the
 //! embedded interpreter are the same. `bin/rack-cases` shows the percentages, and records the answers anew.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
-)]
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{settings, wait};
+use crate::support::{gems, settings, wait};
 use engine::{Body, Engine, Fault, Input, Response};
 use engine_mruby::{MrubyEngine, Settings};
 use http::{HeaderName, HeaderValue, Method};
@@ -25,12 +17,6 @@ const CHANGED: u64 = 1_704_164_645;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rack_cases")
-}
-
-fn gems() -> PathBuf {
-    let gems = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../build/gems");
-    let Ok(gems) = gems.canonicalize() else { panic!("the gems are not there: run bin/gems, or all of bin/setup") };
-    gems
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,18 +1,10 @@
 //! Regular expressions in ways that no single value shows: the owner of a match, blocks, time and memory. Values are
 //! compared with CRuby's in spec.rs.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::time::{Duration, Instant};
 
-use crate::support::{app, get, wait};
-use engine::{Engine, Fault, Request};
-
-/// Runs Ruby code in a request and returns its value, inspected.
-fn eval(code: &str) -> String {
-    let config = format!("def check\n{code}\nend\nrun ->(env) {{ [200, {{}}, [check.inspect]] }}");
-    app(&config).body("/")
-}
+use crate::support::{app, eval, wait, within};
+use engine::{Engine, Fault};
 
 #[test]
 fn a_match_belongs_to_its_method() {
@@ -79,12 +71,6 @@ fn a_block_for_each_match_of_a_long_text_takes_linear_time() {
     assert_eq!(eval("s = +'aéa'; s.gsub(/a|é/) { |m| s.replace(\"\\xff\".b); m + '-' }"), "\"a-é-a-\"");
 }
 
-fn hasty(path: &str) -> Request {
-    let mut request = get(path);
-    request.deadline = Instant::now() + Duration::from_millis(150);
-    request
-}
-
 const HOSTILE: &str = r#"
 TEXT = "a" * 30_000
 run ->(env) {
@@ -117,7 +103,7 @@ fn hostile_patterns_end_in_time_and_disturb_nobody() {
     let app = app(HOSTILE);
     for path in ["/back", "/again", "/gsub", "/scan", "/replace", "/scanner"] {
         let begin = Instant::now();
-        match app.fault(hasty(path)) {
+        match app.fault(within(path, 150)) {
             Fault::OutOfTime(_) => {}
             Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
             other => panic!("{path}: {other:?}"),
@@ -135,9 +121,7 @@ fn hostile_patterns_end_in_time_and_disturb_nobody() {
 #[test]
 fn patterns_count_as_memory() {
     let app = app(HOSTILE);
-    let mut request = get("/many");
-    request.deadline = Instant::now() + Duration::from_secs(20);
-    match app.fault(request) {
+    match app.fault(within("/many", 20_000)) {
         Fault::OutOfMemory(over) => assert_eq!(over.limit, 32 << 20),
         other => panic!("{other:?}"),
     }
@@ -147,7 +131,7 @@ fn patterns_count_as_memory() {
 #[test]
 fn a_long_search_leaves_the_other_interpreter_to_others() {
     let app = app(HOSTILE);
-    let long = app.engine.call(hasty("/back"));
+    let long = app.engine.call(within("/back", 150));
     let begin = Instant::now();
     assert_eq!(app.body("/ok"), "fine");
     assert!(begin.elapsed() < Duration::from_millis(140), "{:?}", begin.elapsed());

@@ -1,20 +1,12 @@
 //! Scripts that never end or fill the memory: only their own request fails.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{App, app, app_with, get, settings, wait};
-use engine::{Engine, Fault, Request};
+use crate::support::{App, app, app_with, get, settings, wait, within};
+use engine::{Engine, Fault};
 use engine_mruby::Settings;
 use http::{HeaderName, HeaderValue};
-
-fn hasty(path: &str) -> Request {
-    let mut request = get(path);
-    request.deadline = Instant::now() + Duration::from_millis(100);
-    request
-}
 
 /// Waits until `count` interpreters have been replaced.
 fn replaced(app: &App, count: u64) {
@@ -63,7 +55,7 @@ fn endless_scripts_end_in_time_and_leave_the_engine_well() {
     for path in ["/loop", "/times", "/rescue", "/swallow", "/retry", "/ensure", "/fiber", "/alloc", "/sleep", "/block"]
     {
         let begin = Instant::now();
-        match app.fault(hasty(path)) {
+        match app.fault(within(path, 100)) {
             Fault::OutOfTime(_) => {}
             Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
             other => panic!("{path}: {other:?}"),
@@ -91,7 +83,7 @@ run ->(env) {
   [200, {}, ['fine']]
 }");
     for (path, count) in [("/rescue", 1), ("/message", 2)] {
-        drop(app.call(hasty(path)));
+        drop(app.call(within(path, 100)));
         replaced(&app, count);
         assert_eq!(app.body("/ok"), "fine", "after {path}");
     }
@@ -118,13 +110,13 @@ run ->(env) {
     end
   end
 }");
-    drop(app.call(hasty("/clean")));
+    drop(app.call(within("/clean", 100)));
     let deadline = Instant::now() + Duration::from_secs(5);
     while app.body("/done") != "y[[1],2]" {
         assert!(Instant::now() < deadline, "{:?}", app.body("/done"));
     }
     for (path, count) in [("/endless", 2), ("/long", 3)] {
-        assert!(matches!(app.fault(hasty(path)), Fault::OutOfTime(_)), "{path}");
+        assert!(matches!(app.fault(within(path, 100)), Fault::OutOfTime(_)), "{path}");
         replaced(&app, count);
     }
 }
@@ -133,9 +125,7 @@ run ->(env) {
 fn memory_ends_at_its_limit() {
     let app = app(HOSTILE);
     for path in ["/string", "/array", "/hash", "/symbols"] {
-        let mut request = get(path);
-        request.deadline = Instant::now() + Duration::from_secs(if path == "/symbols" { 3 } else { 30 });
-        match app.fault(request) {
+        match app.fault(within(path, if path == "/symbols" { 3000 } else { 30_000 })) {
             Fault::OutOfMemory(over) => assert_eq!(over.limit, 32 << 20),
             // The interpreter's table of Symbols becomes slow before it becomes large.
             Fault::OutOfTime(_) if path == "/symbols" => {}
@@ -150,14 +140,12 @@ fn memory_ends_at_its_limit() {
 #[test]
 fn an_interpreter_is_replaced_for_the_limit_that_was_met() {
     let app = app_with(HOSTILE, Settings { interpreters: 1, ..settings() });
-    let mut large = get("/string");
-    large.deadline = Instant::now() + Duration::from_secs(30);
-    assert!(matches!(app.fault(large), Fault::OutOfMemory(_)));
+    assert!(matches!(app.fault(within("/string", 30_000)), Fault::OutOfMemory(_)));
     assert_eq!(app.body("/ok"), "fine");
     assert_eq!(app.body("/nomem"), "rescued");
     // The interpreter is there again before the time of the next request begins.
     assert_eq!(app.body("/ok"), "fine");
-    drop(app.call(hasty("/loop")));
+    drop(app.call(within("/loop", 100)));
     replaced(&app, 3);
     let by = app.engine.snapshot().restarts_by;
     assert_eq!((by.get("memory"), by.get("timeout")), (Some(&2), Some(&1)), "{by:?}");
@@ -277,14 +265,11 @@ run ->(env) {
   end
   [200, {}, ['fine']]
 }");
-    let mut many = get("/many");
-    many.deadline = Instant::now() + Duration::from_secs(5);
-    assert!(matches!(app.fault(many), Fault::BadAnswer(_)));
+    assert!(matches!(app.fault(within("/many", 5000)), Fault::BadAnswer(_)));
     assert!(matches!(app.fault(get("/same")), Fault::BadAnswer(_)));
     for path in ["/large", "/odd"] {
-        let mut large = get(path);
-        large.deadline = Instant::now() + Duration::from_secs(1);
-        assert!(matches!(app.call(large).result.map(|response| response.body), Ok(engine::Body::Stream(_))), "{path}");
+        let body = app.call(within(path, 1000)).result.map(|response| response.body);
+        assert!(matches!(body, Ok(engine::Body::Stream(_))), "{path}");
     }
     for (path, body) in [
         ("/default", "fine"),
@@ -323,7 +308,7 @@ fn a_pipe_is_not_waited_for() {
 #[test]
 fn other_requests_are_answered_while_one_runs_away() {
     let app = app(HOSTILE);
-    let stuck = app.engine.call(hasty("/swallow"));
+    let stuck = app.engine.call(within("/swallow", 100));
     for _ in 0..20 {
         let begin = Instant::now();
         assert_eq!(app.body("/ok"), "fine");
@@ -337,7 +322,7 @@ fn the_thread_that_hands_in_a_long_request_is_given_back_at_once() {
     let app = app(HOSTILE);
     for path in ["/swallow", "/sleep"] {
         let begin = Instant::now();
-        let reply = app.engine.call(hasty(path));
+        let reply = app.engine.call(within(path, 100));
         assert!(begin.elapsed() < Duration::from_millis(50), "{path}: {:?}", begin.elapsed());
         assert!(wait(reply).result.is_err());
     }
@@ -357,7 +342,7 @@ fn what_a_slow_body_has_given_arrives_before_its_end() {
 #[test]
 fn a_body_that_runs_away_breaks_its_stream() {
     let app = app(HOSTILE);
-    match app.call(hasty("/body")).result.unwrap().body {
+    match app.call(within("/body", 100)).result.unwrap().body {
         engine::Body::Stream(mut source) => {
             let deadline = Instant::now() + Duration::from_secs(5);
             assert_eq!(source.next_blocking(deadline), Ok(Some("a".into())));

@@ -2,8 +2,6 @@
 //! values here. `bin/spec` prints it with all differences. A line `# agrees: 99.5` in a table is the percentage below
 //! which the test fails; the code of `# before: code` runs before all expressions.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,11 @@
 //! SQLite: the gem's API, and the limits on time, memory and files.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::support::table::{ANSWER, agrees, value};
-use crate::support::{App, get, settings, wait};
-use engine::{Engine, Fault, Request};
+use crate::support::{App, get, settings, wait, within};
+use engine::{Engine, Fault};
 use engine_mruby::{MrubyEngine, Settings};
 
 fn app(config: &str, settings: Settings) -> App {
@@ -107,12 +105,6 @@ fn many_rows_come_in_pieces() {
     assert_eq!(value(&app, &format!("n = 0; DB.query(\"{rows}\").each {{ |row| n += row[0] }}; n")), "1250025000");
     let first = format!("DB.prepare(\"{rows}\") {{ |s| s.each {{ |row| break row }} }}");
     assert_eq!(value(&app, &first), "[1, \"row 1\"]");
-}
-
-fn within(path: &str, milliseconds: u64) -> Request {
-    let mut request = get(path);
-    request.deadline = Instant::now() + Duration::from_millis(milliseconds);
-    request
 }
 
 const HOSTILE: &str = "

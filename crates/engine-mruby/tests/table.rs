@@ -1,14 +1,6 @@
 //! Tables of expressions with CRuby's answers (tests/tables): those of the embedded interpreter are the same, except
 //! for the known differences listed here. With `--nocapture` the percentage is printed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
-)]
-
 use crate::support::{app, get};
 
 const RUN: &str = r##"

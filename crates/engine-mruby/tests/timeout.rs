@@ -1,10 +1,8 @@
 //! Timeout: a block that takes too long is ended, and the code around it goes on.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::time::{Duration, Instant};
 
-use crate::support::{app, get};
+use crate::support::{app, within};
 use engine::{Engine, Fault};
 
 const APP: &str = r##"
@@ -98,8 +96,6 @@ fn a_limit_that_expires_while_its_block_is_left_is_a_timeout_error() {
 #[test]
 fn the_request_time_still_counts() {
     let app = app(APP);
-    let mut request = get("/deadline");
-    request.deadline = Instant::now() + Duration::from_millis(100);
-    assert!(matches!(app.fault(request), Fault::OutOfTime(_)));
+    assert!(matches!(app.fault(within("/deadline", 100)), Fault::OutOfTime(_)));
     assert_eq!(app.body("/loop"), "Timeout::Error execution expired");
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Fault, Reply, Responder, body, reply};
+use front::Settings;
 use support::{SOON, Server, Shelf, eventually, full, listeners, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
@@ -104,22 +105,28 @@ fn idle_and_silent_connections_are_closed_without_a_word() {
     assert!(server.connect().is_closed());
 }
 
-/// The only I/O thread is held up just when an idle connection is due to be closed, and its next request comes then.
-#[test]
-fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
+/// A server that reports a call of `/held`, and answers it when it is let go.
+fn gated(io_threads: usize, settings: Settings) -> (Server, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (entered, has_entered) = mpsc::channel();
-    let (go, may_go) = mpsc::channel::<()>();
+    let (go, may_go) = mpsc::channel();
     let gate = Mutex::new((entered, may_go));
-    let mut settings = settings();
-    settings.limits.keep_alive = SHORT * 6;
-    let mut server = Server::on(listeners(), 1, settings, move |request| {
+    let server = Server::on(listeners(), io_threads, settings, move |request| {
         if request.path == "/held" {
             let gate = gate.lock().unwrap();
             gate.0.send(()).unwrap();
             gate.1.recv_timeout(SOON).unwrap();
         }
-        Reply::ready(Ok(support::full(&request.path)))
+        Reply::ready(Ok(full(&request.path)))
     });
+    (server, has_entered, go)
+}
+
+/// The only I/O thread is held up just when an idle connection is due to be closed, and its next request comes then.
+#[test]
+fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
+    let mut settings = settings();
+    settings.limits.keep_alive = SHORT * 6;
+    let (mut server, has_entered, go) = gated(1, settings);
     let [mut first, mut second, mut idle] = [(); 3].map(|()| server.connect());
     for client in [&mut first, &mut second, &mut idle] {
         assert_eq!(client.get("/").status, 200);
@@ -142,20 +149,10 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
 /// The I/O thread of the connection that is to be closed for a new one is held up, and its next request comes then.
 #[test]
 fn a_request_that_comes_while_its_connection_is_to_be_closed_for_another_is_answered() {
-    let (entered, has_entered) = mpsc::channel();
-    let (go, may_go) = mpsc::channel::<()>();
-    let gate = Mutex::new((entered, may_go));
     let mut settings = settings();
     settings.limits.connections = 4;
     let counts = settings.counts.clone();
-    let server = Server::on(listeners(), 2, settings, move |request| {
-        if request.path == "/held" {
-            let gate = gate.lock().unwrap();
-            gate.0.send(()).unwrap();
-            gate.1.recv_timeout(SOON).unwrap();
-        }
-        Reply::ready(Ok(support::full(&request.path)))
-    });
+    let (server, has_entered, go) = gated(2, settings);
     // By turns on the thread that accepts and on the other one.
     let [mut first, mut holds, mut third, mut idle] = [(); 4].map(|()| server.connect());
     for client in [&mut idle, &mut first, &mut third] {
@@ -353,12 +350,7 @@ fn errors_are_json_where_that_is_set_whatever_the_client_accepts() {
 fn an_engine_that_is_late_is_504() {
     let mut settings = settings();
     settings.limits.request_time = SHORT;
-    let kept: Mutex<Vec<Responder>> = Mutex::default();
-    let server = Server::with(settings, move |_| {
-        let (responder, reply) = reply::pair();
-        kept.lock().unwrap().push(responder);
-        reply
-    });
+    let (server, _kept) = Server::keeping(settings);
     let mut client = server.connect();
     let begun = Instant::now();
     assert_eq!(client.get("/").status, 504);

@@ -35,13 +35,7 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn pipelined_requests_wait_for_a_slow_engine() {
-    let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
-    let theirs = kept.clone();
-    let server = Server::start(move |_| {
-        let (responder, reply) = reply::pair();
-        theirs.lock().unwrap().push(responder);
-        reply
-    });
+    let (server, kept) = Server::keeping(settings());
     let mut client = server.connect();
     client.send("POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n");
     client.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -362,19 +356,21 @@ fn the_authority_of_an_absolute_target_replaces_the_host() {
     assert_eq!(client.response().text(), "a //x//?a?b //x// a?b");
 }
 
-/// Streams whose sinks are put into `sinks` for the test.
-fn streaming(sinks: Arc<Mutex<Vec<Sink>>>, headers: &'static [(&str, &str)]) -> Server {
-    Server::start(move |_| {
+/// Streams, whose sinks the test has.
+fn streaming(headers: &'static [(&str, &str)]) -> (Server, Arc<Mutex<Vec<Sink>>>) {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let theirs = sinks.clone();
+    let server = Server::start(move |_| {
         let (sink, source) = body::stream(1 << 16);
-        sinks.lock().unwrap().push(sink);
+        theirs.lock().unwrap().push(sink);
         Reply::ready(Ok(with(200, headers, Body::Stream(source))))
-    })
+    });
+    (server, sinks)
 }
 
 #[test]
 fn a_stream_arrives_as_it_is_made() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[]);
+    let (server, sinks) = streaming(&[]);
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().header("transfer-encoding"), Some("chunked"));
@@ -399,8 +395,7 @@ impl support::Client {
 
 #[test]
 fn an_old_client_gets_a_stream_up_to_the_close() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[]);
+    let (server, sinks) = streaming(&[]);
     let mut client = server.connect();
     client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     assert_eq!(client.head().header("transfer-encoding"), None);
@@ -412,8 +407,7 @@ fn an_old_client_gets_a_stream_up_to_the_close() {
 
 #[test]
 fn an_old_client_may_go_on_after_a_stream_whose_length_was_announced() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[("content-length", "3")]);
+    let (server, sinks) = streaming(&[("content-length", "3")]);
     let mut client = server.connect();
     for _ in 0..2 {
         client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -429,8 +423,7 @@ fn an_old_client_may_go_on_after_a_stream_whose_length_was_announced() {
 #[test]
 fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
     use std::io::{ErrorKind, Read};
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[]);
+    let (server, sinks) = streaming(&[]);
     let mut client = server.connect();
     client.send("GET / HTTP/1.0\r\n\r\n");
     assert_eq!(client.head().status, 200);
@@ -444,8 +437,7 @@ fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
 
 #[test]
 fn a_stream_that_fails_breaks_the_connection() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[]);
+    let (server, sinks) = streaming(&[]);
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     client.head();
@@ -505,8 +497,7 @@ fn a_body_shorter_than_announced_is_a_500_and_a_longer_one_is_cut() {
 
 #[test]
 fn a_stream_never_sends_more_than_announced_and_breaks_off_with_less() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[("content-length", "4")]);
+    let (server, sinks) = streaming(&[("content-length", "4")]);
     for text in ["abcdef", "abc"] {
         let mut client = server.connect();
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -615,13 +606,7 @@ fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket
 
 #[test]
 fn a_client_that_goes_is_told_to_the_engine() {
-    let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
-    let theirs = kept.clone();
-    let server = Server::start(move |_| {
-        let (responder, reply) = reply::pair();
-        theirs.lock().unwrap().push(responder);
-        reply
-    });
+    let (server, kept) = Server::keeping(settings());
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);
@@ -632,8 +617,7 @@ fn a_client_that_goes_is_told_to_the_engine() {
 
 #[test]
 fn a_client_that_goes_while_a_stream_runs_is_told_to_its_sink() {
-    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
-    let server = streaming(sinks.clone(), &[]);
+    let (server, sinks) = streaming(&[]);
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     client.head();
@@ -645,21 +629,15 @@ fn a_client_that_goes_while_a_stream_runs_is_told_to_its_sink() {
 /// What it has sent is held until the first request is answered.
 #[test]
 fn a_client_that_leaves_with_its_next_request_behind_the_first_is_noticed() {
-    let kept: Arc<Mutex<Option<Responder>>> = Arc::default();
-    let theirs = kept.clone();
     let mut settings = settings();
     settings.limits.request_time = 6 * SOON;
-    let server = Server::with(settings, move |_| {
-        let (responder, reply) = reply::pair();
-        *theirs.lock().unwrap() = Some(responder);
-        reply
-    });
+    let (server, kept) = Server::keeping(settings);
     for behind in ["G", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
         let mut client = server.connect();
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n\r\n{behind}"));
-        eventually("the call", || kept.lock().unwrap().is_some());
+        eventually("the call", || !kept.lock().unwrap().is_empty());
         drop(client);
-        let responder = kept.lock().unwrap().take().unwrap();
+        let responder = kept.lock().unwrap().pop().unwrap();
         eventually("the news", || responder.is_abandoned());
     }
     assert_eq!(server.calls(), 2);
@@ -1164,14 +1142,9 @@ fn a_request_that_comes_just_after_a_drain_has_begun_is_answered() {
 
 #[test]
 fn a_drain_is_over_after_its_time() {
-    let kept: Mutex<Vec<Responder>> = Mutex::default();
     let mut settings = settings();
-    settings.limits.drain_time = std::time::Duration::from_millis(80);
-    let mut server = Server::with(settings, move |_| {
-        let (responder, reply) = reply::pair();
-        kept.lock().unwrap().push(responder);
-        reply
-    });
+    settings.limits.drain_time = Duration::from_millis(80);
+    let (mut server, _kept) = Server::keeping(settings);
     let mut client = server.connect();
     client.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);
@@ -1199,12 +1172,7 @@ fn a_hijacked_connection_that_a_stop_cuts_off_is_counted_as_cut_off() {
 /// As when `foolsgold stop` is called twice.
 #[test]
 fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {
-    let kept: Mutex<Vec<Responder>> = Mutex::default();
-    let mut server = Server::start(move |_| {
-        let (responder, reply) = reply::pair();
-        kept.lock().unwrap().push(responder);
-        reply
-    });
+    let (mut server, _kept) = Server::keeping(settings());
     let mut client = server.connect();
     client.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);

@@ -99,8 +99,6 @@ impl Handles {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
-
     use super::*;
 
     #[test]

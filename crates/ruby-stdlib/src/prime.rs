@@ -101,8 +101,6 @@ fn raised(base: u64, mut exponent: u64, modulus: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
-
     use super::*;
 
     #[test]

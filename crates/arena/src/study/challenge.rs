@@ -72,9 +72,9 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// Its recipe's fingerprints, by the names that it can have in a study.
-    pub(super) fn fingerprints(&self) -> [(String, Vec<String>); 2] {
-        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, meaning::all_of_recipe(&self.text)))
+    /// Its recipe's fingerprint, by the names that it can have in a study.
+    pub(super) fn fingerprints(&self) -> [(String, String); 2] {
+        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, meaning::of_recipe(&self.text)))
     }
 
     /// The name that it has in the study that it joined.

@@ -6,18 +6,16 @@ use std::path::Path;
 
 use super::challenge::Challenge;
 use super::effort::Effort;
-use super::meaning::{self, STUDY};
+use super::meaning;
 use super::origin::Origin;
-use super::plan::{Family, Plan, PlannedCase};
-use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
 use super::verdicts;
 use crate::duel::{cases, summing};
 use crate::measure::{judge, leave_out, note_who_kept_up, strays};
+use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
-use crate::record::{Sample, fingerprint};
 use crate::report::styles::Styles;
 use crate::report::{grammar, twins};
 use crate::stats;
@@ -42,34 +40,16 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     let study = Study::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
     let asked: Option<RunRequest> = serde_json::from_value(plan).ok();
-    if let (Some(study), Some(asked)) = (&study, &asked) {
-        note_clients(&mut summary, study, asked);
-    }
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
-    for (name, prints) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
-        tree.entry(name).or_default().extend(prints);
+    for (name, print) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
+        tree.entry(name).or_default().push(print);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree, study.as_ref());
     let shorter = study.zip(asked).and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
     summary.shortcomings.extend(shorter);
     Ok(summary)
-}
-
-/// Fills in the most requests of each case's load that were in progress at once, in summaries of programs that did not
-/// record it.
-fn note_clients(summary: &mut Summary, study: &Study, asked: &RunRequest) {
-    let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
-    // Then a capacity was measured by as many clients as the case had.
-    let clients = |family: &Family, case: &PlannedCase| {
-        let step = family.cases.iter().find(|one| one.load_pct > 0);
-        step.filter(|_| case.load_pct == 0).map_or_else(|| case.at_once_most(), |step| step.clients)
-    };
-    for case in summary.cases.iter_mut().filter(|case| case.at_once_most.is_none()) {
-        let of = |family: &Family| Some(clients(family, family.cases.iter().find(|one| one.name == case.name)?));
-        case.at_once_most = plan.families.iter().find_map(of);
-    }
 }
 
 /// Ranks the cases and names the winners anew by the rules of this program.
@@ -198,20 +178,13 @@ fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     ))
 }
 
-/// Fingerprints of the present recipes, by the names under which runs record them: of the keys that decide what is
-/// measured, and of the whole files, as older runs have them.
+/// Fingerprints of the present recipes, by the names under which runs record them.
 fn of_tree(home: &Path) -> BTreeMap<String, Vec<String>> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, text) in recipes(&home.join("arena/contenders")) {
-        found.insert(name, meaning::all_of_recipe(&text));
-    }
-    for (name, text) in recipes(&home.join("arena/studies")) {
-        for (part, print) in meaning::of_study(&name, &text) {
-            found.entry(part).or_default().push(print);
-        }
-        found.entry(format!("{STUDY}{name}")).or_default().push(fingerprint(text.as_bytes()));
-    }
-    found
+    let contenders = recipes(&home.join("arena/contenders")).into_iter();
+    let contenders = contenders.map(|(name, text)| (name, meaning::of_recipe(&text)));
+    let studies = recipes(&home.join("arena/studies")).into_iter();
+    let parts = studies.flat_map(|(name, text)| meaning::of_study(&name, &text));
+    contenders.chain(parts).map(|(name, print)| (name, vec![print])).collect()
 }
 
 /// Names and texts of the recipes in a folder.
@@ -331,40 +304,6 @@ mod tests {
         for other in ["name = \"c\"\ntool = \"ab\"\nrequests = 9", "name = \"d\"\ntool = \"wrk\""] {
             assert_eq!(of(2.0, other), None, "no load of it ended by the clock: {other}");
         }
-    }
-
-    #[test]
-    fn an_older_run_has_the_clients_of_its_study() {
-        let study = Study::sample(
-            r#"
-            [[case]]
-            name = "posts"
-            title = "Posts"
-            tool = "ab"
-            path = "/"
-            expect = { exactly = "x" }
-            users = [1, 2]
-            [[case]]
-            name = "steps"
-            title = "Steps"
-            tool = "ladder"
-            path = "/"
-            expect = { exactly = "x" }
-            load_pct = [50]
-            "#,
-        );
-        let asked: RunRequest = serde_json::from_value(serde_json::json!({
-            "study": "s", "is_quick": false, "only": [], "cases": [], "seed": 1, "command": "",
-            "effort": { "rounds": 3, "seconds": 1.0, "warm_up_s": 0.0, "clients": 16 },
-        }))
-        .unwrap();
-        let case = |name: &str| Case { name: name.into(), ..Case::default() };
-        let known = Case { at_once_most: Some(7), ..case("posts@2") };
-        let cases = vec![case("posts@1"), known, case("steps"), case("steps@50"), case("gone")];
-        let mut run = Summary { cases, ..Summary::default() };
-        note_clients(&mut run, &study, &asked);
-        let found: Vec<Option<u32>> = run.cases.iter().map(|case| case.at_once_most).collect();
-        assert_eq!(found, [Some(1), Some(7), Some(16), Some(512), None]);
     }
 
     #[test]

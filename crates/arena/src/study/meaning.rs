@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::record::fingerprint;
 
 /// Prefix of the names of a study's fingerprints, which stand among those of contenders.
-pub(super) const STUDY: &str = "the study ";
+const STUDY: &str = "the study ";
 
 /// Text between the name of a study and that of a contender.
 pub(super) const CONTENDER: &str = ", contender ";
@@ -24,12 +24,6 @@ const OF_STUDY: [&str; 10] =
 const OF_ENTRY: [&str; 3] = ["in_quick", "note", "published"];
 /// Keys of a case that are for readers.
 const OF_CASE: [&str; 4] = ["in_quick", "metrics", "published", "title"];
-
-/// Fingerprints that a run of this recipe may have: the present form, and that of the whole file in runs from before 25
-/// November 2026.
-pub(super) fn all_of_recipe(text: &str) -> Vec<String> {
-    vec![of_recipe(text), fingerprint(text.as_bytes())]
-}
 
 /// Fingerprint of a contender's recipe.
 pub(super) fn of_recipe(text: &str) -> String {

@@ -14,15 +14,11 @@ use crate::record::machine;
 pub struct Origin {
     /// The environment in words, and a fingerprint of its path.
     pub place: (String, String),
-    /// Fingerprints of the bytes of the builds of foolsgold that take part. In runs made before 27 November 2026 there
-    /// is one, of the program's path.
+    /// Fingerprints of the bytes of the builds of foolsgold that take part.
     pub foolsgold: String,
-    /// Facts of the machine and of its load tools at the beginning of the run; none in runs made before 27 November
-    /// 2026.
-    #[serde(default)]
+    /// Facts of the machine and of its load tools at the beginning of the run.
     pub machine: Vec<(String, String)>,
     /// Fingerprints by name of what decides what is measured (`meaning`): in the study, and in its contenders' recipes.
-    /// In runs made before 25 November 2026 they are of the whole files.
     pub recipes: BTreeMap<String, String>,
 }
 

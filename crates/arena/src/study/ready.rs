@@ -115,11 +115,7 @@ impl<'a> ReadyRun<'a> {
     /// Differences between this machine, with its load tools, and the one on which the run began. They do not matter to
     /// a run that is only summarized again.
     pub fn other_machine(&self) -> Vec<String> {
-        let then = self.asked.origin.as_ref().map(|origin| &origin.machine[..]).unwrap_or_default();
-        // An earlier version did not record them.
-        if then.is_empty() {
-            return Vec::new();
-        }
+        let Some(Origin { machine: then, .. }) = &self.asked.origin else { return Vec::new() };
         let now = machine::facts();
         let differs = |name: &&str| {
             let told = |facts: &[(String, String)]| {

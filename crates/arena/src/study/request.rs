@@ -26,7 +26,7 @@ pub struct RunRequest {
     pub seed: u64,
     /// Command line.
     pub command: String,
-    /// Servers and recipes, which must be the same when the run is resumed; `None` in folders of older programs.
+    /// Servers and recipes, which must be the same when the run is resumed; `None` for imported loads.
     #[serde(default)]
     pub origin: Option<Origin>,
     /// Version of k6, if it replaces each case's own load where it has one like it.

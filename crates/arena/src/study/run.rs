@@ -77,8 +77,7 @@ impl ReadyRun<'_> {
         if let Ok(earlier) = folder.read_summary() {
             return earlier.machine;
         }
-        let noted = self.asked.origin.as_ref().map(|origin| origin.machine.clone());
-        noted.filter(|facts| !facts.is_empty()).unwrap_or_else(machine::facts)
+        self.asked.origin.as_ref().map_or_else(machine::facts, |origin| origin.machine.clone())
     }
 }
 

@@ -72,10 +72,19 @@ pub fn single(rackup: PathBuf) -> Settings {
 }
 
 /// Starts an application.
-pub fn try_app(config: &str, mut settings: Settings) -> Result<App, StartError> {
+pub fn try_app(config: &str, settings: Settings) -> Result<App, StartError> {
+    try_files(&[("config.ru", config)], settings)
+}
+
+/// Starts an application of several files.
+pub fn try_files(files: &[(&str, &str)], settings: Settings) -> Result<App, StartError> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    settings.rackup = folder.path().join("config.ru");
-    std::fs::write(&settings.rackup, config).expect("a file in the temporary folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder in the temporary folder");
+        std::fs::write(path, text).expect("a file in the temporary folder");
+    }
+    let settings = Settings { rackup: folder.path().join("config.ru"), ..settings };
     MrubyEngine::start(settings).map(|engine| App { engine, _folder: folder })
 }
 
@@ -102,6 +111,26 @@ pub fn app_with(config: &str, settings: Settings) -> App {
 /// A request for a path.
 pub fn get(path: &str) -> Request {
     Request::sample(Method::GET, path)
+}
+
+/// A request for a path that has this time.
+pub fn within(path: &str, milliseconds: u64) -> Request {
+    let mut request = get(path);
+    request.deadline = Instant::now() + Duration::from_millis(milliseconds);
+    request
+}
+
+/// Runs Ruby code in a request and returns its value, inspected.
+pub fn eval(code: &str) -> String {
+    let config = format!("def check\n{code}\nend\nrun ->(env) {{ [200, {{}}, [check.inspect]] }}");
+    app(&config).body("/")
+}
+
+/// The folder of gems that bin/gems fills.
+pub fn gems() -> PathBuf {
+    let gems = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../build/gems");
+    let Ok(gems) = gems.canonicalize() else { panic!("the gems are not there: run bin/gems, or all of bin/setup") };
+    gems
 }
 
 /// A response: status, headers as text, body.
@@ -149,9 +178,7 @@ impl App {
 #[track_caller]
 pub fn assert_holds_nobody_up(app: &App, path: &str) {
     let begin = Instant::now();
-    let mut request = get(path);
-    request.deadline = begin + Duration::from_millis(1000);
-    let stuck = app.engine.call(request);
+    let stuck = app.engine.call(within(path, 1000));
     assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
     while begin.elapsed() < Duration::from_millis(800) {
         let asked = Instant::now();

@@ -1,7 +1,5 @@
 //! A server for tests of clients: on a free port, with a function that runs each connection.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
+use engine::{Body, Engine, Reply, Request, Responder, Response, ResponseHead, Status, reply};
 use front::{AccessLog, Bind, Ended, Limits, Listener, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -129,6 +129,18 @@ impl Server {
             };
             Reply::ready(Ok(full(&text)))
         })
+    }
+
+    /// Answers nothing: the test has the responders of the calls.
+    pub fn keeping(settings: Settings) -> (Server, Arc<Mutex<Vec<Responder>>>) {
+        let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
+        let theirs = kept.clone();
+        let server = Server::with(settings, move |_| {
+            let (responder, reply) = reply::pair();
+            theirs.lock().unwrap().push(responder);
+            reply
+        });
+        (server, kept)
     }
 
     pub fn with(settings: Settings, act: impl Fn(Request) -> Reply + Send + Sync + 'static) -> Server {

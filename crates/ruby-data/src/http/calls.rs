@@ -266,8 +266,6 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
-
     use http::Uri;
     use ureq::config::Config;
     use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};

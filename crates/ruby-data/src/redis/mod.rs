@@ -190,8 +190,6 @@ pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
-
     use std::net::TcpListener;
 
     use rustix::net::{bind, listen};

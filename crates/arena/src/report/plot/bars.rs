@@ -82,6 +82,27 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
+/// Lines down from at most this many values of a scale, with the values below them where there is room.
+pub(super) fn grid(pen: &mut Pen, (scale, most): (Scale, usize), (left, end): (f64, f64), (top, bottom): (f64, f64)) {
+    let mut free_from = f64::NEG_INFINITY;
+    let mut rules = Vec::new();
+    for tick in scale.ticks(most) {
+        let x = scale.at(tick, left, end);
+        let text = number::tick(tick);
+        if x > end + 1.0 {
+            continue;
+        }
+        rules.push([(x, top), (x, bottom)]);
+        let half = text_width(&text, LETTERS - 2.0) / 2.0;
+        if x - half > free_from {
+            let at = if tick == 0.0 { At::Left } else { At::Middle };
+            pen.text((x, bottom + 11.0), &text, LETTERS - 2.0, Ink::Quiet, at);
+            free_from = x + half + 8.0;
+        }
+    }
+    pen.lines(&rules, Ink::Rule);
+}
+
 /// The column of names with their marks.
 pub(super) fn names(
     pen: &mut Pen,
@@ -182,24 +203,8 @@ impl Panel<'_> {
 
     fn grid(&self, pen: &mut Pen, layout: &BarLayout) {
         let bottom = self.top + HEAD + self.results.len() as f64 * layout.row;
-        let count = if layout.names == 0.0 { 5 } else { 6 };
-        let mut free_from = f64::NEG_INFINITY;
-        let mut rules = Vec::new();
-        for tick in self.scale.ticks(count) {
-            let x = self.place(tick);
-            let text = number::tick(tick);
-            if x > self.end() + 1.0 {
-                continue;
-            }
-            rules.push([(x, self.top + HEAD), (x, bottom)]);
-            let half = text_width(&text, LETTERS - 2.0) / 2.0;
-            if x - half > free_from {
-                let at = if tick == 0.0 { At::Left } else { At::Middle };
-                pen.text((x, bottom + 11.0), &text, LETTERS - 2.0, Ink::Quiet, at);
-                free_from = x + half + 8.0;
-            }
-        }
-        pen.lines(&rules, Ink::Rule);
+        let most = if layout.names == 0.0 { 5 } else { 6 };
+        grid(pen, (self.scale, most), (self.left, self.end()), (self.top + HEAD, bottom));
     }
 
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {

@@ -1,9 +1,9 @@
 //! Plot of a request's time: a stacked bar for each contender, with the parts in the order of a request's path, in the
 //! same colors everywhere.
 
-use super::bars::{BAR_LAYOUTS, BarLayout, FOOT, HEAD, names};
+use super::bars::{BAR_LAYOUTS, BarLayout, FOOT, HEAD, grid, names};
 use super::drawing::{Drawing, LETTERS, in_order, unranked};
-use super::pen::{At, Ink, Names, Pen, picture, text_width};
+use super::pen::{At, Ink, Names, Pen, picture};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
 use crate::report::number;
@@ -69,23 +69,7 @@ fn bars(pen: &mut Pen, layout: &BarLayout, (case, results): (&Case, &[&Measured]
     let end = layout.width - AFTER;
     let bottom = HEAD + results.len() as f64 * layout.row;
     pen.bold((left, 12.0), "Time of a request, ms", LETTERS, Ink::Text, At::Left);
-    let mut free_from = f64::NEG_INFINITY;
-    let mut rules = Vec::new();
-    for tick in scale.ticks(8) {
-        let x = scale.at(tick, left, end);
-        let text = number::tick(tick);
-        if x > end + 1.0 {
-            continue;
-        }
-        rules.push([(x, HEAD), (x, bottom)]);
-        let half = text_width(&text, LETTERS - 2.0) / 2.0;
-        if x - half > free_from {
-            let at = if tick == 0.0 { At::Left } else { At::Middle };
-            pen.text((x, bottom + 11.0), &text, LETTERS - 2.0, Ink::Quiet, at);
-            free_from = x + half + 8.0;
-        }
-    }
-    pen.lines(&rules, Ink::Rule);
+    grid(pen, (scale, 8), (left, end), (HEAD, bottom));
     names(pen, layout, (case, results), styles, 0.0);
     for (at, result) in results.iter().enumerate() {
         let row = HEAD + at as f64 * layout.row;
