@@ -270,6 +270,8 @@ fn the_folder_of_unicorns_file_may_begin_at_the_users_home() {
     let (output, said) = run(&folder, &[("HOME", home.as_str())], &["explain", "unicorn.rb"]);
     assert!(output.status.success(), "{said}");
     assert_says(&said, &[format!("dir = \"{home}/app\"").as_str(), "workers = 2"]);
+    // In Unicorn it reopens those of the application, too.
+    assert_says(&said, &["USR1 reopens the log files of the server"]);
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -69,6 +69,8 @@ impl Invocation {
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
             return asked;
         }
+        // No file of Ruby code names the Ruby that an extension is built for; and root may be the one who builds it.
+        let skips_file = asked.command == Command::Native && file::is_code(&asked);
         match self.home.get() {
             None => asked.problems.extend(operating::enter(&asked).err()),
             // A symlink on the way, such as `current`, may point to another release by now.
@@ -80,7 +82,9 @@ impl Invocation {
         });
         folder::note(home);
         let home = &folder::there(home);
-        file::add(&mut asked, home);
+        if !skips_file {
+            file::add(&mut asked, home);
+        }
         let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
         let dir = asked.values(Name::Dir).last().filter(|_| is_in_file).map(|given| given.value.clone());
         asked.folder.clone_from(home);

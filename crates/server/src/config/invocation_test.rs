@@ -52,3 +52,17 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
         invocation.reload_settings().unwrap_err()[0].0.ends_with("there is no such file; - in its place reads none")
     );
 }
+
+/// Root builds for all users, in any folder: code of the application's user must not be run as root, and an extension
+/// can be built where that code fails.
+#[test]
+fn no_code_of_a_settings_file_is_run_to_build_an_extension() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, ran] = ["puma.rb", "ran"].map(|name| folder.path().join(name));
+    fs::write(&file, format!("File.write({ran:?}, '')\nraise 'not on this machine'\n")).unwrap();
+    let arguments = vec!["native".into(), "-C".into(), file.into(), "--ruby".into(), "ruby".into()];
+    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, has_quota: false, memory: None });
+    let asked = invocation.asked();
+    assert_eq!((asked.problems, asked.compat), (Vec::new(), None));
+    assert!(!ran.exists());
+}

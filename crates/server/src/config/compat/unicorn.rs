@@ -47,6 +47,8 @@ pub const ALWAYS: &[&str] = &[
      loads it (--preload=force forks it)",
     "slow clients do not hold a worker: requests and answers are buffered, and connections are kept alive",
     "no middleware is added in any environment",
+    "USR1 reopens the log files of the server, and none that the application has opened, such as Rails' log: rotate \
+     those with copytruncate, or log to standard output",
 ];
 
 pub const RULES: &[DirectiveRule] = &[
