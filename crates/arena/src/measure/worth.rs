@@ -55,12 +55,14 @@ fn take_out_tails(result: &mut Measured, shown: &[String]) {
             needed = needed.min(one_in * BEYOND);
         }
     }
-    if fewest < P99_LEAST {
-        gone.extend(result.numbers.remove(P99_OVER_P50).map(|_| P99_OVER_P50));
+    if fewest < P99_LEAST && result.numbers.remove(P99_OVER_P50).is_some() {
+        gone.push(P99_OVER_P50);
+        needed = needed.min(P99_LEAST);
     }
     if !gone.is_empty() {
         let what = not_shown(&titles(&gone));
-        result.remarks.push(format!("{what}: a round has only {fewest:.0} requests, and {needed:.0} are needed"));
+        let requests = if fewest == 1.0 { "request" } else { "requests" };
+        result.remarks.push(format!("{what}: a round has only {fewest:.0} {requests}, and {needed:.0} are needed"));
     }
 }
 
@@ -151,6 +153,12 @@ mod tests {
         assert!(found.numbers.contains_key("p99_ms") && found.numbers.contains_key("p99_over_p50"), "{found:?}");
         assert!(found.remarks[0].starts_with("p99.9 is not shown"), "{:?}", found.remarks);
         assert!(all(4_000.0).remarks.is_empty());
+        // As seen in a run that was shown: "a round has only 1 requests, and inf are needed".
+        let mut alone = case(&[("x", &[("p99_over_p50", [1.0; 3]), ("requests", [1.0; 3])])]);
+        alone.metrics = vec!["after_idle_ms".into()];
+        judge(&mut alone, &|_| None);
+        let words = "p99 over p50 is not shown: a round has only 1 request, and 400 are needed";
+        assert_eq!(alone.results[0].remarks, [words]);
         let few = all(79.0);
         assert!(!few.numbers.contains_key("p95_ms") && !few.remarks[0].contains("p95"), "no column shows it: {few:?}");
     }

@@ -41,7 +41,8 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
-        format!("{}: {}", verdict.use_case, grammar::list(&winners))
+        let named = if winners.is_empty() { "nobody".to_owned() } else { grammar::list(&winners) };
+        format!("{}: {named}", verdict.use_case)
     };
     let counts = [
         grammar::count(present, "contender", "contenders"),

@@ -1,7 +1,9 @@
 //! Remarks below the table of a case: what a reader must know of its figures, and of the latencies in particular.
 
-use super::number;
+use std::collections::BTreeMap;
+
 use super::styles::Styles;
+use super::{grammar, number};
 use crate::record::summary::{Case, Measured};
 use crate::stats;
 use loadgen::metric::{GENERATOR_WAITED, P50, P99, is_of_latencies};
@@ -56,10 +58,7 @@ pub fn waited(case: &Case, styles: &Styles) -> Option<String> {
         return None;
     }
     let counted = case.results.iter().filter(|result| result.disqualified.is_none());
-    let share = |result: &Measured| {
-        let spread = result.numbers.get(GENERATOR_WAITED).filter(|spread| spread.is_sound())?;
-        Some((spread.median, styles.title(&result.contender)))
-    };
+    let share = |result: &Measured| Some((waited_share(result)?, styles.title(&result.contender)));
     let mut shares: Vec<(f64, String)> = counted.filter_map(share).collect();
     shares.sort_by(|one, other| one.0.total_cmp(&other.0));
     let ((low, least), (high, most)) = (shares.first()?, shares.last()?);
@@ -77,6 +76,45 @@ pub fn waited(case: &Case, styles: &Styles) -> Option<String> {
         "{who} itself waited for a processor for {middle:.0} % of a load{range}: its latencies, the longest among \
          them, include that."
     ))
+}
+
+/// Sentence on how long the load generator waited for a processor in cases whose latencies are in one table: for each
+/// of the shown contenders the least and the most of its medians in these cases, the longest first. `None` where it was
+/// short for all, or is not known.
+pub fn waited_in(cases: &[&Case], styles: &Styles, is_shown: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut shares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for result in cases.iter().flat_map(|case| &case.results).filter(|one| one.disqualified.is_none()) {
+        let Some(share) = waited_share(result).filter(|_| is_shown(&result.contender)) else { continue };
+        let (low, high) = shares.entry(&result.contender).or_insert((share, share));
+        (*low, *high) = ((*low).min(share), (*high).max(share));
+    }
+    let all = shares.len();
+    let mut long: Vec<(&str, (f64, f64))> =
+        shares.into_iter().filter(|(_, (_, high))| *high >= WAITED_LEAST_PCT).collect();
+    if long.is_empty() {
+        return None;
+    }
+    long.sort_by(|(_, (_, one)), (_, (_, other))| other.total_cmp(one));
+    let in_words = |(name, (low, high)): &(&str, (f64, f64))| {
+        let (low, high) = (format!("{low:.0}"), format!("{high:.0}"));
+        let share = if low == high { high } else { format!("{low}–{high}") };
+        format!("{} {share} %", styles.title(name))
+    };
+    let named: Vec<String> = long.iter().map(in_words).collect();
+    let others = match all - long.len() {
+        0 => String::new(),
+        _ => format!(" (less than {WAITED_LEAST_PCT} % with the others)"),
+    };
+    Some(format!(
+        "For this share of a load the load generator itself waited for a processor, and its latencies include that: \
+         {}{others}.",
+        grammar::list(&named)
+    ))
+}
+
+/// Share of a load's time for which the load generator waited for a processor, in percent: the median of the rounds.
+fn waited_share(result: &Measured) -> Option<f64> {
+    result.numbers.get(GENERATOR_WAITED).filter(|spread| spread.is_sound()).map(|spread| spread.median)
 }
 
 /// A number, in groups of three digits, with its noun.
@@ -134,5 +172,30 @@ mod tests {
         assert_eq!(said("max_ms", "siege -c25 /a", &[4.9, 0.0, 1.0]), None, "it was short");
         assert_eq!(said("requests_per_s", "siege -c25 /a", &[31.0, 4.0, 12.0]), None, "no latency is shown");
         assert_eq!(said("max_ms", "siege -c25 /a", &[]), None, "a run of before");
+    }
+
+    /// As seen in a run that was shown: wrk waited for 46 to 78 % of its loads of one server and for 7 to 14 % of those
+    /// of another, whose p99 the README set beside each other without a word.
+    #[test]
+    fn a_table_of_several_cases_tells_the_wait_of_the_load_generator_for_each_entry() {
+        let of = |shares: [f64; 3]| {
+            let mut one = case("p99_ms", &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
+            for (result, share) in one.results.iter_mut().zip(shares) {
+                result.numbers.insert(GENERATOR_WAITED.into(), Spread::of(&[share]).unwrap());
+            }
+            one
+        };
+        let (first, second) = (of([12.2, 3.0, 53.0]), of([7.6, 4.0, 53.4]));
+        let said = |names: &[&str]| {
+            waited_in(&[&first, &second], &Styles::default(), &|name| names.contains(&name)).unwrap_or_default()
+        };
+        let words = "For this share of a load the load generator itself waited for a processor, and its latencies \
+                     include that: ";
+        assert_eq!(said(&["a", "b", "c"]), format!("{words}c 53 % and a 8–12 % (less than 5 % with the others)."));
+        assert_eq!(said(&["a"]), format!("{words}a 8–12 %."));
+        assert_eq!(said(&["b"]), "", "it was short");
+        let mut ended = of([0.0, 0.0, 90.0]);
+        ended.results[2].disqualified = Some("it ended".into());
+        assert_eq!(waited_in(&[&ended], &Styles::default(), &|_| true), None);
     }
 }

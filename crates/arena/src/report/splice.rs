@@ -20,12 +20,12 @@ use std::collections::BTreeSet;
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
-use super::{grammar, heading, number, offered_rate, ranking, settings, twins, worse};
+use super::{grammar, heading, number, offered_rate, ranking, remarks, settings, twins, worse};
 use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
-use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric};
+use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric, is_of_latencies};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
@@ -261,11 +261,17 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
         true => "?: undecided, neither shown to be worse than the best nor within a quarter of it. ",
         false => "",
     };
+    let has_latencies = match (&cases[..], chosen) {
+        ([case], None) => case.metrics.iter().any(|name| is_of_latencies(name)),
+        _ => is_of_latencies(metric.name),
+    };
+    let waited = remarks::waited_in(&cases, &styles, &|name| query.has(name)).filter(|_| has_latencies);
+    let waited = waited.map_or_else(String::new, |words| format!("{words} "));
     let among = if query.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
-         {undecided}{failures}{}{}{}{twins}[Run]({link}){}.{quick}{short}",
+         {undecided}{failures}{}{}{}{waited}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         heading::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, query),
@@ -681,6 +687,24 @@ mod tests {
         run.cases.truncate(1);
         run.cases.push(run.cases[0].clone());
         assert!(of(&run).contains("is not ranked. The shares that failed are by the load tool's own count. [Run]"));
+    }
+
+    #[test]
+    fn below_latencies_the_wait_of_the_load_generator_is_told() {
+        let mut run = summary();
+        for (result, waited) in run.cases[0].results.iter_mut().zip([3.0, 61.8]) {
+            result.numbers.insert("p99_ms".into(), Spread::of(&[9.0; 3]).unwrap());
+            result.numbers.insert("generator_waited_pct".into(), Spread::of(&[waited; 3]).unwrap());
+        }
+        run.cases.push(run.cases[0].clone());
+        let of = |name: &str| {
+            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+            splice(&page, name, shown(&run, "x")).expect("a page")
+        };
+        let words = "include that: c 62 % (less than 5 % with the others). [Run]";
+        assert!(of("s/p99_ms").contains(words), "{}", of("s/p99_ms"));
+        assert!(!of("s").contains("include that"), "a rate is no latency: {}", of("s"));
+        assert!(!of("s/p99_ms//a|b").contains("include that"), "c has no row: {}", of("s/p99_ms//a|b"));
     }
 
     #[test]

@@ -210,12 +210,13 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
     writeln!(out)?;
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
+        let named = if winners.is_empty() { "nobody".to_owned() } else { grammar::list(&winners) };
         let shared = if winners.len() > 1 { " (not told apart)" } else { "" };
         let why = match sentence::readable(&verdict.why, summary, styles) {
             none if none.is_empty() => none,
             why => format!(". {why}"),
         };
-        say(out, &format!("Best for {}: {}{shared}{why}", verdict.use_case, grammar::list(&winners)), width)?;
+        say(out, &format!("Best for {}: {named}{shared}{why}", verdict.use_case), width)?;
         if !verdict.published.is_empty() {
             say(out, &format!("  in the original: {}", verdict.published), width)?;
         }

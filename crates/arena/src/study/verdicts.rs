@@ -59,24 +59,34 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     let has_figures = |case: &Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name) && has_figures(case);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
+    if decisive.is_empty() {
+        return None;
+    }
     let list = means(&decisive, metric);
     let found = stats::ranking(list.clone(), metric.direction);
-    let mut why = why(&decisive, metric, &found, &list, who);
+    let open = left_open(&decisive, metric, &found);
+    let mut why = match &open[..] {
+        [] => why(&decisive, metric, &found, &list, who),
+        open => no_winner(&decisive, metric, &found, open, who),
+    };
+    let left_out = left_out(&decisive, who);
+    if !left_out.is_empty() {
+        why.push_str(&format!("; left out, since not ranked in all of these cases: {}", grammar::list(&left_out)));
+    }
     let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
     if is_partial {
         let titles: Vec<String> = decisive.iter().map(|case| case.title.clone()).collect();
         why.push_str(&format!("; of the cases of this use only these were measured: {}", grammar::list(&titles)));
     }
     why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
-    let winners = found.groups.into_iter().next()?;
+    let winners = found.groups.into_iter().next().filter(|_| open.is_empty()).unwrap_or_default();
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
 /// Geometric means of the figures of each contender that is ranked in all of the cases, for every round that has them
 /// all; with a single case, the figures of that case. For failures of which one figure is 0, 1 is added to all figures
 /// and subtracted from the means, so that no failures at all stay 0.
-fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
-    let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
+fn means(cases: &[&Case], metric: &Metric) -> Vec<(String, Spread)> {
     let Some(first) = cases.first() else { return Vec::new() };
     let names = first.results.iter().map(|result| result.contender.as_str());
     let is_time = metric.name.ends_with("_ms");
@@ -84,11 +94,8 @@ fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let has_zero = all.flat_map(|spread| &spread.all).any(|number| *number <= 0.0);
     let more = if has_zero && !is_time { 1.0 } else { 0.0 };
     let mean = |name: &str| -> Option<Spread> {
-        let own = |case: &'a Case| {
-            let result = case.results.iter().find(|result| result.contender == name)?;
-            result.numbers.get(metric.name).filter(|_| ranked(case, name))
-        };
-        let spreads: Vec<&Spread> = cases.iter().map(|case| own(case)).collect::<Option<_>>()?;
+        let spreads: Vec<&Spread> =
+            cases.iter().map(|case| ranked_figure(case, name, metric)).collect::<Option<_>>()?;
         if let [one] = spreads[..] {
             return Some(one.clone());
         }
@@ -104,17 +111,75 @@ fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     names.filter_map(|name| Some((name.to_owned(), mean(name)?))).collect()
 }
 
+/// Whether a contender is ranked in a case.
+fn is_ranked(case: &Case, name: &str) -> bool {
+    case.ranking.iter().flatten().any(|ranked| ranked == name)
+}
+
+/// Figure of a contender that is ranked in a case.
+fn ranked_figure<'a>(case: &'a Case, name: &str, metric: &Metric) -> Option<&'a Spread> {
+    let result = case.results.iter().find(|result| result.contender == name)?;
+    result.numbers.get(metric.name).filter(|_| is_ranked(case, name))
+}
+
+/// Titles of the contenders that are not ranked in one of several cases, and so have no part in a mean over them.
+fn left_out(cases: &[&Case], who: &[Who]) -> Vec<String> {
+    let Some((first, [_, ..])) = cases.split_first() else { return Vec::new() };
+    let is_out = |name: &&str| !cases.iter().all(|case| is_ranked(case, name));
+    let names = first.results.iter().map(|result| result.contender.as_str());
+    names.filter(is_out).map(|name| title(who, name)).collect()
+}
+
+/// Contenders that could be the best, and that the means leave out: they are ranked in all of the cases, lack the
+/// figure in some, such as a percentile of few requests, and are not shown to be worse than the first in the others.
+fn left_open<'a>(cases: &[&'a Case], metric: &Metric, ranking: &Ranking) -> Vec<&'a str> {
+    let best = ranking.groups.first().and_then(|group| group.first());
+    let (Some(best), Some(first)) = (best, cases.first()) else { return Vec::new() };
+    let is_open = |name: &&str| {
+        let has = |case: &&Case| ranked_figure(case, name, metric).is_some();
+        let shared: Vec<&Case> = cases.iter().copied().filter(has).collect();
+        if shared.len() == cases.len() || !cases.iter().all(|case| is_ranked(case, name)) {
+            return false;
+        }
+        let list = means(&shared, metric);
+        let of = |wanted: &str| list.iter().find(|(one, _)| one == wanted).map(|(_, spread)| spread);
+        let both = of(best).zip(of(name));
+        both.is_some_and(|(best, own)| stats::place(best, own, metric.direction) != Place::Worse)
+    };
+    first.results.iter().map(|result| result.contender.as_str()).filter(is_open).collect()
+}
+
+/// Sentence on a use without a winner, since these contenders could be the best.
+fn no_winner(cases: &[&Case], metric: &Metric, ranking: &Ranking, open: &[&str], who: &[Who]) -> String {
+    let open: Vec<String> = open.iter().map(|name| title(who, name)).collect();
+    let (has, is) = if open.len() == 1 { ("has", "is") } else { ("have", "are") };
+    let best = ranking.groups.first().and_then(|group| group.first()).map_or("", String::as_str);
+    format!(
+        "{} {has} no {} in some of these {} cases, and {is} not shown to be worse than {} in the others",
+        grammar::list(&open),
+        metric.title.to_lowercase(),
+        cases.len(),
+        title(who, best)
+    )
+}
+
+/// Title of a contender, or its name where it has none.
+fn title(who: &[Who], name: &str) -> String {
+    let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
+    title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()
+}
+
 fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spread)], who: &[Who]) -> String {
     let first = |group: Option<&Vec<String>>| {
         let name = group?.first()?;
         list.iter().find(|(one, _)| one == name)
     };
-    let Some((_, best)) = first(ranking.groups.first()) else { return "no contender was ranked".into() };
-    let next = first(stats::next_worse(&ranking.groups, &ranking.undecided));
-    let title = |name: &str| {
-        let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
-        title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()
+    let Some((_, best)) = first(ranking.groups.first()) else {
+        let in_all = if cases.len() == 1 { "" } else { " in all of the cases with this figure" };
+        return format!("no contender was ranked{in_all}");
     };
+    let next = first(stats::next_worse(&ranking.groups, &ranking.undecided));
+    let title = |name: &str| title(who, name);
     let is_open = |spread: &Spread| stats::place(best, spread, metric.direction) == Place::Undecided;
     let open: Vec<String> = list.iter().filter(|(_, spread)| is_open(spread)).map(|(name, _)| title(name)).collect();
     let open = if open.is_empty() { String::new() } else { format!("; undecided: {}", grammar::list(&open)) };
@@ -216,6 +281,50 @@ mod tests {
         assert_eq!(ranked(&[&one, &failing("b", few)]).undecided, ["y"]);
         let apart = ranked(&[&failing("a", many), &failing("b", many)]);
         assert!(apart.groups == [["x"], ["y"]] && apart.undecided.is_empty(), "{apart:?}");
+    }
+
+    /// As seen in a run that was shown: with one user there were too few requests for Unicorn's tail, and two others,
+    /// whose tails were longer with more users, were named as those with the steadiest one.
+    #[test]
+    fn nobody_is_best_where_one_who_lacks_a_figure_is_not_worse_in_the_other_cases() {
+        let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
+        let verdict = |others: [f64; 3]| {
+            let ranking: &[&[&str]] = &[&["x"], &["y"], &["z"]];
+            let mut few = case("c@1", &[("x", near(2.0)), ("y", near(9.0)), ("z", near(1.0))], ranking);
+            few.results[2].numbers.clear();
+            let many = case("c@9", &[("x", near(4.0)), ("y", near(9.0)), ("z", others)], ranking);
+            one(&recipe, vec![&few, &many], &[]).unwrap()
+        };
+        let open = verdict(near(1.0));
+        assert!(open.winners.is_empty(), "{open:?}");
+        let words = "z has no p99 in some of these 2 cases, and is not shown to be worse than x in the others";
+        assert_eq!(open.why, words);
+        let worse = verdict(near(40.0));
+        assert_eq!(worse.winners, ["x"]);
+        assert!(worse.why.starts_with("p99 over 2 cases, geometric mean; next is y"), "{}", worse.why);
+    }
+
+    /// As seen in a run that was shown: of the tail of short requests beside long ones, the page did not say that the
+    /// best of one case had no part, since it had not kept up in the other.
+    #[test]
+    fn who_is_not_ranked_in_one_of_several_cases_is_named() {
+        let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
+        let a = case("c@1", &[("x", near(2.0)), ("y", near(1.0))], &[&["y"], &["x"]]);
+        let b = case("c@9", &[("x", near(2.0)), ("y", near(900.0))], &[&["x"]]);
+        let found = one(&recipe, vec![&a, &b], &[]).unwrap();
+        let words = "p99 over 2 cases, geometric mean; left out, since not ranked in all of these cases: y";
+        assert_eq!((found.winners, found.why.as_str()), (vec!["x".to_owned()], words));
+        let alone = one(&recipe, vec![&b], &[]).unwrap();
+        assert!(!alone.why.contains("left out"), "the table of the case says it: {}", alone.why);
+    }
+
+    #[test]
+    fn a_use_in_whose_cases_nobody_is_ranked_is_told_and_one_that_was_not_measured_is_not() {
+        let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
+        let nobody = case("c", &[("x", near(2.0))], &[]);
+        let found = one(&recipe, vec![&nobody], &[]).unwrap();
+        assert!(found.winners.is_empty() && found.why == "no contender was ranked", "{found:?}");
+        assert!(one(&recipe, Vec::new(), &[]).is_none());
     }
 
     #[test]
