@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::support::{Client, MAX_WAIT, app, server, within};
 use serde_json::Value;
@@ -80,9 +81,12 @@ fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
     let is_told = || server.log()["why"].as_str().is_some_and(|why| why.contains("its reader takes nothing"));
     assert!(within(MAX_WAIT, is_told), "{}", server.errors());
     assert!(server.metrics().contains("foolsgold_"), "{}", server.errors());
+    let begun = Instant::now();
     rustix::process::kill_process(rustix::process::Pid::from_child(&server.child), rustix::process::Signal::TERM)
         .unwrap();
     assert!(within(MAX_WAIT, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
+    // Five seconds from when it has stopped, for the lines of requests and all others together.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Starts that fail say what helps.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -44,6 +45,17 @@ fn a_program_that_is_no_ruby_is_called_so() {
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "/bin/ls"];
     let ls = said(&folder, &[], &options);
     assert_says(&ls, 1, &["is /bin/ls a Ruby?", "--ruby names another", "exited with status 0"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The server knows its Ruby by the process that it has started, and refuses the connection of another one.
+#[test]
+fn a_script_that_does_not_become_ruby_is_told_to() {
+    let script = format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", ruby::program());
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("our-ruby", &script)]);
+    fs::set_permissions(folder.join("our-ruby"), fs::Permissions::from_mode(0o755)).unwrap();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"];
+    assert_says(&said(&folder, &[], &options), 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
     fs::remove_dir_all(folder).unwrap();
 }
 

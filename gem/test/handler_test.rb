@@ -75,6 +75,23 @@ class HandlerTest < Minitest::Test
     assert_includes log, "with backup from FoolsGold"
   end
 
+  def test_sinatra_is_reloaded_by_its_restart_file
+    write("word", "first")
+    write("app.rb", <<~'RUBY')
+      require 'sinatra'
+      set :server, :foolsgold
+      word = File.read(File.join(__dir__, 'word'))
+      get('/') { word }
+    RUBY
+    body = serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s) do
+      write("word", "second")
+      Dir.mkdir(File.join(@folder, "tmp"))
+      write("tmp/restart.txt", "")
+      within { Net::HTTP.get(URI("http://127.0.0.1:#{@port}/")) == "second" }
+    end
+    assert_equal "first", body
+  end
+
   # The server's own handlers are back when the script has been loaded: programs that the application starts would
   # inherit an ignored signal.
   def test_sinatra_leaves_no_signal_ignored
@@ -149,6 +166,24 @@ class HandlerTest < Minitest::Test
     assert_includes serve(*command, path: "/?name=gem", folder: app, variables: nobodys), "Hello, gem!"
     assert_equal "[]", File.read(File.join(app, "config/started"))
     assert_includes log, "Started GET \"/?name=gem\""
+  end
+
+  def test_the_server_of_a_command_that_is_killed_ends
+    write("config.ru", APP)
+    output = File.join(@folder, "log")
+    @pid = Process.spawn(VARIABLES, *rackup("-s", "foolsgold"), chdir: @folder, %i[out err] => output)
+    within { Net::HTTP.get(URI("http://127.0.0.1:#{@port}/")) }
+    Process.kill("KILL", @pid)
+    Process.wait(@pid)
+    @pid = nil
+    within { refused? }
+  end
+
+  def refused?
+    TCPSocket.new("127.0.0.1", @port).close
+    false
+  rescue Errno::ECONNREFUSED
+    true
   end
 
   def test_without_a_file_it_says_what_to_write

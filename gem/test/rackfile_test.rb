@@ -36,4 +36,25 @@ class RackfileTest < Minitest::Test
     assert_equal "config.ru", File.basename(arguments.last)
     assert_empty Dir.children(ENV["TMPDIR"])
   end
+
+  VARIABLES = %w[FOOLS_GOLD_RESTART_FILE FOOLS_GOLD_CONFIG].freeze
+
+  # The arguments for a script, beside whose made file nobody touches anything.
+  def arguments_with(variables)
+    kept = VARIABLES.map { |name| [name, ENV[name]] }.to_h
+    VARIABLES.each { |name| ENV[name] = variables[name] }
+    script = File.join(@folder, "app.rb")
+    File.write(script, "")
+    FoolsGold::Rackfile.new(nil, { app: true }, script).use { |arguments| arguments[0..-2] }
+  ensure
+    kept.each { |name, value| ENV[name] = value }
+  end
+
+  def test_the_restart_file_is_beside_the_script
+    named = ->(name) { ["--tag", "app", "--restart-file", File.join(@folder, name)] }
+    assert_equal named.call("tmp/restart.txt"), arguments_with({})
+    assert_equal named.call("again"), arguments_with({ "FOOLS_GOLD_RESTART_FILE" => "again" })
+    assert_equal %w[--tag app], arguments_with({ "FOOLS_GOLD_RESTART_FILE" => "none" })
+    assert_equal %w[--tag app], arguments_with({ "FOOLS_GOLD_CONFIG" => "/etc/foolsgold.toml" })
+  end
 end

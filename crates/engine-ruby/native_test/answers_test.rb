@@ -212,6 +212,10 @@ class OtherSlot
   def own_process?
     true
   end
+
+  def torn?
+    false
+  end
 end
 
 Harness.check("a stream that another thread writes to is closed at its end, whatever is raised meanwhile") do

@@ -131,7 +131,10 @@ module FoolsGold
       ensure
         out.finish unless ended?
       end
-      end_more(Frames::END_OF_BODY) unless ended?
+      return if ended?
+      raise IOError, Stream::TORN if @slot.torn?
+
+      end_more(Frames::END_OF_BODY)
     end
 
     # Ends what the slot sends of the answer.

@@ -43,7 +43,7 @@ module FoolsGold
       @direct = nil
       @directs = 0
       @pid = Process.pid
-      @taken = @taken_seq = @answered = nil
+      @taken = @taken_seq = @answered = @torn = nil
     end
 
     # Whether `answer` has encoded the answer of the current request.
@@ -61,6 +61,16 @@ module FoolsGold
     def take(io, seq)
       @taken = io
       @taken_seq = seq
+    end
+
+    # Notes that the body of the current answer has a hole.
+    def tear
+      @torn = seq
+    end
+
+    # Whether it has one: then nothing can complete it.
+    def torn?
+      @torn == seq
     end
 
     # Adds a frame and writes the buffer: not to be broken off in the middle by a RequestTimeout.

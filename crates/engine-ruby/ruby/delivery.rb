@@ -222,7 +222,7 @@ module FoolsGold
     def stream(status, headers, body)
       more(status, headers) do |out|
         out.lend { body.call(out) }
-        leave(out) if out.left?
+        leave(out) if out.left? && !@slot.torn?
       end
     end
 

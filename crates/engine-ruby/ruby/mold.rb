@@ -30,6 +30,7 @@ module FoolsGold
       @wire = wire
       @workers = Children.new
       @pid = Process.pid
+      @stopping = @has_forked = @has_refused = false
     end
 
     def run
@@ -133,7 +134,7 @@ module FoolsGold
         take if ready&.include?(@io)
         next unless @stopping && @workers.empty?
 
-        FoolsGold.hooks.run(:mold_end)
+        FoolsGold.hooks.run(:mold_end) if @has_forked || !@has_refused
         exit
       end
     rescue Errno::EPIPE
@@ -187,7 +188,7 @@ module FoolsGold
     # does not load the application; this one exits with the last worker that it has forked before.
     def refuse_to_fork(shared)
       Log.frame(Frames::SHARED, Frames.list(shared))
-      @stopping = true
+      @stopping = @has_refused = true
     end
 
     # Exits, because a forked worker could not connect. The front starts another mold, with a new folder.

@@ -28,13 +28,21 @@ module FoolsGold
       @sending.synchronize { write } unless @out.empty?
     end
 
-    # Sends the bytes of a string from here on at once, in CHUNKs.
+    # Sends the bytes of a string from here on at once, in CHUNKs. If an exception of another thread ends that between
+    # two of them, the body has a hole (`tear`). One CHUNK is sent whole, or not at all.
     def send_pieces(string, at = 0)
       size = string.bytesize
+      is_whole = at.zero? && size <= WHOLE
       while at < size
         Thread.handle_interrupt(WAITING) { send_piece(string, at, [size - at, WHOLE].min) }
         at += WHOLE
       end
+      is_whole = true
+    rescue Errno::EPIPE, Errno::ECONNRESET
+      is_whole = true # Nobody reads the rest.
+      raise
+    ensure
+      tear unless is_whole
     end
 
     # Sends one CHUNK of bytes of a string. A large one is not copied to the buffer first.

@@ -82,6 +82,16 @@ module FoolsGold
       @io = io
       @out = String.new
       @sending = Mutex.new
+      @is_torn = false
+    end
+
+    # Notes that the body has a hole.
+    def tear
+      @is_torn = true
+    end
+
+    def torn?
+      @is_torn
     end
 
     def to_io

@@ -108,7 +108,6 @@ module FoolsGold
         (usual && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
         leave
       rescue Exception => error # Even `exit` ends only the request.
-        end_child(error) unless @slot.own_process?
         owes_free = failed(error, env)
         status, headers = @handled || [status, headers]
       ensure
@@ -142,8 +141,10 @@ module FoolsGold
       end
     end
 
-    # Answers with an exception. A RequestTimeout may come until the request has been left, and only once.
+    # Answers with an exception. A RequestTimeout may come until the request has been left, and only once. Nothing else
+    # comes before this in the clause that calls it: an interruption there would end the worker.
     def failed(error, env)
+      end_child(error) unless @slot.own_process?
       @handled = nil
       leave_failed
       report(error, later?(env))

@@ -41,11 +41,12 @@ module FoolsGold
             from = @at + REQUEST_HEAD + size
             @at += length + 4
             @consumed = @seq
-            @input = how.zero? ? Input::EMPTY : body(how, from, length - 12 - size)
             now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
             flush if now - @started > PATIENCE_NS && !@out.empty?
             @started = now
+            # Before its body is fetched: the front has no file for it any more, and that would be a second answer.
             next withdraw unless @cancelled.empty? || !gone?
+            @input = how.zero? ? Input::EMPTY : body(how, from, length - 12 - size)
             next unless @input # The request has been answered with an error.
 
             return @environment = @makers[shape].call(values, @input, [], [])

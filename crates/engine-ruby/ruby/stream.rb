@@ -12,6 +12,9 @@ module FoolsGold
     # and does not close its stream would otherwise keep its client waiting until that goes.
     BEGINNING = 5
 
+    # Why a stream takes nothing more when code has rescued the exception that ended a write of it.
+    TORN = "a part of the body is missing: an exception has ended a write in the middle of a String"
+
     def initialize(slot, input)
       @slot = @out = slot
       @input = input
@@ -28,6 +31,7 @@ module FoolsGold
       @lock.synchronize do
         raise Errno::EPIPE, "the client has gone" if @is_gone
         raise IOError, "the stream is closed for writing" if @closed
+        raise IOError, TORN if @out.torn?
 
         if @group
           @slot.check_process # Of a callable body, which may have returned when a child that it has forked writes.
@@ -193,9 +197,13 @@ module FoolsGold
     end
 
     def end_writing
-      @rest.finish if @rest && !@closed && @slot.own_process?
+      end_rest if @rest && !@closed && @slot.own_process?
       @closed = true
       @changed.broadcast
+    end
+
+    def end_rest
+      @rest.torn? ? @rest.break_off(IOError.new(TORN)) : @rest.finish
     end
 
     # Ends the body whose threads have ended. It is not complete if an exception has ended the last one that wrote.

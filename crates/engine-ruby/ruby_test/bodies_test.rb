@@ -93,6 +93,42 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes") do |front|
   end
 end
 
+TORN = <<~RUBY
+  require "timeout"
+  # Goes on where a timer has ended the write of a long String.
+  run(lambda do |env|
+    body = Object.new
+    body.define_singleton_method(:each) do |&block|
+      Timeout.timeout(0.2) { block.call("s" * 5_000_000) }
+    rescue Timeout::Error
+      File.write(env["QUERY_STRING"], "")
+      begin
+        block.call("rest")
+      rescue IOError
+        nil
+      end
+    end
+    [200, {}, env["PATH_INFO"] == "/short" ? ["whole"] : body]
+  end)
+RUBY
+
+Front.run(TORN) do |front|
+  f = FoolsGold::Frames
+  worker = front.fork
+  Harness.check("a body of which a part is missing breaks off, whatever the application writes then") do
+    name = File.join(front.folder, "late")
+    worker.ask("/", query: name)
+    # Nothing is read before, so the connection is full.
+    Harness.eventually("the timer goes off") { File.exist?(name) }
+    frames = [worker.answer]
+    frames << worker.answer until [f::END_OF_BODY, f::FAULT].include?(frames.last.kind)
+    Harness.match(/\AIOError\0a part of the body is missing/, frames.last.body)
+    sent = frames.select { |frame| frame.kind == f::CHUNK }.map(&:body).join
+    Harness.same(true, sent.bytesize < 5_000_000 && !sent.include?("r"))
+    Harness.same("whole", worker.get("/short").body)
+  end
+end
+
 Front.run(IN_FILE) do |front|
   worker = front.fork
   Harness.check("a body in a file") do

@@ -28,6 +28,16 @@ EDGES = <<~'RUBY'
     end
   end
 
+  # A time-out that comes when the application has just raised an exception of its own.
+  module Late
+    def own_process?
+      return super unless $late
+
+      $late = false
+      Thread.current.raise(FoolsGold::RequestTimeout, "late")
+    end
+  end
+
   # Counts the reads after which what was read before is in another String.
   module Counted
     def fill
@@ -50,6 +60,10 @@ EDGES = <<~'RUBY'
       $comes = is_stray ? [FoolsGold::Frames::END_OF_BODY, IndexError] :
         [FoolsGold::Frames::ANSWER, FoolsGold::RequestTimeout]
       [200, {}, is_stray ? %w[a b].each : %w[a b]]
+    when "/raise-late"
+      FoolsGold::Slot.prepend(Late)
+      $late = true
+      raise "first"
     when "/caf\xC3\xA9".b, "/raise" then raise "gr\u00F6\u00DFe"
     when "/mute" then raise Mute
     when "/reply"
@@ -162,6 +176,10 @@ module EdgesTest
       H.same("ab", worker.get("/times-out").body)
       H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
     end
+    H.check("a time-out that comes just behind an exception of the application ends its request only") do
+      H.match(/\ARuntimeError\0first\0/, worker.get("/raise-late").body)
+      H.same("x", worker.get("/").body)
+    end
     H.check("an exception that comes just behind the end of a body is no second end") do
       H.same("ab", worker.text("/stray"))
       H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
@@ -183,6 +201,18 @@ module EdgesTest
       front.accept(F::BODY_ROLE).close
       H.same([F::FAULT, 90], worker.answer.to_a.first(2))
       H.same("x", worker.get("/").body)
+    end
+    H.check("a withdrawn request whose body is in a file has one answer") do
+      release = File.join(front.folder, "withdrawn")
+      behind = worker.request("/body", seq: 92, how: 2, body: [3].pack("Q>"))
+      worker.slots[0].write(worker.request("/wait", seq: 91, query: release) + behind)
+      worker.order(F::CANCEL, 0, 92)
+      worker.control.write(F.frame(F::PING, ""))
+      front.await(worker.control, F::PING)
+      File.write(release, "")
+      H.same([91, "waited"], worker.answer.to_a.values_at(1, -1))
+      H.same([F::FAULT, 92], worker.answer.to_a.first(2))
+      H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
     end
   end
 end

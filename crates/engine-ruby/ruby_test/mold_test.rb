@@ -192,6 +192,21 @@ if RUBY_ENGINE == "ruby"
     end
   end
 end
+if RUBY_ENGINE == "ruby"
+  Harness.check("a mold that makes way before it has forked has stopped nothing, for Puma's after_stopped") do
+    listener = TCPServer.new("127.0.0.1", 0)
+    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, []] }"
+    hooks = "after_stopped { File.write(File.join(__dir__, 'stopped'), '') }"
+    Front.run(rackup, hooks: hooks, hooks_kind: "puma", hooks_names: "after_stopped", preload: "yes") do |front|
+      front.mold.write(FoolsGold::Frames.frame(FoolsGold::Frames::FORK, [1, 0].pack("NN")))
+      front.await(front.mold, FoolsGold::Frames::SHARED)
+      Process.wait(front.pid)
+      Harness.same(false, File.exist?(File.join(front.folder, "stopped")))
+    end
+  ensure
+    listener&.close
+  end
+end
 Harness.check("all end with the front") do
   pids = []
   Front.run("run ->(env) { sleep }") do |front|

@@ -50,7 +50,8 @@ impl fmt::Display for StartError {
             StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
             StartError::NoRuby(ruby, how) => write!(
                 f,
-                "{how}, and has not run a line of the server's Ruby code: is {} a Ruby? --ruby names another",
+                "{how}, and has not connected to the server: is {} a Ruby? A script must start Ruby by exec, and not \
+                 as a further process. --ruby names another",
                 ruby.display()
             ),
             StartError::User(user, error) => {

@@ -5,6 +5,8 @@
 module FoolsGold
   # Signals go on to it, and this process ends with it.
   class Program
+    # The variable by which the server knows with which process it ends. One that is killed passes no signal on.
+    ENDS_WITH = "FOOLSGOLD_ENDS_WITH"
     # What is sent for what comes. A terminal that closes means the end, too. The restart of Puma is a reload here: an
     # upgrade would put a process in the server's place that is no child of this one.
     SIGNALS = { "INT" => "INT", "TERM" => "TERM", "HUP" => "TERM", "QUIT" => "QUIT", "USR1" => "USR1",
@@ -20,8 +22,9 @@ module FoolsGold
     # Runs it to its end; gives its status.
     def run
       handlers = take_signals
+      environment = @environment.merge(ENDS_WITH => Process.pid.to_s)
       # A group of its own: the terminal's interrupt would otherwise come twice, and the second means "at once".
-      @pid = Process.spawn(@environment, *@command, pgroup: true, in: File::NULL)
+      @pid = Process.spawn(environment, *@command, pgroup: true, in: File::NULL)
       signal(@asked) if ENDS.include?(@asked)
       _, status = Process.wait2(@pid)
       @pid = nil

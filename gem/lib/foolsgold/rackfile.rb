@@ -24,7 +24,7 @@ module FoolsGold
       return yield([named]) unless text
 
       folder = Dir.mktmpdir("foolsgold-")
-      yield ["--tag", File.basename(@script, ".rb"), write(folder, "config.ru", text)]
+      yield ["--tag", File.basename(@script, ".rb"), *restart_file, write(folder, "config.ru", text)]
     ensure
       FileUtils.remove_entry(folder) if folder
     end
@@ -33,6 +33,16 @@ module FoolsGold
 
     def write(folder, name, text)
       File.join(folder, name).tap { |path| File.write(path, text) }
+    end
+
+    # Where the server looks for the file whose touch reloads: it would look beside the file that is made here. A
+    # settings file that somebody named may say otherwise.
+    def restart_file
+      named = ENV["FOOLS_GOLD_RESTART_FILE"].to_s
+      return [] if named == "none" || (named.empty? && !ENV["FOOLS_GOLD_CONFIG"].to_s.empty?)
+
+      folder = @options[:builder] ? Dir.pwd : File.dirname(@script)
+      ["--restart-file", File.expand_path(named.empty? ? "tmp/restart.txt" : named, folder)]
     end
 
     # The text of a file that has to be made, or nil.

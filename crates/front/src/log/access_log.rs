@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 4 * 1024 * 1024;
 const GATHER_TIME: Duration = Duration::from_millis(20);
 /// Bytes of lines that are written at once.
 const GATHER_BYTES: usize = 256 * 1024;
-/// Most time that the writer has for the last lines.
+/// Most time that the writer has for the last lines, unless [`AccessLog::end`] was given another.
 const LAST_TIME: Duration = Duration::from_secs(5);
 
 /// An access log. Dropping it writes what is buffered, unless [`AccessLog::end`] has done so.
@@ -93,14 +93,14 @@ impl AccessLog {
         }
     }
 
-    /// Writes what is buffered, for up to [`LAST_TIME`], and takes no more lines. For the shutdown: a request that a
-    /// script still runs keeps the log alive, and the process ends before it.
-    pub fn end(&self) {
+    /// Writes what is buffered, for up to this time, and takes no more lines. For the shutdown: a request that a script
+    /// still runs keeps the log alive, and the process ends before it.
+    pub fn end(&self, time: Duration) {
         self.shared.pending.lock().is_closed = true;
         self.shared.changed.notify_all();
         let Some(writer) = self.writer.lock().take() else { return };
         let mut pending = self.shared.pending.lock();
-        let _ = self.shared.changed.wait_while_for(&mut pending, |pending| !pending.is_done, LAST_TIME);
+        let _ = self.shared.changed.wait_while_for(&mut pending, |pending| !pending.is_done, time);
         let is_stuck = !pending.is_done && !writer.is_finished();
         drop(pending);
         // If its reader takes nothing, the thread is stuck in a write, and ends with the process.
@@ -112,7 +112,7 @@ impl AccessLog {
 
 impl Drop for AccessLog {
     fn drop(&mut self) {
-        self.end();
+        self.end(LAST_TIME);
     }
 }
 
@@ -180,6 +180,21 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn the_end_waits_for_a_reader_as_long_as_it_is_told_to() {
+        let (entered, is_entered) = std::sync::mpsc::channel();
+        let (go, may_go) = std::sync::mpsc::channel();
+        let stuck = Stuck { is_entered: entered, may_go, out: Shelf::default() };
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, stuck, Arc::default());
+        log.add(b"line\n");
+        is_entered.recv_timeout(LAST_TIME).unwrap();
+        let begun = std::time::Instant::now();
+        log.end(Duration::ZERO);
+        drop(log);
+        assert!(begun.elapsed() < LAST_TIME);
+        drop(go);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::config::workers;
 use crate::control::signals;
 use crate::log::writer;
 use crate::process::exit::{NotServing, cannot_start, fail};
-use crate::process::parent::StartOutcome;
+use crate::process::parent::{self, StartOutcome};
 use crate::process::program::Program;
 use crate::process::{daemon, init};
 
@@ -23,7 +23,7 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }
-    if let Err(why) = init::fix_variables(&program) {
+    if let Err(why) = init::fix_variables(&program).and_then(|()| parent::end_with_command(&invocation.environment)) {
         return fail(&why);
     }
     // Before any process is started that would inherit the handed-over sockets or the old terminal.
@@ -72,7 +72,7 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     let flush = log.flusher();
     let has_starter = prepared.parent.is_none();
     let outcome = serve::serve(Plan { settings, specs, bundle_gemfile, reload_settings, prepared, flush });
-    log.finish();
+    log.finish(log_files.last_time());
     log_files.finish();
     outcome.map_err(|why| {
         if has_starter {

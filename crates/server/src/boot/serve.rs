@@ -97,7 +97,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     }
     let waiting = Waiting::new().map_err(no_threads)?;
     let (habit, log_files) = (settings.operating.signals, prepared.log_files.clone());
-    let mut signals = waiting.block_on(async { Signals::listen(habit, log_files) }).map_err(deaf)?;
+    let mut signals = waiting.block_on(async { Signals::listen(habit, log_files.clone()) }).map_err(deaf)?;
     let threads = Threads { waiting, io_threads: IoThreads::start(settings.io_threads).map_err(no_threads)? };
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
@@ -147,7 +147,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let front_settings = server.context.front_settings.clone();
     drop(server);
     if let Some(access_log) = &front_settings.access_log {
-        access_log.end();
+        access_log.end(log_files.last_time());
     }
     let served = count(apps.served(), "request");
     let finished = count(ended.finished, "connection");

@@ -39,6 +39,8 @@ pub struct LogFile {
     errors: ErrorSink,
     links: Links,
     open: Mutex<Open>,
+    /// Since when a write has been under way. Outside of the lock that it holds.
+    writing: Mutex<Option<Instant>>,
     lost: LostCounts,
 }
 
@@ -141,7 +143,8 @@ impl LogFile {
 
     fn of(stream: Stream, form: LogForm, errors: ErrorSink, file: File) -> LogFile {
         let open = Mutex::new(Open { file, is_cut: false, failing: None });
-        LogFile { path: None, stream, form, errors, links: Links::All, open, lost: LostCounts::default() }
+        let (writing, lost) = (Mutex::default(), LostCounts::default());
+        LogFile { path: None, stream, form, errors, links: Links::All, open, writing, lost }
     }
 
     /// Whether this is the file at an absolute path.
@@ -200,8 +203,10 @@ impl LogFile {
     /// Writes lines. If the disk is full, they are lost and counted.
     pub fn write(&self, bytes: &[u8]) {
         let mut open = self.open.lock();
+        *self.writing.lock() = Some(Instant::now());
         self.recover(&mut open);
         let lost = if open.failing.is_some() { bytes } else { &bytes[bytes.len() - open.put(bytes)..] };
+        *self.writing.lock() = None;
         let begins = open.lose(lost, &self.lost);
         let why = open.failing.as_ref().filter(|_| begins).map(|failing| failing.why.clone());
         drop(open);
@@ -212,6 +217,11 @@ impl LogFile {
                 self.name()
             ));
         }
+    }
+
+    /// How long lines have been on their way: the reader of a pipe takes nothing, or takes them slowly.
+    pub fn stalled_for(&self) -> Duration {
+        self.writing.lock().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Checks whether a failing file can be written again. While a line is being written, which takes as long as the
@@ -406,6 +416,26 @@ mod tests {
         drop(held);
         assert_eq!((seen.lost_lines, seen.lost_bytes), (1, 4));
         assert!(seen.why.unwrap().contains("its reader takes nothing"));
+    }
+
+    #[test]
+    fn lines_that_no_reader_takes_are_known_to_be_on_their_way() {
+        let (reader, writer) = io::pipe().unwrap();
+        let errors = ErrorSink::FormerStderr(FormerStderr::default());
+        let pipe = std::os::fd::OwnedFd::from(writer).into();
+        let file = LogFile::of(Stream::Output, LogForm::Text, errors, pipe);
+        assert_eq!(file.stalled_for(), Duration::ZERO);
+        // More than a pipe holds.
+        let lines = vec![b'x'; 1 << 20];
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| file.write(&lines));
+            while file.stalled_for().is_zero() {
+                std::thread::yield_now();
+            }
+            drop(reader);
+            writing.join().unwrap();
+        });
+        assert_eq!(file.stalled_for(), Duration::ZERO);
     }
 
     #[test]

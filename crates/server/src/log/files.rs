@@ -26,6 +26,8 @@ use crate::process::stream::Stream;
 
 /// Bytes of application output written at once.
 const READ_BYTES: usize = 64 * 1024;
+/// At shutdown, most time for the server's own last lines.
+const LAST_TIME: Duration = Duration::from_secs(5);
 /// At shutdown, time to write what is in a pipe; a process that lives on may hold the pipe open for ever.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 
@@ -113,11 +115,22 @@ impl LogFiles {
 
     /// A writer for the server's own lines.
     pub fn own_lines(&self) -> Box<dyn Write + Send> {
-        let file = self.stderr.as_ref().filter(|_| self.logs_to_stderr).or(self.stdout.as_ref());
-        match file.or(self.plain.as_ref()) {
+        match self.own() {
             Some(file) => Box::new(Writer(file.clone())),
             None => Box::new(io::stdout()),
         }
+    }
+
+    /// The file of the server's own lines; `None` if standard output is closed.
+    fn own(&self) -> Option<&Arc<LogFile>> {
+        let file = self.stderr.as_ref().filter(|_| self.logs_to_stderr).or(self.stdout.as_ref());
+        file.or(self.plain.as_ref())
+    }
+
+    /// At shutdown, the time that is left for the server's own last lines. The time for which their reader has been
+    /// taking nothing counts, so that it is not waited for twice, nor after it has long been gone.
+    pub fn last_time(&self) -> Duration {
+        LAST_TIME.saturating_sub(self.own().map_or(Duration::ZERO, |file| file.stalled_for()))
     }
 
     /// The counter of dropped lines.

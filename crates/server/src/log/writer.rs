@@ -32,8 +32,6 @@ const HELD_BYTES: usize = 8 * 1024 * 1024;
 
 /// Longest time that [`Flush`] waits, in case nothing reads the log.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
-/// Most time for the last lines.
-const LAST_TIME: Duration = Duration::from_secs(5);
 
 /// Waits until the log is written.
 pub type Flush = Box<dyn Fn() + Send>;
@@ -119,15 +117,15 @@ impl Log {
         })
     }
 
-    /// Writes the remaining lines and ends the log.
-    pub fn finish(mut self) {
+    /// Writes the remaining lines, for up to this time, and ends the log.
+    pub fn finish(mut self, time: Duration) {
         self.held.state.lock().ended = true;
         self.held.changed.notify_all();
         match self.thread.take() {
             // If nobody reads standard output, the thread is stuck in a write, and ends with the process.
             Some(thread) => {
                 let mut state = self.held.state.lock();
-                self.held.changed.wait_while_for(&mut state, |state| !state.is_done, LAST_TIME);
+                self.held.changed.wait_while_for(&mut state, |state| !state.is_done, time);
                 let is_stuck = !state.is_done && !thread.is_finished();
                 drop(state);
                 if !is_stuck {

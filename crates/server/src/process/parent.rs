@@ -30,12 +30,17 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::process::exit::NotServing;
 
 /// Variable with the process id of the parent. It counts only for a child of that process, since processes further down
 /// inherit it.
 pub const PARENT: &str = "FOOLSGOLD_PARENT";
+
+/// Variable with the process id of a command that has started this server as its own, such as `rails server` with the
+/// gem. It counts only for a child of that process.
+const ENDS_WITH: &str = "FOOLSGOLD_ENDS_WITH";
 
 /// Longest message; a failure has a backtrace at most. Longer ones are cut.
 const MESSAGE_BYTES: usize = 60_000;
@@ -164,6 +169,19 @@ impl fmt::Display for Ordered {
         let and = if self.scale.is_some() { "," } else { "" };
         if self.is_paused { write!(f, "{and} paused") } else { Ok(()) }
     }
+}
+
+/// Lets the kernel end this process by SIGTERM when the command whose server it is has ended, if that asks for it: a
+/// command that is killed cannot do so itself. An error if it has ended by now.
+pub fn end_with_command(environment: &[(OsString, OsString)]) -> Result<(), String> {
+    let told = environment.iter().find(|(name, _)| name == ENDS_WITH).and_then(|(_, value)| value.to_str());
+    let command = parent_id();
+    if told != Some(&command.to_string()) {
+        return Ok(());
+    }
+    // Where that is not possible, a command that is killed leaves its server.
+    let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    if parent_id() == command { Ok(()) } else { Err(format!("process {command}, which started this one, has ended")) }
 }
 
 impl Parent {
@@ -299,6 +317,17 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_child_of_the_command_ends_with_it() {
+        // The signal is one of this thread alone.
+        let ends_by = |command: u32| {
+            end_with_command(&[(ENDS_WITH.into(), command.to_string().into())]).unwrap();
+            rustix::process::parent_process_death_signal().unwrap()
+        };
+        assert_eq!(ends_by(std::process::id()), None, "its child");
+        assert_eq!(ends_by(parent_id()), Some(Signal::TERM));
+    }
 
     #[test]
     fn an_outcome_is_read_as_it_was_written() {
