@@ -1,11 +1,12 @@
 //! What the log says of requests that went wrong: which request it was, where in the application, and what led to it;
 //! the same of both engines where both can know it.
 
+use std::fs;
 use std::thread;
 use std::time::Duration;
 
 use crate::support;
-use crate::support::{MAX_WAIT, Server, within};
+use crate::support::{MAX_WAIT, Server, paths, within};
 
 const APP: &str = r#"
 class Mine
@@ -132,6 +133,29 @@ fn what_led_to_an_exception_is_told() {
         client.send("GET /half HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
         drop(client.rest());
         expect(&server, ", GET /half: RuntimeError: half way");
+    }
+}
+
+/// The front answers nobody, so that it has only a line in the access log.
+#[test]
+fn what_goes_wrong_when_its_client_has_gone_is_told_as_well() {
+    let wait = "$stderr.puts \"runs #{env[\"PATH_INFO\"]}\"; sleep 0.005 until File.exist?(\"go\")";
+    let (raises, spoils) = (format!("{wait}; raise \"for nobody\""), format!("{wait}; nil"));
+    for engine in ["mruby", "ruby"] {
+        let ru = paths(&[("/raises", &raises), ("/spoils", &spoils)]);
+        let server = Server::start(&ru, &["--engine", engine, "-t", "2"]);
+        for path in ["/raises", "/spoils"] {
+            let client = server.send_get(path);
+            expect(&server, &format!("runs {path}"));
+            drop(client);
+            let is_gone = |line: &str| line.contains(&format!(" GET {path} ")) && line.contains(" client_gone");
+            let log = || server.log();
+            assert!(within(MAX_WAIT, || log().lines().any(is_gone)), "{engine} {path}: {}", log());
+        }
+        fs::write(server.folder.join("go"), "").unwrap();
+        let found = entry(&server, ", GET /raises: nobody waits for it any more: RuntimeError: for nobody");
+        assert!(found.contains("config.ru:"), "{engine}: {found}");
+        expect(&server, ", GET /spoils: nobody waits for it any more: the application's answer is not valid Rack: ");
     }
 }
 

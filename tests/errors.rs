@@ -131,6 +131,20 @@ fn a_body_that_raises_half_way_does_not_look_whole() {
     }
 }
 
+/// A client may be far behind the application, or leave before it has come to the exception.
+#[test]
+fn an_exception_in_a_body_is_logged_when_it_is_raised_however_slowly_the_client_reads() {
+    let each = "600.times { yield \"x\" * 65_536 }; raise \"half way\"";
+    let body = format!("b = Object.new; def b.each; {each}; end; [200, {{}}, b]");
+    let server = Server::start(&paths(&[("/long", &body)]), &["-t", "1"]);
+    let mut client = server.send_get("/long");
+    let head = client.head().unwrap();
+    // More than the kernel holds, so the client has not come to it.
+    assert!(server.logs("half way"), "{}", server.log());
+    assert!(client.body(&head).is_err(), "it breaks off");
+    assert_eq!(server.log().matches("half way").count(), 1, "{}", server.log());
+}
+
 /// Name, Ruby that gives a value, what the value must be: CRuby's own.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (

@@ -1,8 +1,11 @@
 //! Exceptions and backtraces that C reports, and the faults they become.
 
-use engine::{AppError, Fault, Overrun};
+use engine::{AppError, Fault, Overrun, Request};
 
 use crate::response_writer::ResponseWriter;
+
+/// Words of the exceptions that end the code of a request whose client has gone, or that is interrupted.
+const ENDINGS: [&str; 2] = ["FoolsGold::ClientGone", "FoolsGold::RequestTimeout"];
 
 /// Separates a frame of a backtrace from the number of its repetitions: "app.rb:3:in f (12 times)".
 const REPEATED: &str = " (";
@@ -35,4 +38,28 @@ pub fn interrupted(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
         ));
     }
     Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace })
+}
+
+/// Logs a fault of the application that reaches no client, since that has gone: the front does not learn of it, and
+/// logs only what it answers with.
+pub fn log_unseen(fault: &Fault, request: &Request, app: Option<&str>) {
+    let is_unseen = match fault {
+        Fault::App(error) => {
+            let is_ending = |text: &str| ENDINGS.iter().any(|words| text.contains(*words));
+            !is_ending(&error.class) && !error.causes.iter().any(|cause| is_ending(cause))
+        }
+        Fault::BadAnswer(_) | Fault::OutOfMemory(_) => true,
+        _ => false,
+    };
+    if !is_unseen {
+        return;
+    }
+    let Request { id, method, path, .. } = request;
+    let name = fault.name();
+    let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
+    tracing::error!(
+        target: "app",
+        id, %method, path, app, fault = name,
+        "request {id}, {method} {path}: nobody waits for it any more: {fault}{lines}"
+    );
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use engine::body::SendError;
 use engine::{AppError, Fault, Overrun, Request};
 
-use crate::failure::{interrupted, push_frame, trace};
+use crate::failure::{interrupted, log_unseen, push_frame, trace};
 use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
 use crate::response_writer::{ResponseWriter, app_fault};
@@ -319,21 +319,22 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
         let error = host.error.take();
         let limit = host.shared.memory_bytes;
         let Some(writer) = &mut host.writer else { return };
-        match ended {
-            sys::DONE => writer.finish(),
-            // The exception only followed from the refused answer, whose reason `finish` reports.
-            sys::RAISED if writer.bad.is_some() => writer.finish(),
-            sys::NO_MEMORY => writer.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
-            sys::STOPPED => writer.fail(interrupted(writer, error)),
-            _ => {
-                let fault = match error.as_ref().map(|error| error.class.as_str()) {
-                    Some("FoolsGold::ClientGone") => Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => interrupted(writer, error),
-                    _ => app_fault(error),
-                };
-                writer.fail(fault);
-            }
+        let fault = match (ended, writer.bad.take()) {
+            (sys::DONE, None) => return writer.finish(),
+            // The exception only followed from the refused answer.
+            (sys::DONE | sys::RAISED, Some(why)) => Fault::BadAnswer(why),
+            (sys::NO_MEMORY, _) => Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) }),
+            (sys::STOPPED, _) => interrupted(writer, error),
+            _ => match error.as_ref().map(|error| error.class.as_str()) {
+                Some("FoolsGold::ClientGone") => Fault::ClientGone,
+                Some("FoolsGold::RequestTimeout") => interrupted(writer, error),
+                _ => app_fault(error),
+            },
+        };
+        if writer.has_lost_client() {
+            log_unseen(&fault, &writer.request, host.shared.app.as_deref());
         }
+        writer.fail(fault);
     })
 }
 

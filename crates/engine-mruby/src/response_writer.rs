@@ -262,11 +262,8 @@ impl ResponseWriter {
         sent
     }
 
-    /// Completes the response: sends what is buffered, or the fault of a refused answer.
+    /// Completes the response: sends what is buffered.
     pub fn finish(&mut self) {
-        if let Some(why) = self.bad.take() {
-            return self.fail(Fault::BadAnswer(why));
-        }
         let rest = self.buffer.split().freeze();
         if self.sink.is_none() {
             let body = self.whole_body(rest);
@@ -284,6 +281,14 @@ impl ResponseWriter {
             None if self.is_unasked => Body::Unasked,
             None if rest.is_empty() => Body::Empty,
             None => Body::Full(rest),
+        }
+    }
+
+    /// Whether nobody waits for the response any more, since its client has gone.
+    pub fn has_lost_client(&self) -> bool {
+        match &self.responder {
+            Some(responder) => responder.is_abandoned(),
+            None => self.sink.as_ref().is_some_and(Sink::is_gone),
         }
     }
 

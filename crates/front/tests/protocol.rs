@@ -485,14 +485,16 @@ fn a_body_shorter_than_announced_is_a_500_and_a_longer_one_is_cut() {
         Reply::ready(Ok(with(200, &[("content-length", &announced)], Body::Full("abcde".into()))))
     });
     let mut client = server.connect();
-    assert_eq!(client.get("/2").text(), "ab");
+    for (announced, text) in [("/2", "ab"), ("/0", "")] {
+        assert_eq!(client.get(announced).text(), text);
+    }
     for announced in ["/5", "/0000000000000000005"] {
         assert_eq!(client.get(announced).text(), "abcde");
     }
     for announced in ["/9", "/x", "/-1", "/2,2", "/00000000000000000005"] {
         assert_eq!(client.get(announced).status, 500, "{announced}");
     }
-    eventually("the log says so", || shelf.text().matches("bad_answer").count() == 6);
+    eventually("the log says so", || shelf.text().matches("bad_answer").count() == 7);
 }
 
 #[test]
@@ -777,6 +779,30 @@ fn an_upgrade_relays_both_ways() {
         client.stream.shutdown(std::net::Shutdown::Write).unwrap();
         assert!(client.is_closed());
     }
+}
+
+/// What waits for an application that does not read, as one that only sends events: the client must not be able to make
+/// each byte keep a buffer.
+#[test]
+fn small_pieces_that_wait_for_an_application_share_their_memory() {
+    let made: Arc<Mutex<Option<Duplex>>> = Arc::default();
+    let theirs = made.clone();
+    let server = Server::start(move |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        *theirs.lock().unwrap() = Some(app);
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    let mut app = made.lock().unwrap().take().unwrap();
+    let mut pieces = Vec::new();
+    for _ in 0..20 {
+        client.send("x");
+        pieces.push(app.incoming.next_blocking(soon()).unwrap().unwrap());
+    }
+    let is_next = |pair: &[Bytes]| pair[0].as_ptr_range().end == pair[1].as_ptr();
+    assert!(pieces.windows(2).all(is_next), "each has a buffer of its own");
 }
 
 #[test]

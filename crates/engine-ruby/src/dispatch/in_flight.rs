@@ -5,11 +5,11 @@ use std::mem;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Fault, Sink};
+use engine::{Fault, Request, Sink};
 use http::HeaderMap;
 
 use super::buffered_response::BufferedResponse;
-use super::job::Job;
+use super::job::{self, Job};
 use super::worker_memory::Lent;
 use crate::wire::frames::WireError;
 
@@ -71,6 +71,17 @@ fn is_cancelled(fault: &Fault) -> bool {
     matches!(fault, Fault::App(error) if error.class == "FoolsGold::Cancelled")
 }
 
+/// Words of the exceptions by which the worker ends the code of a request whose client has gone, or that is interrupted
+/// (errors.rb, channel.rb).
+const ENDINGS: [&str; 3] = ["FoolsGold::Cancelled", "FoolsGold::RequestTimeout", "the client has gone"];
+
+/// Whether an exception is one of these, or follows from one.
+fn is_ending(fault: &Fault) -> bool {
+    let Fault::App(error) = fault else { return false };
+    let mut told = error.causes.iter().chain([&error.class, &error.message]);
+    told.any(|text| ENDINGS.iter().any(|words| text.contains(*words)))
+}
+
 impl SentRequest {
     /// Sends the buffered response as a stream.
     pub fn release(&mut self) {
@@ -94,6 +105,22 @@ impl SentRequest {
     pub fn leave(&mut self, now: Instant) {
         self.is_left = true;
         self.limit(now);
+    }
+
+    /// Logs a fault of the application that reaches no client, since that has gone: the front does not learn of it, and
+    /// logs only what it answers with.
+    pub fn log_unseen(&self, fault: &Fault, app: Option<&str>) {
+        let is_unseen = (self.is_left || self.is_newly_left()) && !self.was_interrupted && !is_ending(fault);
+        let Some(job) = self.job.as_deref().filter(|job| is_unseen && !job.is_taken) else { return };
+        let Request { id, method, path, .. } = &job.request;
+        let name = fault.name();
+        let request = job::in_words(id, method.as_str(), path);
+        let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
+        tracing::error!(
+            target: "app",
+            id, %method, path, app, fault = name,
+            "{request}: nobody waits for it any more: {fault}{lines}"
+        );
     }
 
     /// Gives a request without a deadline the full time of a request from now on.
@@ -243,10 +270,11 @@ impl InFlight {
         }
     }
 
-    /// Ends a request with a fault; the thread may have more to do after it.
-    pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool) -> Result<Step, WireError> {
+    /// Ends a request of this application with a fault; the thread may have more to do after it.
+    pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool, app: Option<&str>) -> Result<Step, WireError> {
         self.skip_to(seq)?;
         let sent = self.first("FAULT")?;
+        sent.log_unseen(fault, app);
         if let Some(sink) = sent.sink.take() {
             sink.fail(fault.clone());
         }

@@ -845,6 +845,30 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
     assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
 }
 
+/// They wait for a slow client: each must not keep a buffer of its own.
+#[tokio::test]
+async fn small_parts_of_an_upgraded_connection_and_of_a_body_that_was_left_share_their_memory() {
+    const HEAD_BYTES: usize = 5;
+    let in_frame = frame(kind::CHUNK, |out| out.put_slice(b"x"));
+    for (is_rest, part, gap) in [(false, Bytes::from("x"), 0), (true, in_frame, HEAD_BYTES)] {
+        let (front, duplex) = engine::body::duplex(99);
+        let (mut source, _outgoing) = (front.incoming, front.outgoing);
+        let (ours, mut app) = UnixStream::pair().unwrap();
+        let relaying = match is_rest {
+            true => tokio::spawn(relay_rest(ours, duplex.outgoing, Arc::default(), Fault::Stopping)),
+            false => tokio::spawn(relay(ours, duplex, Arc::default(), holder(std::process::id()), ())),
+        };
+        let mut parts = Vec::new();
+        for _ in 0..20 {
+            app.write_all(&part).await.unwrap();
+            parts.push(timeout(LAST_ANSWERS, next(&mut source)).await.unwrap().unwrap().unwrap());
+        }
+        let is_next = |pair: &[Bytes]| pair[0].as_ptr_range().end.addr() + gap == pair[1].as_ptr().addr();
+        assert!(parts.windows(2).all(is_next), "each has a buffer of its own: {is_rest}");
+        relaying.abort();
+    }
+}
+
 /// The kernel reports the end of a connection when no process has it any more.
 #[tokio::test]
 async fn a_child_that_holds_the_connection_open_holds_up_no_body_that_was_left() {

@@ -20,6 +20,8 @@ use crate::wire::answer;
 use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 const READ_BYTES: usize = 16 << 10;
+/// The free space in a read buffer below which it is enlarged before the next read.
+const ROOM_BYTES: usize = 4 << 10;
 /// The interval of checks whether an application that has closed its writing side still reads; and how long after the
 /// end of a worker its last bytes are waited for.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -76,7 +78,7 @@ pub async fn relay(
         let mut buffer = BytesMut::new();
         let mut has_announced = false;
         let ended = loop {
-            buffer.reserve(READ_BYTES);
+            make_room(&mut buffer);
             let read = tokio::select! {
                 read = reader.read_buf(&mut buffer) => read,
                 _ = leaving.announced.wait(), if !has_announced => {
@@ -172,7 +174,7 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
             Err(error) => break Fault::Broken(error.to_string()),
             Ok(None) => {}
         }
-        buffer.reserve(READ_BYTES);
+        make_room(&mut buffer);
         let read = tokio::select! {
             read = stream.read_buf(&mut buffer) => read,
             () = sink.gone() => return,
@@ -183,6 +185,14 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
         }
     };
     sink.fail(fault);
+}
+
+/// Enlarges a read buffer that is nearly full. Small parts that wait for a slow client share it: with a new one for
+/// each read, each part would keep all of one.
+fn make_room(buffer: &mut BytesMut) {
+    if buffer.capacity() - buffer.len() < ROOM_BYTES {
+        buffer.reserve(READ_BYTES);
+    }
 }
 
 /// Reads the exception of a FAULT. On this connection, its number and its flags say nothing.

@@ -51,6 +51,8 @@ pub struct WorkerThread {
     pub control: Arc<Control>,
     /// The process id of the worker.
     pid: u32,
+    /// The name of the application in the log.
+    app: Option<String>,
     /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
     /// not have.
     may_name_files: bool,
@@ -77,6 +79,8 @@ pub struct ThreadOwner {
     pub worker: u32,
     /// The process id of the worker.
     pub pid: u32,
+    /// The name of the application in the log.
+    pub app: Option<String>,
     /// The control connection of the worker, for orders to it.
     pub control: Arc<Control>,
     /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
@@ -90,7 +94,7 @@ impl ThreadOwner {
     /// A worker for tests, without a process: its answers may name files, and its memory cannot be read.
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn sample(worker: u32, control: Arc<Control>) -> ThreadOwner {
-        ThreadOwner { worker, pid: 0, control, may_name_files: true, memory: None }
+        ThreadOwner { worker, pid: 0, app: None, control, may_name_files: true, memory: None }
     }
 }
 
@@ -148,7 +152,7 @@ impl State {
 impl WorkerThread {
     /// Creates the state of a connection whose HELLO has been received: of the thread with this number.
     pub fn new(owner: ThreadOwner, number: u32, writer: OwnedWriteHalf) -> WorkerThread {
-        let ThreadOwner { worker, pid, control, may_name_files, memory } = owner;
+        let ThreadOwner { worker, pid, app, control, may_name_files, memory } = owner;
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
@@ -165,6 +169,7 @@ impl WorkerThread {
             number,
             control,
             pid,
+            app,
             may_name_files,
             memory,
             direct: Mutex::new(None),
@@ -310,12 +315,14 @@ impl WorkerThread {
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.in_flight.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
+                let fault = answer::fault(reader.list());
+                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.app.as_deref())
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.in_flight.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
+                let fault = Fault::BadAnswer(reader.text());
+                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.app.as_deref())
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
@@ -373,7 +380,10 @@ impl WorkerThread {
                 }
             }
             Err(fault) => {
-                job.answer(Err(fault));
+                sent.log_unseen(&fault, self.app.as_deref());
+                if let Some(job) = &mut sent.job {
+                    job.answer(Err(fault));
+                }
                 // The thread waits until its connection is the application's, which finds it closed then.
                 if is_upgrade {
                     state.await_takeover(seq, answer::orphan());

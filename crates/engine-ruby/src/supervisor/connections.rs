@@ -79,7 +79,9 @@ impl EventLoop {
         // A hook may have changed its user.
         let has_same_rights = self.settings.user.is_none() && has_own_user(pid);
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
-        let owner = ThreadOwner { worker: id, pid, control: control.clone(), may_name_files: has_same_rights, memory };
+        let app = self.pool.app().map(str::to_owned);
+        let may_name_files = has_same_rights;
+        let owner = ThreadOwner { worker: id, pid, app, control: control.clone(), may_name_files, memory };
         let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {

@@ -205,7 +205,8 @@ impl Body for Out {
             match next {
                 None => return this.finish(),
                 Some(Err(fault)) => {
-                    if let Some(identity) = &this.identity {
+                    let is_logged = matches!(&this.kind, Kind::Spool(spool, _) if spool.has_logged_fault());
+                    if let Some(identity) = this.identity.as_ref().filter(|_| !is_logged) {
                         fault_log::write(&fault, identity, Duration::ZERO);
                     }
                     return this.fail(&fault);
@@ -246,6 +247,13 @@ impl Body for Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
+        if self.announced == Some(0)
+            && matches!(self.kind, Kind::Full(_))
+            && let Kind::Full(bytes) = std::mem::replace(&mut self.kind, Kind::Empty)
+        {
+            // With a Content-Length of 0, hyper does not ask for the body.
+            drop(self.count(bytes));
+        }
         self.link.answered();
         // All announced bytes make the response complete, even if the application has not ended the body.
         let is_whole = self.announced == Some(0) || is_read_out(&self.kind);

@@ -165,7 +165,7 @@ pub(crate) async fn late_response(context: RequestContext, response: Response) -
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, direct, source)) => {
                     let file_bytes = context.link.common.settings.limits.spool_bytes;
-                    Ok(Content::Stream(Spool::start(first, direct, source, file_bytes)))
+                    Ok(Content::Stream(Spool::start(first, direct, source, file_bytes, context.identity())))
                 }
                 Err(found) => Err(found),
             }

@@ -16,6 +16,7 @@ use engine::{DirectRequest, Fault};
 use files::TempFile;
 use parking_lot::Mutex;
 
+use crate::log::fault_log::{self, RequestIdentity};
 use crate::response::coded::CodedSource;
 use crate::transport::deadline_timer::DeadlineTimer;
 
@@ -38,6 +39,8 @@ pub(crate) struct Spool(Arc<Shared>);
 struct Shared {
     state: Mutex<SpoolState>,
     file_bytes: u64,
+    /// The request, for the log.
+    request: RequestIdentity,
 }
 
 #[derive(Default)]
@@ -60,6 +63,8 @@ struct SpoolState {
     has_complained: bool,
     hold: Hold,
     end: Option<Result<(), Fault>>,
+    /// Whether the fault with which the stream has ended is in the log.
+    is_fault_logged: bool,
     is_reader_gone: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
@@ -93,16 +98,17 @@ impl Hold {
 
 impl Spool {
     /// Puts `first` in, and then a request of the engine to write to the client itself, and starts a task that reads
-    /// the source.
+    /// the source, the body of the response to `request`.
     pub(crate) fn start(
         first: Vec<Bytes>,
         direct: Option<DirectRequest>,
         source: CodedSource,
         file_bytes: u64,
+        request: RequestIdentity,
     ) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
         let state = SpoolState { memory: first.into(), memory_len, direct, ..SpoolState::default() };
-        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes });
+        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes, request });
         tokio::spawn(pump(source, shared.clone()));
         Spool(shared)
     }
@@ -112,6 +118,11 @@ impl Spool {
         let state = self.0.state.lock();
         let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
         is_empty && state.end == Some(Ok(()))
+    }
+
+    /// Whether the fault with which the stream has ended is in the log already.
+    pub(crate) fn has_logged_fault(&self) -> bool {
+        self.0.state.lock().is_fault_logged
     }
 
     /// The length that the engine asks to write to the client itself, if that comes next; this task is then woken when
@@ -201,12 +212,16 @@ async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
         })
         .await;
         let Some(next) = next else { return };
+        if let Some(Err(fault)) = &next {
+            // Not when the client has read all that comes before it: it may be slow, or leave first.
+            fault_log::write(fault, &shared.request, Duration::ZERO);
+        }
         let is_in_file = {
             let mut state = shared.state.lock();
             match next {
                 Some(Ok(Next::Bytes(bytes))) => state.put(bytes),
                 Some(Ok(Next::Direct(request))) => state.put_direct(request),
-                Some(Err(fault)) => state.end = Some(Err(fault)),
+                Some(Err(fault)) => (state.end, state.is_fault_logged) = (Some(Err(fault)), true),
                 None => state.end = Some(Ok(())),
             }
             wake(&mut state.reader);
@@ -332,6 +347,11 @@ mod tests {
         (0..MEMORY_BYTES).map(|at| (at + number) as u8).collect::<Vec<u8>>().into()
     }
 
+    /// The spool of a body that begins with these pieces.
+    fn start(first: Vec<Bytes>, source: engine::Source, file_bytes: u64) -> Spool {
+        Spool::start(first, None, CodedSource::new(source, false), file_bytes, RequestIdentity::default())
+    }
+
     /// Lets the pump do what it can.
     async fn settle() {
         for _ in 0..10 {
@@ -344,7 +364,7 @@ mod tests {
         block_on(async {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
-            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
+            let mut spool = start(Vec::new(), source, 1 << 30);
             spool.0.state.lock().file = Some(full.into());
             // One piece in memory, one that the disk refused, one waiting in the stream; then everything is full.
             for number in 0..3 {
@@ -377,7 +397,7 @@ mod tests {
     /// Sends 40 pieces to a client that takes each as soon as it comes; whether all stayed in memory.
     async fn stays_in_memory() -> bool {
         let (sink, source) = stream(1);
-        let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
+        let mut spool = start(Vec::new(), source, 1 << 30);
         // The client has taken so much that it may be waited for.
         spool.0.state.lock().hold.taken = u64::MAX;
         let sender = tokio::spawn(async move {
@@ -398,7 +418,7 @@ mod tests {
     /// Begins a body of one piece, after which the engine asks for a direct write of 77 bytes.
     fn asking() -> (Spool, tokio::task::JoinHandle<bool>) {
         let (sink, source) = stream(1);
-        let spool = Spool::start(vec![piece(0)], None, CodedSource::new(source, false), 1 << 30);
+        let spool = start(vec![piece(0)], source, 1 << 30);
         let sender = tokio::spawn(async move {
             let is_granted = sink.ask_for_direct_write(77).await.is_some();
             sink.finish();
@@ -470,7 +490,7 @@ mod tests {
         block_on(async {
             let (sink, source) = stream(1);
             let most = 4 * FREED_BYTES;
-            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), most);
+            let mut spool = start(Vec::new(), source, most);
             let sender = tokio::spawn(async move {
                 for number in 0..100 {
                     sink.send(piece(number)).await.unwrap();
@@ -495,7 +515,7 @@ mod tests {
     fn the_disk_has_its_space_back_when_the_file_was_read() {
         block_on(async {
             let (sink, source) = stream(1);
-            let mut spool = Spool::start(Vec::new(), None, CodedSource::new(source, false), 1 << 30);
+            let mut spool = start(Vec::new(), source, 1 << 30);
             for number in 0..3 {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;
