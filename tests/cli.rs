@@ -36,6 +36,8 @@ fn every_command_has_help_on_standard_output() {
             let told = String::from_utf8_lossy(&output.stdout);
             assert_eq!(output.status.code(), Some(0), "{command} {flag}");
             assert!(told.starts_with("Usage: foolsgold ") && output.stderr.is_empty(), "{command} {flag}: {told}");
+            let is_of_server = command == "start";
+            assert_eq!(told.contains("--bind"), is_of_server, "{command} {flag}: {told}");
         }
     }
     std::fs::remove_dir_all(folder).unwrap();
@@ -72,8 +74,10 @@ fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
 #[test]
 fn a_missing_application_is_named() {
     let folder = server::folder();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 8] = [
         (&[], "config.ru"),
+        (&["config.ru"], "config.ru: there is no such file; name the application's config.ru"),
+        (&["explian", "config/puma.rb"], "`foolsgold explain` is the nearest"),
         (&["other.ru"], "other.ru"),
         (&["no/where"], "no/where"),
         (&["natve"], "`foolsgold native` is the nearest"),

@@ -586,7 +586,7 @@ fn pumas_file_may_read_another_one() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma), ("shared.rb", "\nworkers 3\n")]);
     let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
     assert!(output.status.success(), "{said}");
-    assert_says(&said, &["threads = 2 ", "workers = 3 "]);
+    assert_says(&said, &["threads = 2 ", "# line 1: threads 2, 2", "workers = 3 ", "shared.rb:2: workers 3"]);
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -712,6 +712,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
         ("puma.rb", "app { |env| [200, {}, []] }", "puma.rb:1: app do ... end: an application inside a configuration"),
         ("unicorn.rb", "timeout 'soon'", "unicorn.rb:1: timeout \"soon\": must be none, or a whole number of seconds"),
         ("thin.yml", "- 1\n", "thin.yml: ArgumentError: is not a list of keys"),
+        ("thin.yml", "port: 1\nport: 2\nprefix: /shop\n", "thin.yml:3: prefix: /shop: write an [[app]]"),
         ("Passengerfile.json", "{\n\"port\": ", "Passengerfile.json: is not JSON, as Passenger takes it: line 2"),
         ("server.rb", "puts 1", "server.rb: cannot be told apart: call it *.toml"),
     ];
@@ -743,6 +744,7 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     let unicorn = ("config/unicorn.rb", "worker_processes 1");
     check(&[app, puma], &[], &["config/puma.rb:1: threads: all threads"], "is not read");
     check(&[app, ("Passengerfile.json", "{ \"port\": 3456 }")], &[], &["3456"], "is not read");
+    check(&[app, ("passenger-standalone.json", "{ \"port\": 3456 }")], &[], &["3456"], "is not read");
     // Puma prefers the file of the environment.
     let staging = ("config/puma/staging.rb", "threads 3, 3");
     check(&[app, puma, staging], &["-e", "staging"], &["config/puma/staging.rb:1"], "puma.rb:1");
@@ -759,6 +761,10 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     // Of several files it is not clear which one is meant; those of Unicorn and Thin are read only when they are named.
     check(&[app, puma, unicorn], &[], &["config/puma.rb and config/unicorn.rb are there, and none is read"], "rb:1");
     check(&[app, unicorn], &[], &["config/unicorn.rb is there and is not read"], "rb:1");
+    for (name, options) in [("config/unicorn/staging.rb", &["-e", "staging"][..]), ("config/pitchfork.conf.rb", &[])] {
+        let files = [app, puma, (name, "worker_processes 1")];
+        check(&files, options, &[&format!("config/puma.rb and {name} are there, and none is read")], "rb:1");
+    }
 }
 
 #[test]
@@ -818,6 +824,16 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     fs::write(folder.join("puma.rb"), "load 'nope.rb'").unwrap();
     let (_, said) = run(&folder, &[], &["explain", "puma.rb"]);
     assert_says(&said, &["puma.rb:1: load \"nope.rb\"", "Puma does not read it either"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// As in files of Puma up to 4, of which the log goes to /dev/null.
+#[test]
+fn a_file_for_the_background_that_names_no_log_is_explained_as_it_is_served() {
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", "daemonize true\npidfile 'puma.pid'\n")]);
+    let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["daemonize = true", "log-file = \"/dev/null\""]);
     fs::remove_dir_all(folder).unwrap();
 }
 

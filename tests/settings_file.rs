@@ -135,6 +135,20 @@ fn config_shows_a_place_in_the_queue_for_each_connection() {
     fs::remove_dir_all(files).unwrap();
 }
 
+/// A number on the command line replaces the bounds in the file.
+#[test]
+fn config_shows_the_bounds_of_workers_that_count() {
+    let toml = "engine = \"ruby\"\nmin-workers = 2\nmax-workers = 8\n";
+    let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let (output, said) = run(&files, &[], &["config", "-w", "3"]);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(line(&said, "min-workers"), ["min-workers", "3", "-w"]);
+    assert_eq!(line(&said, "max-workers"), ["max-workers", "3", "-w"]);
+    let (_, said) = run(&files, &[], &["config"]);
+    assert_eq!(line(&said, "max-workers"), ["max-workers", "8", "foolsgold.toml:3"]);
+    fs::remove_dir_all(files).unwrap();
+}
+
 /// These commands start no server, so their messages must not say that it cannot start.
 #[test]
 fn commands_that_only_look_say_that_they_cannot_look() {

@@ -8,7 +8,7 @@ class FlagsTest < Minitest::Test
   RUBY = ["--engine", "ruby", "--ruby", RbConfig.ruby].freeze
 
   def flags(options, variables = {}, app = nil)
-    names = %w[FOOLS_GOLD_ENGINE FOOLS_GOLD_RUBY FOOLS_GOLD_BIND APP_ENV]
+    names = %w[FOOLS_GOLD_ENGINE FOOLS_GOLD_RUBY FOOLS_GOLD_BIND APP_ENV HANAMI_ENV]
     kept = names.map { |name| [name, ENV[name]] }.to_h
     names.each { |name| ENV[name] = variables[name] }
     FoolsGold::Flags.new(app, options).to_a
@@ -55,6 +55,8 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + %w[--environment staging], flags({ environment: "development" }, {}, app)
     variables = { "APP_ENV" => "test" }
     assert_equal RUBY + %w[--environment test], flags({ environment: "development" }, variables)
+    variables = { "HANAMI_ENV" => "production" }
+    assert_equal RUBY + %w[--environment production], flags({ environment: "development" }, variables)
   end
 
   # `Hanami.app`: there the method needs a name and a block.

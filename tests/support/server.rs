@@ -16,10 +16,11 @@ use super::{Client, MAX_WAIT, Reply, within};
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Variables that the program reads although their names are not its own.
-const OF_OTHERS: [&str; 10] = [
+const OF_OTHERS: [&str; 11] = [
     "RACK_ENV",
     "APP_ENV",
     "RAILS_ENV",
+    "HANAMI_ENV",
     "PORT",
     "WEB_CONCURRENCY",
     "RAILS_MAX_THREADS",

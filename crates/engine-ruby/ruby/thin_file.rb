@@ -16,9 +16,10 @@ module FoolsGold
       values = document ? document.to_ruby : {}
       raise ArgumentError, "is not a list of keys with their values" unless values.is_a?(Hash)
 
-      lines = document ? document.root.children.each_slice(2).map { |key, _| key.start_line + 1 } : []
-      # A key without a value is one that is not there, to Thin too.
-      values.each_with_index { |(name, value), at| calls << call(name, value, lines[at]) unless value.nil? }
+      # A key may be there twice, and others may come from an alias. One without a value is not there, to Thin too.
+      keys = document ? document.root.children.each_slice(2).map(&:first).grep(YAML::Nodes::Scalar) : []
+      lines = keys.to_h { |key| [key.value, key.start_line + 1] }
+      values.each { |name, value| calls << call(name, value, lines[name.to_s]) unless value.nil? }
       { "calls" => calls, "error" => nil }
     rescue Exception => error # Psych's errors are no StandardError in old versions; ERB may have any code in it.
       { "calls" => calls, "error" => { "class" => error.class.name, "message" => PlainText.utf8(error.message) } }

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
     let typed = invocation.typed();
     match typed.command {
-        Command::Help => show(&help::help()),
+        Command::Help => show(&help::of(invocation.arguments.first().and_then(|word| word.to_str()))),
         Command::Version => show(&format!("{}\n", serve::versions())),
         Command::OptionsPage if !typed.problems.is_empty() => refuse_to("print the options", &typed.problems),
         Command::OptionsPage => show(&help::markdown()),

@@ -56,7 +56,8 @@ module FoolsGold
     def environment
       name = ::Rails.env if defined?(::Rails) && ::Rails.respond_to?(:env)
       name ||= @app.environment if tells_environment?
-      name ||= ENV["APP_ENV"] if said?("APP_ENV")
+      variable = %w[APP_ENV HANAMI_ENV].find { |one| said?(one) }
+      name ||= ENV[variable] if variable
       flag("--environment", name || @options[:environment])
     end
 

@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_runs_in_old_code_is_shown_by_its_generation_and_no_worker_is_asked_for_its_backtraces() {
-        let run = |worker: Value| json!({ "worker": worker, "generation": 1, "method": "GET", "path": "/a", "id": "b" });
+        let run = |id: Value| json!({ "worker": id, "generation": 1, "method": "GET", "path": "/a", "id": "b" });
         let apps = json!([{ "name": "shop", "running": [run(json!(3)), run(json!(null))] }]);
         let text = recorder_text(&apps);
         assert!(text.lines().any(|line| line.contains("generation 1") && line.contains("GET /a")), "{text}");

@@ -128,7 +128,7 @@ pub struct AppSettings {
     pub leanings: Vec<(EngineKind, String)>,
     pub mruby: Mruby,
     pub ruby: Ruby,
-    /// Name in process titles, if it is configured.
+    /// Name in process titles, if it is configured; without letters, they have none.
     pub tag: Option<String>,
     pub reload: Reload,
     /// Touching this file reloads the application.

@@ -3,11 +3,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lexopt::Arg;
 
 use crate::config::options::{Kind, Name, RUBY_THREADS, Row, TABLE};
+use crate::config::rackup;
 use crate::config::suggest::nearest;
 
 /// The source of a value.
@@ -76,6 +77,9 @@ pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 const USUAL_ADDRESS: [(&str, Name); 2] =
     [("FOOLSGOLD_DEFAULT_HOST", Name::Host), ("FOOLSGOLD_DEFAULT_PORT", Name::Port)];
 
+/// The variable by which the gem finds this program. An image that sets it may start the program without the gem, too.
+const OF_GEM: &str = "FOOLS_GOLD_BINARY";
+
 /// Beginning of the error about a second application, after its name.
 pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
@@ -119,6 +123,8 @@ pub struct Arguments {
     pub has_start: bool,
     /// A flag was given that, beside `start`, only Thin has.
     pub has_thin_flag: bool,
+    /// A number of Thin's servers was given.
+    pub has_servers: bool,
     pub rackup: Option<PathBuf>,
     /// Applications of a settings file; if there are none, `rackup` is the only one.
     pub apps: Vec<AppArguments>,
@@ -138,6 +144,9 @@ pub struct Arguments {
     pub file_port: Option<u16>,
     /// Another server's configuration that is beside the only application and is not read, as messages show it.
     pub unread: Option<String>,
+    /// Passenger's flags for numbers of processes, whether they count or not: beside its file each takes the place of
+    /// its own key.
+    pub pool_flags: Vec<RawValue>,
     pub given: Vec<RawValue>,
     pub problems: Vec<Problem>,
     /// Warnings.
@@ -251,7 +260,9 @@ pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) 
         return asked;
     }
     asked.command = command(&mut arguments);
+    let first = arguments.first().cloned();
     asked.read_flags(lexopt::Parser::from_args(arguments));
+    asked.refuse_no_command(first.as_deref());
     asked.read_variables(environment);
     if let Some(rackup) = asked.rackup.take_if(|_| asked.command == Command::Native) {
         asked.refuse(format!("{}: say `foolsgold native`, perhaps with --ruby PATH", rackup.display()));
@@ -301,6 +312,12 @@ impl Arguments {
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
 
+    /// Whether Thin's or Passenger's flag for a number of processes was given, each of which runs one request at a time
+    /// there.
+    pub fn has_single_threads(&self) -> bool {
+        self.has_servers || !self.pool_flags.is_empty()
+    }
+
     /// Whether a configuration file of one of these servers is read.
     pub fn reads_file_of(&self, servers: &[&str]) -> bool {
         self.compat.as_ref().is_some_and(|(_, server)| servers.contains(server))
@@ -331,7 +348,10 @@ impl Arguments {
         let mut unknown = false;
         loop {
             let (row, spelt) = match parser.next() {
-                Ok(None) => return self.check_letters_of_thin(),
+                Ok(None) => {
+                    self.check_sockets_of_thin();
+                    return self.check_letters_of_thin();
+                }
                 Ok(Some(Arg::Value(path))) => {
                     // After an unknown flag it is unclear whether this was its value.
                     if !unknown {
@@ -392,16 +412,35 @@ impl Arguments {
         match &self.rackup {
             None => self.rackup = Some(path.into()),
             Some(first) => {
+                // As in `thin -C thin.yml -R config.ru restart`: here a command comes first.
+                if let Some(why) = path.to_str().filter(|_| !Path::new(&path).exists()).and_then(rackup::no_command) {
+                    return self.refuse(why);
+                }
                 let (first, second) = (first.display().to_string(), path.display().to_string());
-                self.refuse(format!("{second}: {ONE_AT_A_TIME}, and {first} was named already"));
+                let is_explain = self.command == Command::Explain;
+                let one = if is_explain { "one file is explained at a time" } else { ONE_AT_A_TIME };
+                self.refuse(format!("{second}: {one}, and {first} was named already"));
             }
+        }
+    }
+
+    /// Where the first word is probably a misspelt command, that is the only error: the others follow from it, such as
+    /// those about the flags of that command.
+    fn refuse_no_command(&mut self, first: Option<&OsStr>) {
+        let word = first.and_then(OsStr::to_str).filter(|word| !Path::new(word).exists());
+        if self.command == Command::Serve
+            && !self.problems.is_empty()
+            && let Some(why) = word.and_then(rackup::no_command)
+        {
+            self.problems = vec![Problem(why)];
         }
     }
 
     fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
         let value = if row.takes_value() {
-            // A number never looks like a flag; -w and -t of other programs have no value.
-            if row.kind.is_number() && is_flag_next(parser) {
+            // -w and -t of other programs have no value, and a value may be that of a shell variable that is not set.
+            let may_look_like_flag = matches!(row.name, Name::Tag | Name::AdminToken);
+            if !may_look_like_flag && is_flag_next(parser) {
                 return self.refuse(needs_value(row, &spelt));
             }
             match parser.value() {
@@ -410,8 +449,11 @@ impl Arguments {
                 Ok(value) if !value.is_empty() => Some(value),
                 _ => return self.refuse(needs_value(row, &spelt)),
             }
-        } else {
+        } else if spelt.starts_with("--") {
             optional_value(row, parser)
+        } else {
+            // The letters behind it are flags of their own, as in `-dp 3000`.
+            None
         };
         let word = value.as_deref().and_then(OsStr::to_str).unwrap_or_default();
         match row.kind {
@@ -494,7 +536,7 @@ pub fn value_if(parser: &mut lexopt::Parser, can_be: impl FnOnce(&OsStr) -> bool
 }
 
 /// Whether the next argument is another flag, and no value.
-fn is_flag_next(parser: &mut lexopt::Parser) -> bool {
+pub fn is_flag_next(parser: &mut lexopt::Parser) -> bool {
     let is_flag = |next: &OsStr| matches!(next.as_encoded_bytes(), [b'-', next, ..] if !next.is_ascii_digit());
     parser.try_raw_args().is_some_and(|rest| rest.peek().is_some_and(is_flag))
 }
@@ -530,7 +572,7 @@ pub fn is_service_link(key: &str, value: &OsStr) -> bool {
 fn unknown_variable(key: &str) -> Option<String> {
     let rest = key.strip_prefix(OWN_VARIABLES)?;
     let ours: Vec<String> = TABLE.iter().flat_map(Row::variables).collect();
-    if ours.iter().any(|name| name == key) {
+    if key == OF_GEM || ours.iter().any(|name| name == key) {
         return None;
     }
     let near = nearest(rest, ours.iter().filter_map(|name| name.strip_prefix(OWN_VARIABLES)));
@@ -557,6 +599,13 @@ mod tests {
         let asked = ask(&["-t", "5", "app.ru"], &environment);
         assert_eq!(asked.values(Name::Threads)[0].as_written(), "-t 5");
         assert_eq!(asked.values(Name::Environment)[0].as_written(), "APP_ENV=staging");
+        // Images of Hanami applications set nothing else.
+        for (environment, expected) in [
+            (&[("HANAMI_ENV", "production")][..], "HANAMI_ENV=production"),
+            (&[("HANAMI_ENV", "production"), ("RACK_ENV", "test")], "RACK_ENV=test"),
+        ] {
+            assert_eq!(ask(&[], environment).values(Name::Environment)[0].as_written(), expected);
+        }
         assert!(asked.values(Name::Port).is_empty());
         assert_eq!(asked.rackup, Some(PathBuf::from("app.ru")));
     }
@@ -576,7 +625,7 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 14] = [
+        let cases: [(&[&str], &str); 18] = [
             (
                 &["start", "--memory-limit", "512"],
                 "--memory-limit 512: is for the memory of an embedded interpreter, which needs 4MiB; for that of a \
@@ -591,8 +640,15 @@ mod tests {
                 &["-w", "-C", "config/unicorn.rb"],
                 "-w: needs a value: -w N; for the warnings of Ruby say RUBYOPT=-w in the environment",
             ),
+            (
+                &["-R", "a.ru", "-s", "1", "restart"],
+                "restart: there is no such file; as a command it comes first: `foolsgold restart`",
+            ),
             (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
             (&["-p", ""], "-p: needs a value: -p PORT"),
+            (&["-e", "-p", "3000"], "-e: needs a value: -e NAME"),
+            (&["-E", "-c", "config/unicorn.rb"], "-E: needs a value: -E NAME"),
+            (&["--log-file", "--pidfile", "web.pid"], "--log-file: needs a value: --log-file FILE"),
             (&["--log="], "--log: needs a value: --log FILTER"),
             (&["-C", ""], "-C: needs a value: -C FILE"),
             (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
@@ -607,6 +663,15 @@ mod tests {
             assert_eq!(problems(arguments), [message], "{arguments:?}");
         }
         assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 3);
+        for (arguments, command) in [
+            (&["explian", "config/puma.rb"][..], "explain"),
+            (&["confg", "--json"], "config"),
+            (&["reloda", "--app", "shop"], "reload"),
+        ] {
+            let word = arguments[0];
+            let expected = format!("{word}: there is no such file; `foolsgold {command}` is the nearest command");
+            assert_eq!(problems(arguments), [expected], "{arguments:?}");
+        }
         assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
     }
 
@@ -654,6 +719,8 @@ mod tests {
         assert_eq!(both.command, Command::Config { json: true, check: true });
         assert_eq!(both.rackup, Some(PathBuf::from("shop")));
         assert_eq!(ask(&["explain", "config/puma.rb"], &[]).command, Command::Explain);
+        let two = "b.rb: one file is explained at a time, and a.rb was named already";
+        assert_eq!(problems(&["explain", "a.rb", "b.rb"]), [two]);
     }
 
     #[test]
@@ -679,7 +746,9 @@ mod tests {
 
     #[test]
     fn a_variable_with_a_slip_is_noticed() {
-        let asked = ask(&[], &[("FOOLS_GOLD_THREDS", "5"), ("FOOLS_GOLD_LOG", "debug"), ("FOOLS", "x")]);
+        let known = [("FOOLS_GOLD_LOG", "debug"), ("FOOLS", "x"), ("FOOLS_GOLD_BINARY", "/opt/foolsgold")];
+        assert_eq!(ask(&[], &known).notices, <[String; 0]>::default());
+        let asked = ask(&[], &[("FOOLS_GOLD_THREDS", "5")]);
         let expected = "FOOLS_GOLD_THREDS in the environment is not a setting of this version; \
                         FOOLS_GOLD_THREADS is the nearest";
         assert_eq!(asked.notices, [expected]);

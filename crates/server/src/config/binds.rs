@@ -49,18 +49,16 @@ impl SettingsReader<'_> {
 
     /// The addresses, each with its source.
     pub fn addresses(&mut self) -> Vec<Said> {
-        let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
-        let most = [bind, port, host].into_iter().flatten().min();
-        let counts = |rank: Option<u8>| rank.is_some() && rank == most;
+        let [has_bind, has_port] = self.address_sources();
         let said = |given: RawValue| Said { uri: given.value.clone(), given, is_port: false };
         let mut wanted = Vec::new();
-        if counts(bind) {
+        if has_bind {
             wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
         }
-        if counts(port) || counts(host) {
+        if has_port {
             wanted.extend(self.port_address());
         }
-        if most.is_none() {
+        if !has_bind && !has_port {
             wanted.push(said(self.pick(Name::Bind)));
         }
         // In Unicorn and Pitchfork, `listen` in the file adds to the addresses of their flags. They have no --bind.
@@ -69,6 +67,19 @@ impl SettingsReader<'_> {
             wanted.extend(self.asked.of_file(Name::Bind).cloned().map(said));
         }
         wanted
+    }
+
+    /// Whether `--bind` counts, and whether `--host` and `--port` do: those with the highest precedence.
+    fn address_sources(&self) -> [bool; 2] {
+        let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
+        let most = [bind, port, host].into_iter().flatten().min();
+        let counts = |rank: Option<u8>| rank.is_some() && rank == most;
+        [counts(bind), counts(port) || counts(host)]
+    }
+
+    /// Whether `--host` and `--port` count.
+    pub fn has_port_address(&self) -> bool {
+        self.address_sources()[1]
     }
 
     /// The address from `--host` and `--port`. If one of them is missing, that part is taken from another server's
@@ -85,6 +96,10 @@ impl SettingsReader<'_> {
             name => name.to_owned(),
         };
         let before = self.problems.len();
+        if host.value.starts_with(['/', '.', '@']) {
+            let right = format!("is no host; for a Unix socket say --bind unix://{}", host.value);
+            self.refuse(&host, &right);
+        }
         let usual = u64::from(asked.file_port.unwrap_or(PORT));
         let number = if port.value.is_empty() { usual } else { self.number_of(&port, &port.value) };
         let is_port = named.is_empty();

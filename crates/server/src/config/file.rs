@@ -14,13 +14,20 @@ use crate::config::toml_file;
 /// Name of the file that is read by default.
 pub const USUAL: &str = "foolsgold.toml";
 
-/// Files that Puma and Passenger read by default. This server does so, too, if no other server's file is there.
+/// Files that Puma and Passenger read by default: of Passenger's, the first that is there. This server does so, too, if
+/// no other server's file is there.
 const PUMA: &str = "config/puma.rb";
-const PASSENGER: &str = "Passengerfile.json";
+const PASSENGER: [&str; 2] = ["Passengerfile.json", "passenger-standalone.json"];
 
 /// Files that other servers read only when they are named. If one is there, it is mentioned at the start.
-const OF_OTHERS: [&str; 5] =
-    ["config/unicorn.rb", "config/unicorn.conf.rb", "config/pitchfork.rb", "config/thin.yml", "thin.yml"];
+const OF_OTHERS: [&str; 6] = [
+    "config/unicorn.rb",
+    "config/unicorn.conf.rb",
+    "config/pitchfork.rb",
+    "config/pitchfork.conf.rb",
+    "config/thin.yml",
+    "thin.yml",
+];
 
 /// Adds the settings file, if there is one: the one of `--config`, or the default beside the application, or the one
 /// that Puma or Passenger would read in `home`. Relative paths start at `home`.
@@ -169,7 +176,8 @@ fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
     let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
     let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
     let mut found = present(asked, folder, home);
-    let is_read = |path: &PathBuf| !OF_OTHERS.iter().any(|name| path.ends_with(name));
+    let others = of_others(environment(asked));
+    let is_read = |path: &PathBuf| !others.iter().any(|name| path.ends_with(name));
     let is_only_one = found.len() == 1 && found.iter().all(is_read);
     (is_here && !is_embedded && !has_own && is_only_one).then(|| found.remove(0))
 }
@@ -181,10 +189,21 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Other servers' files in this folder; of Puma's the one that it would read.
 fn present(asked: &Arguments, folder: &Path, home: &Path) -> Vec<PathBuf> {
-    let environment = asked.values(Name::Environment).last().map_or(DEVELOPMENT, |given| &given.value);
+    let environment = environment(asked);
     let is_file = |path: &PathBuf| home.join(path).is_file();
     let puma = [format!("config/puma/{environment}.rb"), PUMA.to_owned()].map(|name| folder.join(name));
     let puma = puma.into_iter().find(is_file);
-    let others = OF_OTHERS.iter().chain([&PASSENGER]).map(|name| folder.join(name)).filter(is_file);
-    puma.into_iter().chain(others).collect()
+    let passenger = PASSENGER.map(|name| folder.join(name)).into_iter().find(is_file);
+    let others = of_others(environment).into_iter().map(|name| folder.join(name)).filter(is_file);
+    puma.into_iter().chain(others).chain(passenger).collect()
+}
+
+/// The environment that is asked for; of Puma's and Unicorn's files each may have one.
+fn environment(asked: &Arguments) -> &str {
+    asked.values(Name::Environment).last().map_or(DEVELOPMENT, |given| &given.value)
+}
+
+/// [`OF_OTHERS`], and the file of Unicorn for this environment, as Capistrano's recipes name it.
+fn of_others(environment: &str) -> Vec<String> {
+    OF_OTHERS.map(str::to_owned).into_iter().chain([format!("config/unicorn/{environment}.rb")]).collect()
 }

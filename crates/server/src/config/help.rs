@@ -21,12 +21,67 @@ these override foolsgold.toml, where options have the same names: request-time =
 Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
 ";
 
+const CONFIG: &str = "\
+Usage: foolsgold config [OPTIONS] [CONFIG.RU]
+
+Shows the resolved settings, each with its source. A settings file in Ruby is run for it.
+
+      --json        print them for programs
+      --check       print only whether a server could start with them, after a look at the files,
+                    folders, sockets and the Ruby that they name
+  -h, --help        this text
+
+The options of the server count here, too: foolsgold --help names them.
+Exit code: 0 the settings can be used, 2 they cannot.
+";
+
+const EXPLAIN: &str = "\
+Usage: foolsgold explain [OPTIONS] FILE
+
+Prints a configuration file of Puma, Unicorn, Pitchfork, Thin or Passenger as a foolsgold.toml, with
+comments on all that differs here. A file in Ruby is run for it.
+
+  -h, --help        this text
+
+The options of the server count here, too, such as --ruby and -e: foolsgold --help names them.
+Exit code: 0 a server starts with the file, 1 it does not, 2 the file cannot be read.
+";
+
+const NATIVE: &str = "\
+Usage: foolsgold native [OPTIONS]
+
+Builds the native worker, with which Ruby processes need less processor time. The next start takes it.
+It needs a C compiler and Ruby's headers.
+
+      --ruby PATH   for this Ruby (default: ruby)
+  -h, --help        this text
+
+Exit code: 0 it is built, 1 it cannot be built, 2 the options cannot be used.
+";
+
+const OPTIONS: &str = "\
+Usage: foolsgold options --markdown
+
+Prints all options as a page of Markdown, which is docs/options.md.
+";
+
 /// Columns at which help is wrapped, to fit a usual terminal.
 const COLUMNS: usize = 100;
 const INDENT: usize = 28;
 
-/// The text of `--help`.
-pub fn help() -> String {
+/// The text of `--help` behind this word, which may be a command.
+pub fn of(word: Option<&str>) -> String {
+    match word {
+        Some("config") => CONFIG.to_owned(),
+        Some("explain") => EXPLAIN.to_owned(),
+        Some("native") => NATIVE.to_owned(),
+        Some("options") => OPTIONS.to_owned(),
+        _ => help(),
+    }
+}
+
+/// The text of `foolsgold --help`.
+fn help() -> String {
     let mut out = String::from(USAGE);
     for section in Section::ALL {
         let _ = writeln!(out, "\n{}:", section.title());
@@ -173,6 +228,9 @@ mod tests {
             assert!(help.contains(&format!("--{}", row.long)), "--{} is missing", row.long);
         }
         assert_eq!(help.lines().find(|line| line.len() > 120), None);
+        for text in [CONFIG, EXPLAIN, NATIVE, OPTIONS] {
+            assert_eq!(text.lines().find(|line| line.len() > 102), None);
+        }
     }
 
     #[test]

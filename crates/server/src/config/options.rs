@@ -202,14 +202,6 @@ pub struct Row {
     pub help: &'static str,
 }
 
-impl Kind {
-    /// Whether its values begin with a digit or are a word such as `auto`.
-    pub fn is_number(self) -> bool {
-        use Kind::{Count, CountOrAuto, Size, SizeOrNone, Time, TimeOrNone};
-        matches!(self, Count(..) | CountOrAuto(..) | Size(..) | SizeOrNone(..) | Time(..) | TimeOrNone(..))
-    }
-}
-
 impl Section {
     /// All sections, in the order in which they are shown.
     pub const ALL: [Section; 11] = [
@@ -322,7 +314,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         short: Some('e'),
-        also: &["APP_ENV", "RACK_ENV", "RAILS_ENV"],
+        also: &["APP_ENV", "RACK_ENV", "RAILS_ENV", "HANAMI_ENV"],
         default: Default::Text("development"),
         help: "what the application finds in RACK_ENV; in development, error pages show the exception",
         ..row(Name::Environment, "environment", "NAME", Section::Application)
@@ -355,7 +347,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RequestTime, "request-time", "TIME", Section::Application)
     },
     Row {
-        help: "what process titles call the application (default: the name of its folder)",
+        help: "what process titles call the application, or none (default: the name of its folder)",
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {

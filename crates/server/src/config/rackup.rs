@@ -36,17 +36,15 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let is_folder = match fs::metadata(named) {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let word = named.to_str().unwrap_or_default();
-            let called = CALLED.iter().find(|(other, _)| *other == word);
-            let hint = match nearest(word, COMMANDS.into_iter().chain(commands::names())) {
-                _ if let Some((_, ours)) = called => format!("; that is `foolsgold {ours}` here"),
-                Some(near) => format!("; `foolsgold {near}` is the nearest command"),
-                None => "; name the application's config.ru".to_owned(),
-            };
-            return Err(format!("{}: there is no such file{hint}", named.display()));
+            let command = named.to_str().and_then(no_command);
+            let no_file = || format!("{}: there is no such file; name the application's config.ru", named.display());
+            return Err(command.unwrap_or_else(no_file));
         }
         Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
     };
+    if !is_folder && is_settings_file(named) {
+        return Err(format!("{0}: is a settings file and no application: say -C {0}", named.display()));
+    }
     let path = if is_folder { named.join("config.ru") } else { named.to_owned() };
     // Opening a pipe would wait for a writer.
     let is_file = fs::metadata(&path).map(|metadata| metadata.is_file());
@@ -75,6 +73,30 @@ pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
         (Some(folder), Some(name)) => Ok(fs::canonicalize(folder)?.join(name)),
         _ => fs::canonicalize(file),
     }
+}
+
+/// Whether a file is called as a settings file is, of this or of another server.
+fn is_settings_file(path: &Path) -> bool {
+    let text = |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let (name, extension) = (text(path.file_name()), text(path.extension()));
+    let of_ruby = ["pitchfork.conf.rb", "pitchfork.rb", "puma.rb", "unicorn.conf.rb", "unicorn.rb"];
+    of_ruby.contains(&name.as_str()) || ["json", "toml", "yaml", "yml"].contains(&extension.as_str())
+}
+
+/// The error about a word that is no file and probably a command: that of another program, a misspelt one, or one that
+/// does not stand first.
+pub fn no_command(word: &str) -> Option<String> {
+    let error = |hint: String| Some(format!("{word}: there is no such file; {hint}"));
+    if let Some((_, ours)) = CALLED.iter().find(|(other, _)| *other == word) {
+        return error(format!("that is `foolsgold {ours}` here"));
+    }
+    // No command looks like `config.ru`, `config/x` or `--help`.
+    let is_word = !word.starts_with('-') && !word.contains(['.', '/']);
+    let near = nearest(word, COMMANDS.into_iter().chain(commands::names())).filter(|_| is_word)?;
+    error(match near == word {
+        true => format!("as a command it comes first: `foolsgold {near}`"),
+        false => format!("`foolsgold {near}` is the nearest command"),
+    })
 }
 
 /// The absolute path of the Gemfile that Bundler would use: that of `BUNDLE_GEMFILE`, or the one beside config.ru, or
@@ -120,11 +142,21 @@ mod tests {
         assert!(
             refusal(at("nothing.ru")).ends_with("nothing.ru: there is no such file; name the application's config.ru")
         );
+        assert!(refusal(at("")).contains("there is no config.ru in this folder"));
+        let not_here = find(Some(Path::new("config.ru"))).unwrap_err();
+        assert_eq!(not_here, "config.ru: there is no such file; name the application's config.ru");
         let slip = find(Some(Path::new("natve"))).unwrap_err();
         assert_eq!(slip, "natve: there is no such file; `foolsgold native` is the nearest command");
+        let behind_flags = find(Some(Path::new("stop"))).unwrap_err();
+        assert_eq!(behind_flags, "stop: there is no such file; as a command it comes first: `foolsgold stop`");
         let of_pumactl = find(Some(Path::new("thread-backtraces"))).unwrap_err();
         assert!(of_pumactl.ends_with("; that is `foolsgold recorder --backtraces` here"), "{of_pumactl}");
-        assert!(refusal(at("")).contains("there is no config.ru in this folder"));
+        for name in ["foolsgold.toml", "puma.rb", "thin.yml", "Passengerfile.json"] {
+            fs::write(at(name), "").unwrap();
+            let path = at(name).display().to_string();
+            let expected = format!("{path}: is a settings file and no application: say -C {path}");
+            assert_eq!(refusal(at(name)), expected);
+        }
         fs::create_dir(at("sub")).unwrap();
         fs::create_dir(at("sub/config.ru")).unwrap();
         assert!(refusal(at("sub")).ends_with("config.ru: is not a file"));

@@ -14,13 +14,13 @@ use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
 use crate::config::log_filter::LogFilter;
 use crate::config::operating::Operating;
-use crate::config::options::{Name, TABLE};
+use crate::config::options::{Kind, Name, TABLE};
 use crate::config::reader::SettingsReader;
 use crate::process::links::Links;
 use crate::process::open_files;
 
 /// Default number of threads of a Ruby worker, as in Puma.
-pub const RUBY_THREADS: usize = 5;
+const RUBY_THREADS: usize = 5;
 /// Longest tag; more would not be visible in a list of processes.
 const TAG_LETTERS: usize = 64;
 
@@ -112,7 +112,7 @@ pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) 
         log_filter: reader.log_filter(),
         admin: reader.admin(),
         operating: reader.operating(),
-        chosen: chosen(&asked),
+        chosen: chosen(&asked, machine),
         notices: Vec::new(),
         waiting: Vec::new(),
     };
@@ -133,15 +133,17 @@ fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
 }
 
 /// The configured values that count, as they were written.
-fn chosen(asked: &Arguments) -> Vec<String> {
+fn chosen(asked: &Arguments, machine: Machine) -> Vec<String> {
+    let of = |app: Option<usize>| {
+        let (problems, notices) = (Vec::new(), Vec::new());
+        let mut reader = SettingsReader { asked, app, machine, problems, notices };
+        TABLE.iter().flat_map(|row| reader.counting(row.name)).collect::<Vec<RawValue>>()
+    };
     let apps = (0..asked.apps.len()).map(Some);
-    // A variable for Ruby's threads does not hide what counts for interpreters.
-    let both = move |app, name| [asked.values_for(app, name), asked.values_for_interpreters(app, name)].concat();
-    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| both(app, row.name));
     // Of an application, only its own.
-    let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
+    let own = apps.flat_map(|app| of(app).into_iter().filter(move |given| given.app == app));
     // A list in a file is one place with several values.
-    once_each(of(None).chain(own).map(RawValue::as_written).collect())
+    once_each(of(None).into_iter().chain(own).map(|given| given.as_written()).collect())
 }
 
 impl SettingsReader<'_> {
@@ -159,6 +161,21 @@ impl SettingsReader<'_> {
         }
         self.app = None;
         apps
+    }
+
+    /// The configured values of an option that count.
+    fn counting(&mut self, name: Name) -> Vec<RawValue> {
+        let mut values: Vec<RawValue> = match name {
+            Name::Bind => self.addresses().into_iter().map(|said| said.given).collect(),
+            Name::Port | Name::Host if !self.has_port_address() => Vec::new(),
+            Name::MinWorkers | Name::MaxWorkers if self.is_outdone(name) => Vec::new(),
+            // A variable for Ruby's threads does not hide what counts for interpreters.
+            Name::Threads => vec![self.pick(name), self.pick_for_interpreters(name)],
+            _ if name.row().kind == Kind::List => self.asked.values_for(self.app, name).into_iter().cloned().collect(),
+            _ => vec![self.pick(name)],
+        };
+        values.retain(|given| given.name == name && given.origin != Origin::Default);
+        values
     }
 
     /// Settings of the application of this reader.
@@ -230,6 +247,8 @@ impl SettingsReader<'_> {
         let given = self.pick(Name::Threads);
         let number = self.thread_count(&given);
         match &given.origin {
+            // An application that never ran in several threads must not begin here.
+            Origin::Default if self.asked.has_single_threads() => (number, 1),
             Origin::Default => (number, RUBY_THREADS),
             _ if given.is_for_ruby_threads() => {
                 let of_interpreters = self.pick_for_interpreters(Name::Threads);
@@ -294,7 +313,8 @@ impl SettingsReader<'_> {
         if given.value.chars().count() > TAG_LETTERS || given.value.chars().any(char::is_control) {
             self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
         }
-        self.optional(Name::Tag)
+        let tag = self.optional(Name::Tag)?;
+        Some(if tag == "none" { String::new() } else { tag })
     }
 
     fn reload(&mut self) -> Reload {

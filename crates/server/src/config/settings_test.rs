@@ -108,6 +108,36 @@ fn good_values_are_taken() {
     assert_eq!(settings.chosen[..6], chosen);
 }
 
+/// As with a thin.yml or a Passengerfile.json.
+#[test]
+fn a_process_of_thin_or_passenger_has_one_thread_unless_another_number_is_configured() {
+    let ruby = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let ruby = resolved(arguments, environment).unwrap().apps[0].ruby.clone();
+        (ruby.max_workers, ruby.threads)
+    };
+    assert_eq!(ruby(&["start", "-s", "3"], &[]), (3, 1));
+    assert_eq!(ruby(&["start", "--servers", "3", "--threadpool-size", "20"], &[]), (3, 20));
+    assert_eq!(ruby(&["-s", "3"], &[("FOOLS_GOLD_THREADS", "4")]), (3, 4));
+    assert_eq!(ruby(&["start", "--min-instances", "2", "--max-pool-size", "3"], &[]), (3, 1));
+    assert_eq!(ruby(&["--max-pool-size", "3", "--concurrency-model", "thread", "--thread-count", "4"], &[]), (3, 4));
+    assert_eq!(ruby(&["-w", "3"], &[]), (3, 5));
+}
+
+/// The log names them as the settings: of two places only the one that counts.
+#[test]
+fn what_counts_less_is_not_among_the_configured_values() {
+    let chosen = |arguments: &[&str], environment: &[(&str, &str)]| resolved(arguments, environment).unwrap().chosen;
+    assert_eq!(chosen(&["-p", "3", "-p", "4"], &[("FOOLS_GOLD_BIND", "unix:///tmp/x"), ("PORT", "2")]), ["-p 4"]);
+    assert_eq!(chosen(&["-b", "unix:///a", "-b", "unix:///b"], &[("PORT", "2")]), ["-b unix:///a", "-b unix:///b"]);
+    assert_eq!(chosen(&["-o", "127.0.0.1"], &[("PORT", "2")]), ["PORT=2", "-o 127.0.0.1"], "both make the address");
+    assert_eq!(chosen(&["-w", "3"], &[("FOOLS_GOLD_MAX_WORKERS", "8")]), ["-w 3"]);
+    assert_eq!(chosen(&["--queue", "5", "--queue", "7"], &[]), ["--queue 7"]);
+    let two = ["--trust-proxy 10.0.0.1", "--trust-proxy ::1"];
+    assert_eq!(chosen(&["--trust-proxy", "10.0.0.1", "--trust-proxy", "::1"], &[]), two);
+    let threads = [("RAILS_MAX_THREADS", "3"), ("FOOLSGOLD_DEFAULT_HOST", "localhost")];
+    assert_eq!(chosen(&[], &threads), ["RAILS_MAX_THREADS=3"], "a default is not configured");
+}
+
 #[test]
 fn pumas_pair_of_threads_is_taken_with_a_word() {
     for least in ["0", "1"] {
@@ -206,6 +236,7 @@ fn options_of_ruby_processes_are_taken() {
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
     assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
     assert!(settings.notices.is_empty(), "{:?}", settings.notices);
+    assert_eq!(resolved(&["--tag", "none"], &[]).unwrap().apps[0].tag.as_deref(), Some(""));
 }
 
 #[test]
@@ -343,6 +374,14 @@ fn bad_addresses_and_filters_are_refused() {
         let refused = resolved(&words, &[]).unwrap_err();
         assert_eq!(refused.len(), 1);
         assert!(refused[0].starts_with(&format!("{} {}: ", words[0], words[1])), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_socket_in_the_place_of_a_host_is_refused_with_what_to_say() {
+    for path in ["@shop", "/run/shop.sock", "./shop.sock"] {
+        let expected = [format!("-o {path}: is no host; for a Unix socket say --bind unix://{path}")];
+        assert_eq!(resolved(&["-o", path, "-p", "3000"], &[]).unwrap_err(), expected);
     }
 }
 

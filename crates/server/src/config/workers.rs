@@ -22,11 +22,8 @@ impl SettingsReader<'_> {
         } else {
             self.small(Name::Workers).max(1)
         };
-        // Set for this program with higher precedence, as on the command line beside a file, it replaces both others.
-        let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
         let said = |reader: &mut Self, name| {
-            let rank = |name| reader.asked.rank_for(reader.app, name);
-            let is_outdone = is_ours && rank(Name::Workers).zip(rank(name)).is_some_and(|(all, one)| all < one);
+            let is_outdone = reader.is_outdone(name);
             reader.optional(name).filter(|_| !is_outdone).map(|_| reader.small(name))
         };
         let (min, max) = (said(self, Name::MinWorkers), said(self, Name::MaxWorkers));
@@ -49,6 +46,15 @@ impl SettingsReader<'_> {
             self.refuse(&given, &format!("must be at least {min}, the fewest (--min-workers, or --workers)"));
         }
         WorkerBounds { min, max, is_for_computing }
+    }
+
+    /// Whether `--workers` replaces this bound: it was set for this program with higher precedence, as on the command
+    /// line beside a file.
+    pub fn is_outdone(&self, bound: Name) -> bool {
+        let given = self.pick(Name::Workers);
+        let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
+        let rank = |name| self.asked.rank_for(self.app, name);
+        is_ours && rank(Name::Workers).zip(rank(bound)).is_some_and(|(all, one)| all < one)
     }
 
     /// Whether Puma's file is read, and nothing asks for workers.

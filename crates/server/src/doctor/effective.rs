@@ -17,7 +17,7 @@ use crate::config::machine_defaults;
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::rackup;
 use crate::config::reader::SettingsReader;
-use crate::config::settings::{RUBY_THREADS, Settings, read};
+use crate::config::settings::{Settings, read};
 use crate::config::workers;
 use crate::doctor::config_check;
 
@@ -128,15 +128,20 @@ fn lines(
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
     let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
     rows.map(|row| {
+        let is_bound = matches!(row.name, Name::MinWorkers | Name::MaxWorkers);
+        let is_outdone = is_bound && reader.is_outdone(row.name);
         let given = match engine {
+            _ if is_outdone => reader.pick(Name::Workers),
             EngineKind::Mruby => reader.pick_for_interpreters(row.name),
             EngineKind::Ruby => reader.pick(row.name),
         };
         let origin = given.origin;
         let value = match (row.name, &origin, engine) {
             (Name::Threads, _, EngineKind::Mruby) => given.value,
-            (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
+            (Name::Threads, Origin::Default, EngineKind::Ruby) => ruby.threads.to_string(),
             (Name::RequestTime, Origin::Default, EngineKind::Ruby) if reader.is_development() => "none".to_owned(),
+            (Name::MinWorkers, _, _) if is_outdone => ruby.min_workers.to_string(),
+            (Name::MaxWorkers, _, _) if is_outdone => ruby.max_workers.to_string(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
             (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
             (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {

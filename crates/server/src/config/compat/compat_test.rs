@@ -1,6 +1,8 @@
 //! Detection of files, and translation of single directives. Ruby files are tested in tests/old_configs.rs, with a Ruby
 //! to read them.
 
+use std::ffi::OsString;
+
 use serde_json::{Value, json};
 
 use super::translation::Rule;
@@ -225,6 +227,9 @@ fn files_of_puma_are_appended_to_whatever_says_so() {
     for args in [json!(["a", "b"]), json!(["a", "b", false]), json!(["a", "b", null])] {
         assert_eq!(redirect(args.clone()), (files(), vec![RemarkKind::Differs]), "{args}");
     }
+    for args in [json!([false]), json!([null, null, false]), json!([])] {
+        assert_eq!(redirect(args.clone()), (vec![], vec![RemarkKind::Needless]), "without a file: {args}");
+    }
 }
 
 #[test]
@@ -234,6 +239,9 @@ fn what_requests_and_answers_may_have_in_puma() {
         ("early_hints", json!([false]), "early-hints=no"),
         ("allow_underscore_headers", json!([false]), "underscore-headers=drop"),
         ("allow_underscore_headers", json!([]), "underscore-headers=pass"),
+        ("tag", json!(["shop"]), "tag=shop"),
+        ("tag", json!([""]), "tag=none"),
+        ("tag", json!([null]), "tag=none"),
     ] {
         assert_eq!(of(ServerKind::Puma, name, args), (vec![expected.to_owned()], vec![]), "{name}");
     }
@@ -430,6 +438,15 @@ fn a_timeout_of_nothing_is_none_in_thin() {
     }
 }
 
+/// `thin config` writes them where the command line has the flag.
+#[test]
+fn how_much_is_logged_is_taken_from_thins_file() {
+    for (name, expected) in [("debug", "log=debug"), ("trace", "log=trace"), ("quiet", "access-log=off")] {
+        assert_eq!(of(ServerKind::Thin, name, json!([true])), (vec![expected.to_owned()], vec![]), "{name}");
+        assert_eq!(of(ServerKind::Thin, name, json!([false])), (vec![], vec![RemarkKind::Needless]), "{name}");
+    }
+}
+
 /// Thin changes neither without the other.
 #[test]
 fn a_user_of_thin_counts_without_a_group_and_a_group_does_not_without_a_user() {
@@ -487,8 +504,8 @@ fn keys_of_passenger_have_their_lines() {
 /// It takes the place of its own key, and of no other.
 #[test]
 fn a_flag_of_passenger_and_another_key_of_its_file_count_as_two_keys() {
-    let most = |flag: &str, json: &str| {
-        let mut asked = arguments::read(vec![flag.into()], &[]);
+    let most = |flags: &str, json: &str| {
+        let mut asked = arguments::read(flags.split(' ').map(OsString::from).collect(), &[]);
         add(&mut asked, ServerKind::Passenger, Path::new("Passengerfile.json"), Path::new("/srv"), json);
         asked.values(Name::MaxWorkers).last().map(|given| given.value.clone()).unwrap_or_default()
     };
@@ -499,6 +516,11 @@ fn a_flag_of_passenger_and_another_key_of_its_file_count_as_two_keys() {
     assert_eq!(most("--max-workers=4", two), "4", "which is no flag of Passenger");
     assert_eq!(most("--max-pool-size=9", "{}"), "9");
     assert_eq!(most("--max-instances=9", "{}"), "6", "that many places has the pool");
+    let pool_of_two = "{ \"max_pool_size\": 2 }";
+    for flags in ["--max-pool-size=4 --max-instances=3", "--max-instances=3 --max-pool-size=4"] {
+        assert_eq!(most(flags, pool_of_two), "3", "{flags}: the file says neither of them any more");
+    }
+    assert_eq!(most("--max-instances=0", "{ \"max_instances\": 2, \"max_pool_size\": 4 }"), "4", "0 is no limit");
 }
 
 #[test]
@@ -554,10 +576,22 @@ fn words_for_no_are_no_in_passenger() {
 }
 
 #[test]
-fn what_is_off_in_passenger_and_always_here_is_not_said_to_lack_a_counterpart() {
-    for name in ["turbocaching", "load_shell_envvars", "debugger", "debug_nginx_config"] {
+fn what_is_off_in_a_file_and_always_here_is_not_said_to_lack_a_counterpart() {
+    for (server, name) in [
+        (ServerKind::Passenger, "turbocaching"),
+        (ServerKind::Passenger, "load_shell_envvars"),
+        (ServerKind::Passenger, "debugger"),
+        (ServerKind::Passenger, "debug_nginx_config"),
+        (ServerKind::Passenger, "disable_log_prefix"),
+        (ServerKind::Puma, "fiber_per_request"),
+        (ServerKind::Puma, "clean_thread_locals"),
+        (ServerKind::Puma, "shutdown_debug"),
+        (ServerKind::Unicorn, "worker_exec"),
+        (ServerKind::Pitchfork, "setpgid"),
+        (ServerKind::Thin, "ssl_disable_verify"),
+    ] {
         for (value, kind) in [(false, RemarkKind::Needless), (true, RemarkKind::Missing)] {
-            assert_eq!(of(ServerKind::Passenger, name, json!([value])), (vec![], vec![kind]), "{name}: {value}");
+            assert_eq!(of(server, name, json!([value])), (vec![], vec![kind]), "{name}: {value}");
         }
     }
     let calls = passenger::read("{ \"turbocaching\": \"off\" }", |_| None).unwrap();
@@ -629,6 +663,18 @@ fn relative_paths_begin_at_the_folder_that_is_named() {
     assert!(translation.settings.iter().any(|one| one.value == "unix:///srv/shop/tmp/s"), "{translation:?}");
     let translation = translated(ServerKind::Unicorn, &[("working_directory", json!(["/srv/shop"]))]);
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop")));
+}
+
+/// As of a file that the first one reads, although its name ends in the same way.
+#[test]
+fn the_place_of_a_directive_in_another_file_names_that_file() {
+    let translation = Translation::of(ServerKind::Puma, "puma.rb".to_owned(), Path::new(""), Vec::new());
+    let file = |path: &str| {
+        let workers = Directive { file: Some(path.to_owned()), ..call("workers", json!([2])) };
+        translation.place(&workers).file
+    };
+    assert_eq!(file("/srv/config/puma.rb"), "puma.rb");
+    assert_eq!(file("/srv/config/base_puma.rb"), "/srv/config/base_puma.rb");
 }
 
 #[test]

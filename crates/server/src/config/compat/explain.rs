@@ -38,6 +38,7 @@ pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>
             let mut translation = translate(asked, kind, path, Path::new(""), &text)
                 .map_err(|whys| whys.into_iter().map(Problem).collect::<Vec<_>>())?;
             take_variables(&mut translation, asked);
+            name_silence(&mut translation);
             Ok(explained(&translation))
         }
     }
@@ -56,6 +57,15 @@ fn take_variables(translation: &mut Translation, asked: &Arguments) {
             setting.value.clone_from(value);
             setting.place.written = format!("{variable}={value} in the environment");
         }
+    }
+}
+
+/// Names where the log goes in the background if the file names none, which a settings file has to.
+fn name_silence(translation: &mut Translation) {
+    let is_in_background = matches!(translation.value("daemonize"), Some("yes" | "true"));
+    let logs = ["log-file", "redirect-stdout", "redirect-stderr"];
+    if is_in_background && logs.iter().all(|key| translation.value(key).is_none()) {
+        translation.assume("log-file", "/dev/null", false);
     }
 }
 
@@ -96,16 +106,18 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
     let binds: Vec<&Setting> = translation.settings.iter().filter(|setting| setting.row.long == "bind").collect();
     match binds.as_slice() {
         [] => {}
-        [one] => line(&mut out, &format!("bind = {}", quoted(&one.value)), &one.place),
+        [one] => line(&mut out, &format!("bind = {}", quoted(&one.value)), &one.place, shown),
         several => {
             out.push_str("bind = [\n");
-            several.iter().for_each(|one| line(&mut out, &format!("  {},", quoted(&one.value)), &one.place));
+            for one in several {
+                line(&mut out, &format!("  {},", quoted(&one.value)), &one.place, shown);
+            }
             out.push_str("]\n");
         }
     }
     for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
         let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
-        line(&mut out, &text, &setting.place);
+        line(&mut out, &text, &setting.place, shown);
     }
     if !unusable.is_empty() {
         let _ = writeln!(out, "\n# The server does not start with these values:");
@@ -131,9 +143,14 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
     out
 }
 
-fn line(out: &mut String, text: &str, place: &SourcePosition) {
-    let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
-    let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
+/// Appends a setting with its place in the explained file, `shown`, or in another one that this evaluates.
+fn line(out: &mut String, text: &str, place: &SourcePosition, shown: &str) {
+    let at = match place.line {
+        None => String::new(),
+        Some(line) if place.file == shown => format!("line {line}: "),
+        Some(_) => format!("{place}: "),
+    };
+    let _ = writeln!(out, "{text:COLUMN$} # {at}{}", place.written.replace('\n', " "));
 }
 
 fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a Remark>) {

@@ -1,10 +1,11 @@
 //! Flags of other servers that users type by habit: each has its usual meaning here, or is refused with an explanation.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::config::arguments::{Arguments, Origin, RawValue, value_if};
+use crate::config::arguments::{Arguments, Origin, RawValue, is_flag_next, value_if};
 use crate::config::compat;
+use crate::config::compat::thin::THREADPOOL;
 use crate::config::options::{Kind, Name, Row};
 
 /// Meaning of a flag.
@@ -20,6 +21,8 @@ pub enum Means {
     Says(&'static str, &'static str),
     /// This option, with values by those of the flag.
     Word(&'static str, &'static [(&'static str, &'static str)]),
+    /// The path of a Unix socket, as in Thin and Passenger.
+    Socket,
     /// An address in Unicorn's syntax.
     Listen,
     /// An address as in Unicorn, or a log file as in Thin, depending on the text.
@@ -28,6 +31,10 @@ pub enum Means {
     FolderOrConfig,
     /// The application's file as in Thin and Passenger, or the command of a restart as in Puma.
     RackupOrCommand,
+    /// The kind of application as in Thin: no effect for one with a config.ru.
+    Adapter,
+    /// As many threads as Thin's pool has.
+    Threaded,
     /// A number of servers as in Thin.
     Servers,
     /// The same, or alone no access log as in Puma; refused with the name of a server.
@@ -65,13 +72,16 @@ const TLS: &str = "there is no TLS in this version: end it in front";
 const REFORK: &str = "workers are forked from a process that never serves";
 const CONTROL: &str = "there is no control app: foolsgold status, reload, stop and others ask the control socket";
 const VERSION: &str = "say --version for the version; requests are logged anyway";
+const CONFIG_RU: &str = "the application is its config.ru";
 const NGINX: &str = "there is no nginx in it; leave it out";
 const KEEPS_SERVING: &str = "a reload always keeps serving";
 const UPDATES: &str = "no updates are looked for, and nothing is reported";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
-const PORTS: &str =
-    "one address for all workers; for the ports of a Thin cluster, such as 3000 to 3002, say -b for each";
+const PORTS: &str = "one address for all workers, each with one thread unless -t says more; for the ports of a Thin \
+                     cluster, such as 3000 to 3002, say -b for each";
+const SOCKETS: &str =
+    "each server of a Thin cluster has one of its own, such as thin.0.sock: say -b unix://PATH for each";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
 
 /// The error for Thin's `-D`, which is debugging there, and for Unicorn and rackup means the background.
@@ -81,14 +91,27 @@ const ONLY: &str = "is Thin's --only beside start: all servers of a cluster are 
 /// The most threads that `-t` takes beside `start`, where Thin's `-t` is a time: 30 seconds by default.
 const THREADS_MOST: u64 = 16;
 
-/// Servers that rackup's -s names.
-const SERVERS: [&str; 7] = ["falcon", "foolsgold", "passenger", "puma", "thin", "unicorn", "webrick"];
+/// Servers that rackup's -s names, in any case.
+const SERVERS: [&str; 12] = [
+    "agoo",
+    "falcon",
+    "foolsgold",
+    "iodine",
+    "itsi",
+    "passenger",
+    "pitchfork",
+    "puma",
+    "rainbows",
+    "thin",
+    "unicorn",
+    "webrick",
+];
 
 /// All flags of other servers.
 pub const ALL: &[OtherFlag] = &[
     flag(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
     flag(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
-    flag(&["--socket"], "Thin, Passenger", "FILE", Means::Refused("say --bind unix://PATH")),
+    flag(&["--socket"], "Thin, Passenger", "FILE", Means::Socket),
     flag(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
     flag(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
     flag(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
@@ -103,7 +126,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--server"], "rackup, Unicorn", "NAME", Means::Refused(ONE_SERVER)),
     flag(&["-R", "--rackup", "--startup-file"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
     flag(&["--max-conns"], "Thin", "N", Means::Is("connections")),
-    flag(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
+    flag(&["--threaded"], "Thin", "", Means::Threaded),
     flag(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
     flag(
         &["--timeout"],
@@ -120,8 +143,13 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["-O"], "Thin, rackup", "", Means::AlwaysOrOption(KEEPS_SERVING)),
     flag(&["--onebyone"], "Thin", "", Means::Always(KEEPS_SERVING)),
     flag(&["--option"], "rackup", "X", Means::Refused(RACKUP_OPTION)),
-    flag(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
-    flag(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
+    flag(
+        &["--stats"],
+        "Thin",
+        "PATH",
+        Means::Always("no such page is served: foolsgold status, and the page of --admin, tell more"),
+    ),
+    flag(&["-A", "--adapter"], "Thin", "NAME", Means::Adapter),
     flag(
         &["--max-persistent-conns"],
         "Thin",
@@ -323,6 +351,7 @@ impl OtherFlag {
                     words.iter().map(|(word, value)| format!("{word}: `--{name}={value}`")).collect();
                 words.join(", ")
             }
+            Means::Socket => format!("`--bind unix://FILE`; refused beside `--servers`: {SOCKETS}"),
             Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
             Means::ListenOrLog => {
                 "`--listen` of an address, `--log-file` of a name that ends in .log; refused for others".to_owned()
@@ -331,7 +360,9 @@ impl OtherFlag {
             Means::RackupOrCommand => {
                 format!("the application's file, as without this; a command as of Puma's `-R` is taken: {RESTART}")
             }
+            Means::Adapter => format!("taken for rack and rails: {CONFIG_RU}; refused for others"),
             Means::Servers => format!("`--workers`: {PORTS}"),
+            Means::Threaded => format!("`--threads {THREADPOOL}`, unless `--threadpool-size` says another number"),
             Means::ServersOrSilent => {
                 format!("`--workers` of a number, alone `--access-log off`; with a server's name refused: {ONE_SERVER}")
             }
@@ -359,6 +390,11 @@ fn is_number(text: &OsStr) -> bool {
     !text.is_empty() && text.as_encoded_bytes().iter().all(u8::is_ascii_digit)
 }
 
+/// Whether a text is the name of a server, as behind rackup's -s.
+fn is_server(text: &OsStr) -> bool {
+    SERVERS.iter().any(|server| text.eq_ignore_ascii_case(server))
+}
+
 fn is_yaml(extension: &OsStr) -> bool {
     matches!(extension.to_str(), Some("yml" | "yaml"))
 }
@@ -382,20 +418,23 @@ impl Arguments {
         let Some(flag) = OtherFlag::called(spelt) else { return false };
         let value = match (flag.value, flag.means) {
             (_, Means::AlwaysNumbered(_)) => value_if(parser, is_number),
-            (_, Means::ServersOrSilent) => {
-                value_if(parser, |next| is_number(next) || SERVERS.iter().any(|server| next == *server))
-            }
+            (_, Means::ServersOrSilent) => value_if(parser, |next| is_number(next) || is_server(next)),
             (_, Means::AlwaysOrOption(_)) => value_if(parser, |next| next.to_string_lossy().contains('=')),
+            // The letters behind a letter are flags of their own, as in `-Dc config/unicorn.rb`.
+            ("", means) if !spelt.starts_with("--") && !matches!(means, Means::Variable(..)) => None,
             ("", _) => parser.optional_value(),
             // A refused flag need not have its value.
             (_, Means::Refused(_) | Means::Variable(..)) => parser.value().ok(),
-            (name, _) => match parser.value() {
-                Ok(value) if !value.is_empty() => Some(value),
-                _ => {
+            (name, _) => {
+                // That of a shell variable may be missing.
+                let given = if is_flag_next(parser) { None } else { parser.value().ok() };
+                let given = given.filter(|value| !value.is_empty());
+                if given.is_none() {
                     self.refuse(format!("{spelt}: needs a value: {spelt} {name}"));
                     return true;
                 }
-            },
+                given
+            }
         };
         let value = value.unwrap_or_default();
         self.has_thin_flag |= flag.is_of_thin(&value);
@@ -411,6 +450,7 @@ impl Arguments {
                     self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
                 }
             },
+            Means::Socket => self.socket(&value, spelt),
             Means::Listen => self.listen(&value, spelt),
             Means::ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
             Means::ListenOrLog if is_address(&value.to_string_lossy()) => self.listen(&value, spelt),
@@ -422,7 +462,15 @@ impl Arguments {
             Means::FolderOrConfig => self.take_as("config", &value, spelt),
             Means::RackupOrCommand if is_command(&value) => self.always(spelt, RESTART),
             Means::RackupOrCommand => self.take_rackup(value),
+            Means::Adapter if matches!(value.to_str(), Some("rack" | "rails")) => self.always(spelt, CONFIG_RU),
+            Means::Adapter => {
+                let adapter = value.to_string_lossy();
+                self.refuse(format!("{spelt} {adapter}: only applications with a config.ru are served"));
+            }
             Means::Servers => self.servers(&value, spelt),
+            // The size counts, wherever it stands.
+            Means::Threaded if self.given.iter().any(|given| given.name == Name::Threads) => {}
+            Means::Threaded => self.take_as("threads", OsStr::new(THREADPOOL), spelt),
             Means::ServersOrSilent if value.is_empty() => self.take_as("access-log", OsStr::new("off"), spelt),
             Means::ServersOrSilent if is_number(&value) => self.servers(&value, spelt),
             Means::ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
@@ -438,6 +486,14 @@ impl Arguments {
             }
         }
         true
+    }
+
+    /// Beside a number of Thin's servers, refuses a socket: the proxy in front knows those of all servers.
+    pub fn check_sockets_of_thin(&mut self) {
+        let is_socket = |given: &RawValue| matches!(&given.origin, Origin::Flag(flag) if flag == "--socket");
+        if self.has_servers && self.given.iter().any(is_socket) {
+            self.refuse(format!("--socket: {SOCKETS}"));
+        }
     }
 
     /// Beside `start`, refuses letters that have another meaning in Thin than here, where the words are Thin's: beside
@@ -483,6 +539,12 @@ impl Arguments {
         self.given.is_empty() && self.rackup.is_none()
     }
 
+    fn socket(&mut self, path: &OsStr, spelt: &str) {
+        let mut bind = OsString::from("unix://");
+        bind.push(path);
+        self.take_as("bind", &bind, spelt);
+    }
+
     fn listen(&mut self, address: &OsStr, spelt: &str) {
         let bind = compat::listen_address(&address.to_string_lossy());
         self.take_as("bind", OsStr::new(&bind), spelt);
@@ -490,6 +552,7 @@ impl Arguments {
 
     /// Each server of a Thin cluster has a port of its own, which the proxy in front knows.
     fn servers(&mut self, count: &OsStr, spelt: &str) {
+        self.has_servers = true;
         self.take_as("workers", count, spelt);
         if count != "1" {
             self.notices.push(format!("{spelt} {}: {PORTS}", count.to_string_lossy()));
@@ -499,8 +562,12 @@ impl Arguments {
     fn take_smallest(&mut self, name: &str, value: &OsStr, spelt: &str) {
         let number = |text: &str| text.parse::<u64>().ok();
         let Some(count) = value.to_str().and_then(number) else { return self.take_as(name, value, spelt) };
+        if let Some(row) = Row::called(name) {
+            let (value, origin) = (value.to_string_lossy().into_owned(), Origin::Flag(spelt.to_owned()));
+            self.pool_flags.push(RawValue { name: row.name, value, origin, app: None });
+        }
         if count == 0 && spelt == "--max-instances" {
-            return self.notices.push(format!("{spelt} 0: sets no limit, and changes nothing"));
+            return self.notices.push(format!("{spelt} 0: sets no limit"));
         }
         let is_such = |flag: &str| {
             OtherFlag::called(flag).is_some_and(|other| matches!(other.means, Means::Smallest(of) if of == name))
@@ -532,7 +599,7 @@ mod tests {
     use crate::config::options::TABLE;
 
     fn ask(arguments: &[&str]) -> Arguments {
-        read(arguments.iter().map(std::ffi::OsString::from).collect(), &[])
+        read(arguments.iter().map(OsString::from).collect(), &[])
     }
 
     #[test]
@@ -548,8 +615,11 @@ mod tests {
         assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
         assert_eq!(said(Name::Daemonize).as_deref(), Some("-D"));
         assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
-        let bind = ask(&["--listen", "8080"]).values(Name::Bind)[0].value.clone();
-        assert_eq!(bind, "tcp://0.0.0.0:8080");
+        let bind = |arguments: &[&str]| ask(arguments).values(Name::Bind)[0].value.clone();
+        assert_eq!(bind(&["--listen", "8080"]), "tcp://0.0.0.0:8080");
+        assert_eq!(bind(&["start", "--socket", "tmp/thin.sock"]), "unix://tmp/thin.sock");
+        let cluster = ask(&["start", "--socket=/tmp/thin.sock", "-s", "3"]).problems;
+        assert_eq!(cluster, [Problem(format!("--socket: {SOCKETS}"))]);
     }
 
     #[test]
@@ -579,11 +649,11 @@ mod tests {
             ask(&["--redirect-append"]).notices,
             ["--redirect-append: log files are always appended to, with or without this"]
         );
-        let asked = ask(&["--prefix", "/x", "--socket", "/run/x.sock", "-l", "y", "--pid"]);
+        let asked = ask(&["--prefix", "/x", "-A", "merb", "-l", "y", "--pid"]);
         let problems: Vec<String> = asked.problems.iter().map(Problem::to_string).collect();
         let expected = [
             "--prefix: write an [[app]] with a prefix in foolsgold.toml",
-            "--socket: say --bind unix://PATH",
+            "-A merb: only applications with a config.ru are served",
             "-l y: say --bind for an address, --log-file for a log",
             "--pid: needs a value: --pid FILE",
         ];
@@ -619,6 +689,21 @@ mod tests {
         assert_eq!(ask(&["-R", "puma"]).notices, ["-R: a restart runs the same command again, with or without this"]);
     }
 
+    /// As in `unicorn -Dc config/unicorn.rb`, which is in many scripts.
+    #[test]
+    fn letters_behind_a_letter_without_a_value_are_flags() {
+        let said = |arguments: &[&str]| {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            assert_eq!(asked.rackup, None, "{arguments:?}");
+            asked.given.iter().map(|given| given.as_written()).collect::<Vec<_>>()
+        };
+        let unicorn = ["-D", "-c config/unicorn.rb", "-E production"];
+        assert_eq!(said(&["-Dc", "config/unicorn.rb", "-E", "production"]), unicorn);
+        assert_eq!(said(&["-dp", "3000"]), ["-d", "-p 3000"]);
+        assert_eq!(said(&["-qDp3000"]), ["-q off", "-D", "-p 3000"]);
+    }
+
     /// As scripts that start Passenger and Thin have them.
     #[test]
     fn flags_that_ask_for_what_is_so_anyway_are_taken() {
@@ -630,6 +715,7 @@ mod tests {
             &["--engine=nginx", "app.ru"],
             &["--app-connect-timeout", "60", "--old-routing", "--ctls", "a=b", "app.ru"],
             &["--direct-instance-request-address", "127.0.0.1", "app.ru"],
+            &["start", "-A", "rails", "--adapter=rack", "app.ru"],
             &["--max-persistent-conns", "512", "--no-epoll", "--wait=30", "--force", "--trace", "app.ru"],
             &["start", "--startup-file", "app.ru"],
         ] {
@@ -645,6 +731,12 @@ mod tests {
         assert_eq!(ask(&["--engine", "builtin", "--auto"]).notices, notices);
         let problems: Vec<String> = ask(&["--restart-dir", "x"]).problems.iter().map(Problem::to_string).collect();
         assert_eq!(problems, ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
+        let threads = |arguments: &[&str]| ask(arguments).values(Name::Threads).last().map(|given| given.value.clone());
+        assert_eq!(threads(&["start", "--threaded", "-p", "3000"]).as_deref(), Some("20"));
+        for size in [["--threaded", "--threadpool-size", "5"], ["--threadpool-size", "5", "--threaded"]] {
+            assert_eq!(threads(&size).as_deref(), Some("5"), "{size:?}");
+        }
+        assert_eq!(ask(&["start", "--stats=/stats"]).problems, []);
         assert_eq!(ask(&["--app-log-file", "x.log"]).values(Name::LogFile)[0].value, "x.log");
         assert_eq!(ask(&["--stop-timeout", "90"]).values(Name::DrainTime)[0].value, "90");
     }
@@ -712,13 +804,14 @@ mod tests {
         let notice = "--max-pool-size 8: --max-instances 3 is less, and counts".to_owned();
         assert_eq!(most(&["--max-instances", "3", "--max-pool-size", "8"]), (of_app.clone(), notice));
         assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "3"]), (of_app, String::new()));
-        let none = "--max-instances 0: sets no limit, and changes nothing".to_owned();
+        let none = "--max-instances 0: sets no limit".to_owned();
         assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "0"]), ("--max-pool-size 8".to_owned(), none));
     }
 
     #[test]
     fn a_refused_flag_is_told_with_its_value_and_all_that_is_right() {
-        let cases: [(&[&str], &str); 10] = [
+        let cases: [(&[&str], &str); 11] = [
+            (&["-s", "Puma", "app.ru"], "-s Puma: the server is foolsgold; leave it out"),
             (&["--path", "/shop", "app.ru"], "--path: write an [[app]] with a prefix in foolsgold.toml"),
             (&["-I", "lib", "app.ru"], "-I: say RUBYLIB=lib in the environment"),
             (&["-Ilib"], "-I: say RUBYLIB=lib in the environment"),

@@ -140,7 +140,7 @@ fn translate(
         let mut calls =
             passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
         calls.extend(daemonize(asked));
-        calls.extend(pool_flag(asked));
+        calls.extend(pool_flags(asked));
         return Ok(Translation::of(kind, shown, home, calls));
     }
     // A variable of this program counts more than the file, as a flag does.
@@ -226,13 +226,14 @@ fn daemonize(asked: &Arguments) -> Option<Directive> {
     Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written: given.as_written() })
 }
 
-/// The flag of Passenger for the number of processes, as a key of the file, whose place it takes: the other key may say
-/// a smaller number.
-fn pool_flag(asked: &Arguments) -> Option<Directive> {
-    let given = asked.values(Name::MaxWorkers).into_iter().next_back()?;
-    let name = pool_key(given)?.to_owned();
-    let args = vec![Value::String(given.value.clone())];
-    Some(Directive { name, line: None, file: None, args, written: given.as_written() })
+/// The flags of Passenger for numbers of processes, each as the key of the file whose place it takes: another key may
+/// say a smaller number.
+fn pool_flags(asked: &Arguments) -> impl Iterator<Item = Directive> {
+    asked.pool_flags.iter().filter_map(|given| {
+        let name = pool_key(given)?.to_owned();
+        let args = vec![Value::String(given.value.clone())];
+        Some(Directive { name, line: None, file: None, args, written: given.as_written() })
+    })
 }
 
 /// The key of Passenger's file for the flag with which this was given.

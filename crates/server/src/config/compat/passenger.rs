@@ -125,7 +125,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("dont_compile_runtime", Rule::Needless("nothing is installed")),
     ("security_update_check_proxy", Rule::Needless("no updates are looked for")),
     ("anonymous_telemetry_proxy", Rule::Needless("nothing is reported")),
-    ("disable_log_prefix", Rule::Missing("lines of the application have no prefix; those of the server have")),
+    ("disable_log_prefix", Rule::Off("lines of the application have no prefix; those of the server have")),
     ("data_buffer_dir", Rule::Missing("TMPDIR says where bodies are kept")),
     ("instance_registry_dir", Rule::Missing("the control socket says where the server is: --control")),
 ];
@@ -136,7 +136,7 @@ pub const APP_ENV: &str = "PASSENGER_APP_ENV";
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
 /// Keys whose value is yes or no, and that have no effect where it is no.
-const SWITCHES: [&str; 9] = [
+const SWITCHES: [&str; 10] = [
     "daemonize",
     "ssl",
     "sticky_sessions",
@@ -146,6 +146,7 @@ const SWITCHES: [&str; 9] = [
     "turbocaching",
     "debugger",
     "debug_nginx_config",
+    "disable_log_prefix",
 ];
 
 /// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.

@@ -59,8 +59,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_io_threads", Rule::Missing("a request that waits does not keep others from another thread or worker")),
     ("auto_trim_time", Rule::Needless(THREADS)),
     ("reaping_time", Rule::Needless(THREADS)),
-    ("fiber_per_request", Rule::Missing("a request runs in a thread that serves others after it")),
-    ("clean_thread_locals", Rule::Missing("a request runs in a thread that serves others after it")),
+    ("fiber_per_request", Rule::Off("a request runs in a thread that serves others after it")),
+    ("clean_thread_locals", Rule::Off("a request runs in a thread that serves others after it")),
     ("workers", Rule::Custom(workers)),
     ("preload_app!", Rule::Custom(preload)),
     ("fork_worker", Rule::Missing(REFORK)),
@@ -68,7 +68,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("prune_bundler", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("extra_runtime_dependencies", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Rule::Same("dir")),
-    ("tag", Rule::Same("tag")),
+    ("tag", Rule::Custom(tag)),
     ("worker_timeout", Rule::SimilarSeconds("worker-timeout", HEARTBEAT)),
     // In `finish`, since it depends on the preload.
     ("worker_boot_timeout", Rule::Custom(|_, _| {})),
@@ -92,7 +92,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("set_remote_address", Rule::Custom(remote_address)),
     ("drain_on_shutdown", Rule::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Rule::Needless("no worker sees SIGTERM; the server ends them when they are done")),
-    ("shutdown_debug", Rule::Missing("the log has the backtrace of each request that timed out")),
+    ("shutdown_debug", Rule::Off("the log has the backtrace of each request that timed out")),
     ("environment", Rule::Same("environment")),
     ("rackup", Rule::Custom(rackup)),
     ("app", Rule::Refused("an application inside a configuration file is not served: put it into a config.ru")),
@@ -347,6 +347,12 @@ fn remote_address(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// Without a text there is none, whereas without the directive it is the folder's name.
+fn tag(to: &mut Translation, call: &Directive) {
+    let tag = text(call.args.first().filter(|tag| !tag.is_boolean()));
+    to.set(call, "tag", tag.unwrap_or_else(|| "none".to_owned()));
+}
+
 fn state_permission(to: &mut Translation, call: &Directive) {
     match call.args.first().and_then(Value::as_u64) {
         Some(bits) => to.set(call, "state-permission", format!("{bits:04o}")),
@@ -379,6 +385,9 @@ fn rackup(to: &mut Translation, call: &Directive) {
 }
 
 fn redirect(to: &mut Translation, call: &Directive) {
+    if call.args.iter().take(2).all(|path| matches!(path, Value::Bool(false) | Value::Null)) {
+        return to.remark(call, RemarkKind::Needless, "names no file, and changes nothing");
+    }
     for (at, key) in ["redirect-stdout", "redirect-stderr"].into_iter().enumerate() {
         match call.args.get(at) {
             Some(Value::Bool(true)) => {

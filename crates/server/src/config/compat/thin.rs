@@ -14,6 +14,8 @@ const ONE_BY_ONE: &str = "a reload always keeps serving";
 const WAIT: &str = "Thin's restart one by one waits so long for each server; a reload as long as --boot-time says";
 /// Thin's default port.
 const PORT: u16 = 3000;
+/// Thin's default number of threads where it has some.
+pub const THREADPOOL: &str = "20";
 
 /// Differences from Thin with any file.
 pub const ALWAYS: &[&str] = &[
@@ -59,13 +61,13 @@ pub const RULES: &[DirectiveRule] = &[
     ("swiftiply", Rule::Refused("Swiftiply is not spoken: leave it out")),
     ("force", Rule::Needless("it is for thin stop")),
     ("all", Rule::Refused("name one file at a time")),
-    ("debug", Rule::Missing("say --log debug")),
-    ("trace", Rule::Missing("say --log trace")),
-    ("quiet", Rule::Missing("say --access-log off")),
+    ("debug", Rule::Custom(verbosity)),
+    ("trace", Rule::Custom(verbosity)),
+    ("quiet", Rule::Custom(verbosity)),
     ("ssl", Rule::Custom(ssl)),
     ("ssl_key_file", Rule::Missing(TLS)),
     ("ssl_cert_file", Rule::Missing(TLS)),
-    ("ssl_disable_verify", Rule::Missing(TLS)),
+    ("ssl_disable_verify", Rule::Off(TLS)),
     ("ssl_version", Rule::Missing(TLS)),
     ("ssl_cipher_list", Rule::Missing(TLS)),
 ];
@@ -142,6 +144,15 @@ fn adapter(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// As the flags of these names.
+fn verbosity(to: &mut Translation, call: &Directive) {
+    match call.name.as_str() {
+        name if !to.says_yes(name) => to.remark(call, RemarkKind::Needless, "is off, as always here"),
+        "quiet" => to.set(call, "access-log", "off".to_owned()),
+        level => to.set(call, "log", level.to_owned()),
+    }
+}
+
 /// Thin writes an empty list into every generated file.
 fn require(to: &mut Translation, call: &Directive) {
     let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
@@ -188,7 +199,7 @@ pub fn finish(to: &mut Translation) {
     }
     match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
         Some(call) if to.says_yes("threaded") => {
-            let threads = to.word("threadpool_size").unwrap_or_else(|| "20".to_owned());
+            let threads = to.word("threadpool_size").unwrap_or_else(|| THREADPOOL.to_owned());
             to.set(&call, "threads", threads);
         }
         _ => to.assume("threads", "1", false),

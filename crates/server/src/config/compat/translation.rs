@@ -231,7 +231,8 @@ impl Translation {
 
     /// Position of a call.
     pub fn place(&self, call: &Directive) -> SourcePosition {
-        let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
+        let shown = Path::new(&self.shown);
+        let own = |file: &String| shown.ends_with(file) || Path::new(file).ends_with(shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
         SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true, is_assumed: false }
     }
