@@ -61,6 +61,10 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort")?;
             stream.shutdown(std::net::Shutdown::Both)
         }
+        "/cut_chunks" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n")?;
+            stream.shutdown(std::net::Shutdown::Both)
+        }
         "/stuck" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort")?;
             stream.read(&mut [0]).map(|_| ())
@@ -98,6 +102,9 @@ fn requests_and_responses_have_the_usual_names() {
     let peer = web();
     let app = app(&peer);
     agrees(&app, "net_http.txt");
+    // CRuby would connect at once, and nobody serves on port 80.
+    let by_default = "Net::HTTP.start('127.0.0.1', { read_timeout: 5 }) { |http| [http.port, http.read_timeout] }";
+    assert_eq!(value(&app, by_default), "[80, 5]");
 }
 
 #[test]
@@ -121,7 +128,8 @@ fn what_fails_raises_the_usual_errors() {
         ("Net::HTTP.get(URI('http://127.0.0.1:1/'))", "Errno::ECONNREFUSED: "),
         ("Net::HTTP.get(URI('http://no.such.host.invalid/'))", "SocketError: "),
         ("Net::HTTP.get(URI(HOST + '/nonsense'))", "Net::HTTPBadResponse: "),
-        ("Net::HTTP.get(URI(HOST + '/cut'))", "EOFError: "),
+        ("Net::HTTP.start('127.0.0.1', PORT, ignore_eof: false) { |http| http.get('/cut') }", "EOFError: "),
+        ("Net::HTTP.get(URI(HOST + '/cut_chunks'))", "EOFError: "),
         ("Net::HTTP.get(URI(HOST + '/headers'))", "Net::HTTPBadResponse: "),
         ("Net::HTTP.get(URI(HOST + '/endless'))", "IOError: the response has more than 16777216 bytes"),
         ("Net::HTTP.start('127.0.0.1', PORT, read_timeout: 0.1) { |http| http.get('/silent') }", "Net::ReadTimeout: "),
@@ -134,6 +142,16 @@ fn what_fails_raises_the_usual_errors() {
         assert_begins(&app, code, expected);
     }
     assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/hello'))"), r#""hello""#);
+}
+
+#[test]
+fn a_connection_that_breaks_within_a_body_is_an_error() {
+    // A connection that is closed with bytes that were not read is reset.
+    let peer = Peer::start(|mut stream| {
+        stream.read_exact(&mut [0]).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort").unwrap();
+    });
+    assert_begins(&app(&peer), "Net::HTTP.get(URI(HOST + '/'))", "Errno::ECONNRESET: ");
 }
 
 #[test]
@@ -195,7 +213,9 @@ fn a_proxy_gets_the_whole_address_of_http_and_a_tunnel_for_https() {
     let sent = r#"["POST http://shop.invalid:81/echo?a=b HTTP/1.1\n", "host: shop.invalid:81", "x=1"]"#;
     assert_eq!(value(&app, with_body), sent);
     let secure = "ENV['https_proxy'] = at; Net::HTTP.get(URI('https://shop.invalid/'))";
-    assert_begins(&app, &format!("{at}{secure}"), "Net::HTTPBadResponse: CONNECT proxy failed: ");
+    assert_begins(&app, &format!("{at}{secure}"), "Net::HTTPClientException: 403 \"Forbidden\"");
+    let refused = format!("{at}({secure} rescue $!.response.then {{ |r| [r.class, r.code, r.message, r.body] }})");
+    assert_eq!(value(&app, &refused), r#"[Net::HTTPForbidden, "403", "Forbidden", nil]"#);
     assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/echo')).lines.first"), r#""GET /echo HTTP/1.1\n""#);
 }
 

@@ -124,6 +124,7 @@ fn writing_says_what_to_do() {
         "File.rename('a', 'b')",
         "Dir.mkdir('x')",
         "File.open('x', File::WRONLY | File::CREAT)",
+        "IO.copy_stream(File.open(HERE + '/notes.txt'), 'x')",
     ] {
         let got = value(&app, code);
         assert!(got.starts_with("NotImplementedError: ") && got.contains("docs/data.md"), "{code}: {got}");

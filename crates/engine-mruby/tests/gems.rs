@@ -43,7 +43,7 @@ fn the_newest_gem_counts_unless_a_lock_file_names_another() {
 fn bundler_requires_what_the_gemfile_names() {
     let gemfile = "source 'https://x'\ngem 'tiny', '~> 1'\ngem 'dash-ed'\ngem 'quiet', require: false\n\
                    group :test do\n  gem 'absent'\nend\n";
-    let shown = shows("[TINY, DASHED, defined?(QUIET)]");
+    let shown = shows("[TINY, DASHED, defined?(QUIET), Bundler.root.join('Gemfile').file?]");
     let config = format!("require 'bundler/setup'\nBundler.require(:default)\n{shown}");
     let files = [
         ("config.ru", config.as_str()),
@@ -52,7 +52,7 @@ fn bundler_requires_what_the_gemfile_names() {
         ("vendor/dash-ed-0.1.0/lib/dash/ed.rb", "DASHED = 2"),
         ("vendor/quiet-0.1.0/lib/quiet.rb", "QUIET = 3"),
     ];
-    assert_eq!(answer(&files).unwrap(), "[1, 2, nil]");
+    assert_eq!(answer(&files).unwrap(), "[1, 2, nil, true]");
 }
 
 #[test]
@@ -65,6 +65,13 @@ fn a_gem_made_of_c_says_so_and_a_missing_one_names_what_there_is() {
     let files = [("config.ru", config.as_str()), ("vendor/tiny-1.0.0/lib/tiny.rb", "")];
     let said = answer(&files).unwrap_err();
     assert!(said.contains("cannot load such file -- nope") && said.contains("tiny 1.0.0"), "{said}");
+}
+
+#[test]
+fn a_gem_that_is_built_in_counts_as_installed() {
+    let shown = shows("begin; gem 'nope'; rescue LoadError => error; error.class; end");
+    let config = format!("BUILT_IN = [gem('redis', '~> 5'), gem('sqlite3'), gem('json'), gem('net-http')]\n{shown}");
+    assert_eq!(answer(&[("config.ru", &config)]).unwrap(), "LoadError");
 }
 
 #[test]

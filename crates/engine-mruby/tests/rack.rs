@@ -230,6 +230,39 @@ run { |env| [200, {}, ['root ' + FoolsGold.store['warm'].inspect]] }
 }
 
 #[test]
+fn a_middleware_is_in_front_of_what_follows_it_and_not_of_mappings_before_it() {
+    let app = app("
+class Guard
+  def initialize(app) = @app = app
+  def call(env) = [401, {}, ['who are you? '] + @app.call(env)[2]]
+end
+map('/health') { run ->(env) { [200, {}, ['fine ' + env['SCRIPT_NAME']]] } }
+use Guard
+map('/admin') { run ->(env) { [200, {}, ['secrets']] } }
+freeze_app
+run ->(env) { [200, {}, ['root']] }
+");
+    let answer = |path: &str| {
+        let got = app.got(get(path));
+        (got.status, got.body)
+    };
+    assert_eq!(answer("/health"), (200, "fine /health".to_owned()));
+    assert_eq!(answer("/admin"), (401, "who are you? secrets".to_owned()));
+    assert_eq!(answer("/"), (401, "who are you? root".to_owned()));
+}
+
+#[test]
+fn a_builder_is_an_application_for_any_number_of_requests() {
+    let app = app_with(
+        "run Rack::Builder.new { map('/a') { run ->(env) { [200, {}, ['a' + env['PATH_INFO']]] } } }",
+        engine_mruby::Settings { interpreters: 1, ..settings() },
+    );
+    for _ in 0..3 {
+        assert_eq!(app.body("/a/b"), "a/b");
+    }
+}
+
+#[test]
 fn an_application_that_does_not_load_says_where() {
     let error = |config: &str| try_app(config, settings()).map(|_| ()).unwrap_err().to_string();
     assert!(error("run(").contains("config.ru:1"), "{}", error("run("));

@@ -80,6 +80,11 @@ fn a_lost_connection_loses_no_watch_and_no_database() {
         ("R.multi(watch: ['a']) { |m| m.get('a') } rescue $!.class", "ArgumentError"),
         ("[(R.select(99) rescue $!.class), R.db, (KILL; R.get('a'))]", "[Redis::CommandError, 0, nil]"),
         ("[R.select(3), R.db, R.set('c', 'in three'), (KILL; R.get('c'))]", r#"["OK", 3, "OK", "in three"]"#),
+        ("r = Redis.new(url: URL, reconnect_attempts: [0.01]); r.get('a'); KILL; r.get('a')", "nil"),
+        (
+            "r = Redis.new(url: URL, reconnect_attempts: false); r.get('a'); KILL; r.get('a') rescue $!.class",
+            "Redis::ConnectionError",
+        ),
     ] {
         assert_eq!(value(&app, &code.replace("KILL", kill)), expected, "{code}");
     }
@@ -151,6 +156,15 @@ fn servers_that_mean_ill_end_in_errors() {
     ] {
         assert_begins(&app, code, expected);
     }
+}
+
+#[test]
+fn a_server_that_is_down_is_tried_as_often_as_the_application_says() {
+    let app = app("redis://127.0.0.1:1");
+    let code = "begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        refused = (Redis.new(url: URL, reconnect_attempts: [0, 0.1, 0.1]).ping rescue $!.class)
+        [refused, Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun >= 0.2]";
+    assert_eq!(value(&app, code), "[Redis::CannotConnectError, true]");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg};
 
+/// Most bytes of a String literal; the parser refuses those of 64 KiB.
+const LITERAL_BYTES_MAX: usize = 16 << 10;
+
 /// The options of a trim mode.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trim {
@@ -164,12 +167,19 @@ impl Compiler {
         }
     }
 
-    /// Writes the text so far as a String literal, followed by as many line feeds as it has.
+    /// Writes the text so far as String literals.
     fn flush(&mut self) {
-        if self.text.is_empty() {
-            return;
-        }
         let text = std::mem::take(&mut self.text);
+        let mut rest = text.as_slice();
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at(literal_length(rest));
+            self.literal(part);
+            rest = after;
+        }
+    }
+
+    /// Writes a text as a String literal, followed by as many line feeds as it has.
+    fn literal(&mut self, text: &[u8]) {
         self.out.extend_from_slice(format!("{}.<< \"", self.variable).as_bytes());
         let mut lines = 0;
         for byte in text {
@@ -179,14 +189,22 @@ impl Compiler {
                     lines += 1;
                 }
                 b'\r' => self.out.extend_from_slice(b"\\r"),
-                0 => self.out.extend_from_slice(b"\\0"),
-                b'"' | b'\\' | b'#' => self.out.extend_from_slice(&[b'\\', byte]),
-                _ => self.out.push(byte),
+                // Not `\0`, which a digit behind it would make another character.
+                0 => self.out.extend_from_slice(b"\\x00"),
+                b'"' | b'\\' | b'#' => self.out.extend_from_slice(&[b'\\', *byte]),
+                _ => self.out.push(*byte),
             }
         }
         self.out.extend_from_slice(b"\"; ");
         self.out.extend(std::iter::repeat_n(b'\n', lines));
     }
+}
+
+/// The length in bytes of the next literal of a text, which ends at no place within a character.
+fn literal_length(text: &[u8]) -> usize {
+    let most = text.len().min(LITERAL_BYTES_MAX);
+    let is_within = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (most.saturating_sub(3)..=most).rev().find(|at| !is_within(at)).unwrap_or(most)
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {

@@ -27,7 +27,7 @@ module FoolsGold
 
     def puts(*things)
       return Native.log(@level, "") if things.empty?
-      things.each { |thing| thing.is_a?(Array) ? puts(*thing) : write(thing) }
+      things.each { |thing| thing.is_a?(Array) ? thing.each { |one| puts(one) } : write(thing) }
       nil
     end
 
@@ -44,6 +44,9 @@ module FoolsGold
       0
     end
 
+    # Lines of the log are UTF-8.
+    def binmode = self
+    def set_encoding(*, **) = self
     def external_encoding = nil
     def internal_encoding = nil
 

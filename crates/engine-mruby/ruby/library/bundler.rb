@@ -55,7 +55,7 @@ module Bundler
       end
     end
 
-    def root = FoolsGold.root
+    def root = Pathname.new(FoolsGold.root || Dir.pwd)
     def with_unbundled_env = yield
     alias with_original_env with_unbundled_env
     alias with_clean_env with_unbundled_env

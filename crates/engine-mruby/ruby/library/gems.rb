@@ -63,7 +63,8 @@ module FoolsGold
       end
 
       def demand(name)
-        return true if all.any? { |gem| gem.name == name } || Loader.built_in?(name.tr("-", "/"))
+        plain = name.tr("-", "/")
+        return true if Loader.built_in?(plain) || STAND_INS.include?(plain) || all.any? { |gem| gem.name == name }
         raise LoadError, "Could not find '#{name}' among the gems (#{summary})"
       end
 

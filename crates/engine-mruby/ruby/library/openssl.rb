@@ -13,6 +13,18 @@ module OpenSSL
   class OpenSSLError < StandardError; end
   class HMACError < OpenSSLError; end
 
+  # The constants that settings of a connection name, and its exception.
+  module SSL
+    VERIFY_NONE = 0
+    VERIFY_PEER = 1
+    TLS1_VERSION = 769
+    TLS1_1_VERSION = 770
+    TLS1_2_VERSION = 771
+    TLS1_3_VERSION = 772
+
+    class SSLError < OpenSSLError; end
+  end
+
   # Names of the classes of public keys, for code that checks whether a key is one of them.
   module PKey
     class PKeyError < OpenSSLError; end

@@ -4,9 +4,11 @@ class Redis
   VERSION = "5.0.0"
 
   SETTINGS = %i[url host port path db username password timeout connect_timeout read_timeout reconnect_attempts id
-                write_timeout driver ssl name inherit_socket protocol].freeze
+                write_timeout driver ssl ssl_params name inherit_socket protocol].freeze
 
   FoolsGold::Loader.library("timeout")
+  # The gem loads it, and settings name its constants.
+  FoolsGold.wait_for(Object, :OpenSSL, "openssl")
 
   # What Redis refuses, and what goes wrong on the way to it.
 
@@ -46,11 +48,11 @@ class Redis
     ENTRIES = ->(reply) { reply.map { |id, fields| [id, fields.each_slice(2).to_h] } }
 
     # Commands that are sent with all arguments as they are.
-    %i[get getset getdel strlen append getrange setrange setbit getbit bitcount incr incrby decr decrby mget
+    %i[get getdel strlen append setrange bitcount incr decr mget
        unlink exists ttl pttl type rename randomkey touch dump object
-       ping echo dbsize lastsave publish client command
-       hget hdel hlen hkeys hvals hmget hincrby hstrlen
-       lpush rpush lpushx rpushx llen lindex linsert lrem lset ltrim lrange rpoplpush lmove
+       ping echo dbsize lastsave publish command
+       hget hdel hlen hkeys hvals hmget hstrlen
+       lpush rpush lpushx rpushx llen linsert rpoplpush lmove
        sadd srem scard smembers sinter sunion sdiff sinterstore sunionstore sdiffstore
        zcard zcount zrank zrevrank zremrangebyscore zremrangebyrank
        pfcount xlen xdel].each do |name|
@@ -58,7 +60,17 @@ class Redis
       define_method(name) { |*args| send_command([word, *args]) }
     end
 
-    %i[persist setnx msetnx renamenx move hexists hsetnx sismember smove pfadd].each do |name|
+    # Commands with Integers at these places, which may be given as 90.0, "90" or a Time.
+    { incrby: [1], decrby: [1], getrange: [1, 2], setbit: [1], getbit: [1], hincrby: [2],
+      lindex: [1], lrem: [1], lset: [1], ltrim: [1, 2], lrange: [1, 2] }.each do |name, places|
+      word = name.to_s.upcase
+      define_method(name) do |*args|
+        places.each { |place| args[place] = Integer(args[place]) }
+        send_command([word, *args])
+      end
+    end
+
+    %i[persist msetnx renamenx move hexists hsetnx sismember smove pfadd].each do |name|
       word = name.to_s.upcase
       define_method(name) { |*args| send_command([word, *args], &BOOL) }
     end
@@ -66,7 +78,7 @@ class Redis
     %i[expire pexpire expireat pexpireat].each do |name|
       word = name.to_s.upcase
       define_method(name) do |key, time, nx: nil, xx: nil, gt: nil, lt: nil|
-        command = [word, key, time]
+        command = [word, key, Integer(time)]
         { "NX" => nx, "XX" => xx, "GT" => gt, "LT" => lt }.each { |option, on| command << option if on }
         send_command(command, &BOOL)
       end
@@ -90,14 +102,16 @@ class Redis
     # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value.
     def set(key, value, ex: nil, px: nil, exat: nil, pxat: nil, nx: nil, xx: nil, keepttl: nil, get: nil)
       command = ["SET", key, value.to_s]
-      { "EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat }.each { |word, time| command.push(word, time) if time }
+      command.concat(expiry("EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat))
       { "NX" => nx, "XX" => xx, "KEEPTTL" => keepttl, "GET" => get }.each { |word, on| command << word if on }
       return send_command(command) unless (nx || xx) && !get
       send_command(command) { |reply| reply == "OK" }
     end
 
-    def setex(key, seconds, value) = send_command(["SETEX", key, seconds, value.to_s])
-    def psetex(key, milliseconds, value) = send_command(["PSETEX", key, milliseconds, value.to_s])
+    def setex(key, seconds, value) = send_command(["SETEX", key, Integer(seconds), value.to_s])
+    def psetex(key, milliseconds, value) = send_command(["PSETEX", key, Integer(milliseconds), value.to_s])
+    def setnx(key, value) = send_command(["SETNX", key, value.to_s], &BOOL)
+    def getset(key, value) = send_command(["GETSET", key, value.to_s])
     def mset(*pairs) = send_command(["MSET", *pairs])
     def mapped_mset(hash) = send_command(["MSET", hash])
     def mapped_msetnx(hash) = msetnx(hash)
@@ -105,7 +119,7 @@ class Redis
 
     def getex(key, ex: nil, px: nil, exat: nil, pxat: nil, persist: false)
       command = ["GETEX", key]
-      { "EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat }.each { |word, time| command.push(word, time) if time }
+      command.concat(expiry("EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat))
       command << "PERSIST" if persist
       send_command(command)
     end
@@ -115,6 +129,14 @@ class Redis
     def flushdb(async: false) = send_command(async ? %w[FLUSHDB ASYNC] : ["FLUSHDB"])
     def flushall(async: false) = send_command(async ? %w[FLUSHALL ASYNC] : ["FLUSHALL"])
     def time = send_command(["TIME"]) { |reply| reply.map(&:to_i) }
+
+    # The connections ("list") as Hashes; of other subcommands the reply.
+    def client(subcommand, *args)
+      send_command(["CLIENT", subcommand, *args]) do |reply|
+        next reply unless subcommand.to_s == "list"
+        reply.lines.map { |line| line.split.map { |fact| fact.split("=", 2) }.to_h }
+      end
+    end
 
     def config(action, *args)
       send_command(["CONFIG", action, *args]) { |reply| action == :get ? PAIRS.call(reply) : reply }
@@ -174,6 +196,9 @@ class Redis
 
     private
 
+    # The options of a command for the times that are given.
+    def expiry(times) = times.select { |_, time| time }.flat_map { |word, time| [word, Integer(time)] }
+
     def run_script(word, script, args)
       return send_command([word, script, *args]) if args.first.is_a?(Integer)
       options = args.last.is_a?(Hash) ? args.pop : {}
@@ -212,6 +237,7 @@ class Redis
     def hgetall(key) = send_command(["HGETALL", key], &Commands::PAIRS)
 
     def mapped_hmget(key, *fields)
+      fields = fields.flatten(1)
       send_command(["HMGET", key, *fields]) { |values| fields.zip(values).to_h }
     end
 
@@ -386,7 +412,9 @@ class Redis
     timeout = settings[:timeout] || 5
     @connect_timeout = settings[:connect_timeout] || timeout
     @read_timeout = settings[:read_timeout] || timeout
-    @attempts = settings[:reconnect_attempts] || 1
+    # A number of attempts, or an Array with the pause before each.
+    attempts = settings.fetch(:reconnect_attempts, 1) || 0
+    @pauses = attempts.is_a?(Array) ? attempts : [0] * attempts
   end
 
   attr_reader :db
@@ -498,10 +526,19 @@ class Redis
     watches = @watches
     # Closed in any case: a part of the reply may still be on its way.
     close
-    # Tried again only where the connection was an older one, which the server may have closed meanwhile. But a new
-    # connection would watch no keys, and its transaction would overwrite what others have changed.
-    raise if fresh || watches || !error.is_a?(ConnectionError) || tries >= @attempts
+    # Tried again where nothing was sent, or where the connection was an older one, which the server may have closed
+    # meanwhile. But a new connection would watch no keys, and its transaction would overwrite what others have changed.
+    again = error.is_a?(CannotConnectError) || (error.is_a?(ConnectionError) && !fresh && !watches)
+    raise unless again && tries < @pauses.size
+    pause(@pauses[tries])
     exchange(commands, wait, tries + 1)
+  end
+
+  # There is no pause while the application is loaded, when `sleep` raises.
+  def pause(seconds)
+    sleep(seconds) if seconds > 0
+  rescue NotImplementedError
+    nil
   end
 
   # Keys are watched until the end of a transaction, by this connection alone.

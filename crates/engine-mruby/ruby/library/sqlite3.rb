@@ -45,7 +45,8 @@ module SQLite3
     BOOLEANS = %i[foreign_keys query_only recursive_triggers automatic_index case_sensitive_like
                   ignore_check_constraints defer_foreign_keys secure_delete].freeze
     VALUES = %i[journal_mode synchronous cache_size page_size max_page_count user_version application_id auto_vacuum
-                busy_timeout encoding locking_mode wal_autocheckpoint journal_size_limit temp_store].freeze
+                busy_timeout encoding locking_mode wal_autocheckpoint wal_checkpoint journal_size_limit
+                temp_store].freeze
 
     (BOOLEANS + VALUES).each do |name|
       define_method("#{name}=") { |value| execute("PRAGMA #{name}=#{SQLite3::Pragmas.word(value)}") && value }
@@ -61,18 +62,35 @@ module SQLite3
       define_method(name) { get_first_value("PRAGMA #{name}") }
     end
 
-    %i[table_info table_xinfo index_list index_info foreign_key_list foreign_key_check].each do |name|
+    %i[table_info table_xinfo].each do |name|
       define_method(name) do |of, &block|
         names, *rows = execute2("PRAGMA #{name}(#{SQLite3::Pragmas.word(of)})")
         rows = rows.map { |row| row.is_a?(Hash) ? row : names.zip(row).to_h }
-        rows.each { |row| row["type"] = row["type"].downcase if row["type"] }
+        rows.each do |row|
+          row["type"] = row["type"].downcase if row["type"]
+          row["dflt_value"] = SQLite3::Pragmas.plain(row["dflt_value"]) if row["dflt_value"]
+        end
         block ? rows.each(&block) : rows
       end
     end
 
-    %i[database_list collation_list compile_options integrity_check quick_check optimize wal_checkpoint
-       incremental_vacuum shrink_memory].each do |name|
-      define_method(name) { |&block| execute("PRAGMA #{name}", &block) }
+    # Rows as those of any query; some take the name of a table or index, or a number.
+    %i[index_list index_info index_xinfo foreign_key_list foreign_key_check database_list collation_list
+       compile_options integrity_check quick_check optimize incremental_vacuum shrink_memory].each do |name|
+      define_method(name) do |*of, &block|
+        list = "(#{of.map { |one| SQLite3::Pragmas.word(one) }.join(", ")})" unless of.empty?
+        execute("PRAGMA #{name}#{list}", &block)
+      end
+    end
+
+    # A column's default, which SQLite returns as SQL, without its quotes.
+    def self.plain(text)
+      case text
+      when /\Anull\z/i then nil
+      when /\A'(.*)'\z/m then $1.gsub("''", "'")
+      when /\A"(.*)"\z/m then $1.gsub('""', '"')
+      else text
+      end
     end
 
     # A value as a number or a quoted word, so that it cannot inject SQL.
@@ -165,7 +183,8 @@ module SQLite3
       bind_params(*values)
       result = ResultSet.new(@database, self)
       step if column_count == 0
-      block_given? ? yield(result) : result
+      yield result if block_given?
+      result
     end
 
     def execute!(*values, &block)
@@ -173,23 +192,24 @@ module SQLite3
       block ? each(&block) : to_a
     end
 
-    # The next row, or nil behind the last one.
-    def step
+    # The next row, or nil behind the last one. Rows of a statement itself are Arrays, whatever results_as_hash says;
+    # the methods of Database and ResultSet ask for Hashes.
+    def step(hashes = false)
       @began = true
-      pieces(1).first
+      pieces(1, hashes).first
     end
 
-    def each
-      return to_enum(:each) unless block_given?
+    def each(hashes = false)
+      return to_enum(:each, hashes) unless block_given?
       until done?
-        pieces(nil).each { |row| yield row }
+        pieces(nil, hashes).each { |row| yield row }
       end
       self
     end
 
-    def to_a
+    def to_a(hashes = false)
       rows = []
-      rows.concat(pieces(nil)) until done?
+      rows.concat(pieces(nil, hashes)) until done?
       rows
     end
 
@@ -238,9 +258,9 @@ module SQLite3
     def about = FoolsGold::Native.sqlite_about(open!)
 
     # The next rows. Rust returns whether they are the last, and then the rows.
-    def pieces(most)
+    def pieces(most, hashes)
       return [] if @done
-      last, *rows = FoolsGold::Native.sqlite_fetch(open!, @database.results_as_hash, most)
+      last, *rows = FoolsGold::Native.sqlite_fetch(open!, hashes, most)
       @done = last
       rows
     end
@@ -265,12 +285,12 @@ module SQLite3
     # Whether there is no further row. Reads one row ahead, so that this is true right after the last row; the gem needs
     # one more step.
     def eof?
-      @row ||= @statement.step
+      @row ||= @statement.step(@database.results_as_hash)
       @row.nil?
     end
 
     def next
-      row = @row || @statement.step
+      row = @row || @statement.step(@database.results_as_hash)
       @row = nil
       row
     end
@@ -308,7 +328,16 @@ module SQLite3
     attr_accessor :results_as_hash
 
     class << self
-      alias open new
+      # Like `new`, but with a block it returns the block's value.
+      def open(*args, **options)
+        database = new(*args, **options)
+        return database unless block_given?
+        begin
+          yield database
+        ensure
+          database.close
+        end
+      end
 
       def quote(text) = text.gsub("'", "''")
     end
@@ -348,21 +377,23 @@ module SQLite3
       block ? rows.each(&block) && nil : rows
     end
 
-    # Runs all statements of a text, one after the other.
+    # Runs all statements of a text, one after the other, and returns the first row of the last one, nil without rows.
     def execute_batch(sql, values = [], *more)
       values = SQLite3.values(values, more)
       result = nil
       each_statement(sql) do |statement|
         statement.bind_params(*values) if statement.bind_parameter_count > 0
-        result = statement.to_a
+        result = statement.step
       end
       result
     end
 
-    def execute_batch2(sql)
+    # Runs all statements of a text and returns all their rows, with all values as texts; with a block, its results.
+    def execute_batch2(sql, &block)
       rows = []
-      each_statement(sql) { |statement| rows.concat(statement.to_a) }
-      block_given? ? rows.each { |row| yield row } : rows
+      each_statement(sql) { |statement| rows.concat(statement.to_a(@results_as_hash)) }
+      rows.map! { |row| row.is_a?(Hash) ? row.transform_values { |one| one&.to_s } : row.map { |one| one&.to_s } }
+      block ? rows.map(&block) : rows
     end
 
     # Runs a statement and returns a ResultSet, or passes it to the block and closes it.
@@ -427,10 +458,10 @@ module SQLite3
       statement = Statement.of(self, rows)
       if block
         yield statement.columns if named
-        statement.each(&block)
+        statement.each(@results_as_hash, &block)
         return []
       end
-      [named ? statement.columns : nil, *statement.to_a]
+      [named ? statement.columns : nil, *statement.to_a(@results_as_hash)]
     ensure
       statement&.close
     end

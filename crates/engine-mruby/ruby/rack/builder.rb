@@ -49,11 +49,12 @@ module FoolsGold
       instance_eval(&block) if block
     end
 
-    # Adds a middleware in front of what follows; arguments and block are for its `new`.
+    # Adds a middleware in front of what follows; arguments and block are for its `new`. Mappings before it are reached
+    # without it, as in Rack.
     def use(middleware, *args, **options, &block)
-      mapped = @map && take_map
+      @use << __mapped(@map) if @map
+      @map = nil
       @use << lambda do |app|
-        app = mapped.call(app) if mapped
         # Empty keywords would become an argument of an `initialize` that is written in C or has a Hash at the end.
         options.empty? ? middleware.new(app, *args, &block) : middleware.new(app, *args, **options, &block)
       end
@@ -83,7 +84,7 @@ module FoolsGold
     end
 
     def to_app
-      app = @map ? take_map.call(@run) : @run
+      app = @map ? __mapped(@map).call(@run) : @run
       raise "missing run or map statement: the rackup file must say which application to run" unless app
       app.freeze if @freeze
       app = @use.reverse.inject(app) do |inner, wrap|
@@ -110,14 +111,12 @@ module FoolsGold
       owner.instance_method(name).bind(self).call(*args, **options, &block)
     end
 
-    # Takes the mappings so far, as a function from the application for all other paths to a URLMap.
-    def take_map
-      mapped = @map
-      @map = nil
+    # A function from the application for all other paths to a URLMap with these blocks.
+    def __mapped(blocks)
       lambda do |default|
-        urls = default ? { "/" => default } : {}
-        mapped.each { |path, block| urls[path] = Builder.new(default, &block).to_app }
-        URLMap.new(urls)
+        apps = default ? { "/" => default } : {}
+        blocks.each { |path, block| apps[path] = Builder.new(default, &block).to_app }
+        URLMap.new(apps)
       end
     end
   end

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::uri::Scheme;
-use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, DefaultConnector};
@@ -207,7 +207,22 @@ fn failed(context: &mut Context<'_>, error: Error) -> Raise {
         Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => raise("OpenSSL::SSL::SSLError", error.to_string()),
         Error::BadUri(_) | Error::Http(_) => raise("ArgumentError", error.to_string()),
         Error::Io(error) => io_failed(&error),
+        // From limits.rs.
+        Error::Other(error) => match error.downcast_ref() {
+            Some(error) => io_failed(error),
+            None => raise("Net::HTTPBadResponse", error.to_string()),
+        },
+        Error::ConnectProxyFailed(why) => raise("Net::HTTPBadResponse", no_tunnel(&why)),
         error => raise("Net::HTTPBadResponse", error.to_string()),
+    }
+}
+
+/// The message for a proxy that opens no tunnel; Ruby makes a response of the status in it. ureq writes the status
+/// twice: `proxy server responded 403/403`.
+fn no_tunnel(why: &str) -> String {
+    match why.rsplit('/').next().map(|code| StatusCode::from_bytes(code.as_bytes())) {
+        Some(Ok(status)) => format!("the proxy answered CONNECT with {status}"),
+        _ => format!("CONNECT proxy failed: {why}"),
     }
 }
 

@@ -1,7 +1,9 @@
 //! A limit of time for each read of a response's body. ureq's own limits are set with the request, and know nothing of
-//! a Timeout block that begins later.
+//! a Timeout block that begins later. A connection that breaks within a body is an error here, while ureq takes it for
+//! the end.
 
 use std::cell::Cell;
+use std::io::ErrorKind;
 use std::time::Instant;
 
 use ureq::Error;
@@ -46,11 +48,15 @@ impl<T: Transport> Transport for Limited<T> {
     }
 
     fn await_input(&mut self, mut timeout: NextTimeout) -> Result<bool, Error> {
-        if let Some(until) = UNTIL.get() {
-            let left = until.saturating_duration_since(Instant::now());
-            timeout.after = timeout.after.min(left.into());
-        }
-        self.0.await_input(timeout)
+        let Some(until) = UNTIL.get() else { return self.0.await_input(timeout) };
+        let left = until.saturating_duration_since(Instant::now());
+        timeout.after = timeout.after.min(left.into());
+        self.0.await_input(timeout).map_err(|error| match error {
+            Error::Io(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted) => {
+                Error::Other(Box::new(error))
+            }
+            error => error,
+        })
     }
 
     fn is_open(&mut self) -> bool {

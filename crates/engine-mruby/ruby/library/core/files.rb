@@ -7,9 +7,12 @@ class IO
     def readlines(*args, **options) = File.readlines(*args, **options)
     def foreach(*args, **options, &block) = File.foreach(*args, **options, &block)
 
-    # Copies from any object with `read` to any with `write`, and returns the number of bytes.
+    # Copies from a file's path or any object with `read` to any with `write`, and returns the number of bytes.
     def copy_stream(from, to, length = nil, offset = nil)
-      return File.open(from) { |file| copy_stream(file, to, length, offset) } if from.is_a?(String)
+      raise NotImplementedError, "IO.copy_stream to a file: #{FoolsGold::READ_ONLY}" if to.is_a?(String)
+      # A Pathname has `read` too, which begins anew each time.
+      path = from.is_a?(String) || (from.respond_to?(:to_path) && !from.is_a?(FoolsGold::Reading))
+      return File.open(from) { |file| copy_stream(file, to, length, offset) } if path
       from.seek(offset) if offset
       count = 0
       while length.nil? || count < length

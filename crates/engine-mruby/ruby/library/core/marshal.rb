@@ -60,9 +60,16 @@ module Marshal
           @out << "@"
           return number(at)
         end
+        return time(object) if object.is_a?(Time)
         @seen[object] = @seen.size
         thing(object, limit - 1)
       end
+    end
+
+    # A Time has its index behind the objects among its variables, such as the zone's name.
+    def time(object)
+      own_text(object)
+      @seen[object] = @seen.size
     end
 
     # See Load#number.
@@ -125,12 +132,12 @@ module Marshal
     def class_of(object) = symbol(named("c", object.class.to_s).to_sym)
 
     def thing(object, limit)
-      if object.respond_to?(:marshal_dump, true) && !object.is_a?(Time)
+      if object.respond_to?(:marshal_dump, true)
         @out << "U"
         class_of(object)
         return put(object.__send__(:marshal_dump), limit)
       end
-      return own_text(object) if object.respond_to?(:_dump) || object.is_a?(Time)
+      return own_text(object) if object.respond_to?(:_dump)
       # Reading could not give the methods back.
       raise TypeError, "singleton can't be dumped" unless object.singleton_methods(false).empty? || object.is_a?(Module)
       core(object, limit) || plain(object, limit)
@@ -525,11 +532,10 @@ module Marshal
     def own_text(variables)
       klass = constant
       raw = bytes
-      # A Time's fields are instance variables, which must be read before the Time can be built.
+      # A Time's fields are instance variables, which must be read before the Time can be built and gets its index.
       if Class === klass && klass <= Time
-        at = place
         parts = variables ? pairs : {}
-        return done(keep(at, TimeForm.load(klass, raw, parts)))
+        return done(keep(place, TimeForm.load(klass, raw, parts)))
       end
       variables_of(raw) if variables
       raise TypeError, "class #{klass} needs to have method '_load'" unless klass.respond_to?(:_load)

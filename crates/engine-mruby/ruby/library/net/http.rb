@@ -11,19 +11,6 @@ FoolsGold::Loader.library("timeout")
 FoolsGold::Loader.library("openssl")
 FoolsGold::Loader.require("uri")
 
-module OpenSSL
-  module SSL
-    VERIFY_NONE = 0
-    VERIFY_PEER = 1
-    TLS1_VERSION = 769
-    TLS1_1_VERSION = 770
-    TLS1_2_VERSION = 771
-    TLS1_3_VERSION = 772
-
-    class SSLError < OpenSSLError; end
-  end
-end
-
 module Net
   # Headers of a request or response: names in any case, each with all its values.
   module HTTPHeader
@@ -111,7 +98,7 @@ module Net
 
     def content_type = self["content-type"]&.split(";", 2)&.first&.strip
     def main_type = content_type&.split("/")&.first
-    def sub_type = content_type&.split("/", 2)&.last
+    def sub_type = content_type&.split("/", 2)&.[](1)
     def chunked? = self["transfer-encoding"].to_s.downcase.include?("chunked")
     def connection_close? = self["connection"].to_s.downcase.include?("close")
 
@@ -204,17 +191,21 @@ module Net
 
     # Whether a compressed body is decompressed: the application has asked neither for an encoding nor for a part.
     attr_reader :decode_content
-    attr_reader :method, :path, :uri
-    attr_accessor :body, :body_stream
+    attr_reader :method, :path, :uri, :body, :body_stream
 
     def initialize(method, has_request_body, has_response_body, where, headers = nil)
       @method = method.to_s.upcase
       @has_request_body = has_request_body
       @has_response_body = has_response_body
+      if where.is_a?(URI::Generic)
+        raise ArgumentError, "not an HTTP URI" unless where.is_a?(URI::HTTP)
+        raise ArgumentError, "no host component for URI" if where.hostname.to_s.empty?
+      end
       @uri = where unless where.is_a?(String)
       @path = @uri ? @uri.request_uri : where
       raise ArgumentError, "no HTTP request path given" if @path.nil? || @path.empty?
-      raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.start_with?("/")
+      # Much code passes the text of a whole address.
+      raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.match?(%r{\A(?:/|https?://)}i)
       initialize_http_header(headers)
       unless key?("accept-encoding") || key?("range")
         self["accept-encoding"] = "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"
@@ -233,8 +224,19 @@ module Net
     def request_body_permitted? = @has_request_body
     def response_body_permitted? = @has_response_body
 
-    # The body to send.
+    def body=(text)
+      @body_stream = nil
+      @body = text
+    end
+
+    def body_stream=(stream)
+      @body = nil
+      @body_stream = stream
+    end
+
+    # The body to send. A request that may have one sends an empty one, and the type of a form, as in CRuby.
     def whole_body
+      self.body = "" if @body.nil? && @body_stream.nil? && request_body_permitted?
       text = @body_stream ? @body_stream.read : @body
       text &&= text.to_s
       self.content_type = "application/x-www-form-urlencoded" if text && !key?("content-type")
@@ -245,11 +247,11 @@ module Net
     end
 
     # Sets the fields of a form, some of which may be files: [["name", "value"], ["file", io, { filename: "a.txt" }]].
-    def set_form(params, type = "application/x-www-form-urlencoded", _options = {})
+    def set_form(params, type = "application/x-www-form-urlencoded", options = {})
       return set_form_data(params) unless type == "multipart/form-data"
-      boundary = "----FoolsGold#{SecureRandom.hex(12)}"
+      boundary = options[:boundary] || "----FoolsGold#{SecureRandom.hex(12)}"
       parts = params.map { |name, value, options| part(name, value, options || {}) }
-      @body = "--#{boundary}\r\n" + parts.join("\r\n--#{boundary}\r\n") + "\r\n--#{boundary}--\r\n"
+      self.body = "--#{boundary}\r\n" + parts.join("\r\n--#{boundary}\r\n") + "\r\n--#{boundary}--\r\n"
       self["content-type"] = "multipart/form-data; boundary=#{boundary}"
     end
 
@@ -259,9 +261,8 @@ module Net
 
     def part(name, value, options)
       file = options[:filename] || (value.respond_to?(:path) && File.basename(value.path))
-      head = "content-disposition: form-data; name=#{quoted(name)}#{"; filename=#{quoted(file)}" if file}"
-      type = options[:content_type] || (file && "application/octet-stream")
-      head += "\r\ncontent-type: #{type}" if type
+      head = "Content-Disposition: form-data; name=#{quoted(name)}#{"; filename=#{quoted(file)}" if file}"
+      head += "\r\nContent-Type: #{options[:content_type] || "application/octet-stream"}" if file
       "#{head}\r\n\r\n#{value.respond_to?(:read) ? value.read : value}"
     end
 
@@ -304,14 +305,17 @@ module Net
     attr_reader :code, :message, :http_version, :uri
     # The encoding of `body`: false for bytes, true for that of the Content-Type.
     attr_accessor :body_encoding
+    # Whether a body may end before its Content-Length.
+    attr_accessor :ignore_eof
     alias msg message
 
     def self.of(handle, request)
       status, version, message, headers = FoolsGold::Native.http_head(handle)
       code = status.to_s
-      type = CODE_TO_OBJ[code] || CODE_CLASS_TO_OBJ[code[0]] || HTTPUnknownResponse
-      type.new(version, code, message, handle, headers, request)
+      type_of(code).new(version, code, message, handle, headers, request)
     end
+
+    def self.type_of(code) = CODE_TO_OBJ[code] || CODE_CLASS_TO_OBJ[code[0]] || HTTPUnknownResponse
 
     def initialize(version, code, message, handle = nil, headers = [], request = nil)
       @http_version = version
@@ -320,6 +324,7 @@ module Net
       @handle = handle
       @uri = request&.uri
       @decode_content = request&.decode_content
+      @ignore_eof = true
       initialize_http_header(nil)
       headers.each { |name, value| add_field(name, value) }
       @has_body = self.class.body_permitted? && (request.nil? || request.response_body_permitted?) && !handle.nil?
@@ -353,11 +358,14 @@ module Net
 
     # Raises an exception unless the status is a success (2xx).
     def value
-      return nil if is_a?(HTTPSuccess)
+      error! unless is_a?(HTTPSuccess)
+    end
+
+    # Raises the exception of the status, also of a success.
+    def error!
       error = { "3" => HTTPRetriableError, "4" => HTTPClientException, "5" => HTTPFatalError }[@code[0]] || HTTPError
       raise error.new("#{@code} #{@message.inspect}", self)
     end
-    alias error! value
 
     def code_type = self.class
     def response = self
@@ -384,15 +392,25 @@ module Net
     def pieces
       return if @handle.nil?
       inflate = inflater
-      until (piece = FoolsGold::Native.http_read(@handle)).empty?
+      until (piece = next_piece).empty?
         piece = inflate.inflate(piece) if inflate
         yield piece.__binary!(true) unless piece.empty?
       end
       # A body that ends too early is a Zlib::BufError.
       inflate.finish if inflate && inflate.total_in > 0
+      # That of the body which the application gets, since it may pass both on.
+      self.content_length = inflate.total_out if inflate && key?("content-length")
     ensure
       inflate&.close
       release
+    end
+
+    # The next bytes of the body; an empty String at its end.
+    def next_piece
+      FoolsGold::Native.http_read(@handle)
+    rescue EOFError
+      raise unless @ignore_eof && key?("content-length") && !chunked?
+      ""
     end
 
     def release
@@ -497,8 +515,10 @@ module Net
         of(uri) { |http| http.put(uri, data, headers) }
       end
 
-      def start(address, port = nil, *proxy, **options, &block)
-        options = proxy.pop.merge(options) if proxy.last.is_a?(Hash)
+      # Options may be a Hash at the end, in place of the port too.
+      def start(address, *places, **options, &block)
+        options = places.pop.merge(options) if places.last.is_a?(Hash)
+        port, *proxy = places
         port ||= options[:use_ssl] ? 443 : 80
         http = new(address, port, *proxy)
         options.each { |name, value| http.__send__("#{name}=", value) if http.respond_to?("#{name}=") }
@@ -515,7 +535,7 @@ module Net
     attr_reader :address, :port
     attr_accessor :use_ssl, :verify_mode, :ca_file, :open_timeout, :read_timeout, :write_timeout, :max_retries,
                   :keep_alive_timeout, :ssl_timeout, :continue_timeout, :verify_hostname, :close_on_empty_response,
-                  :response_body_encoding, :cert_store
+                  :response_body_encoding, :cert_store, :ignore_eof
     attr_reader :min_version, :max_version, :ssl_version
     alias use_ssl? use_ssl
 
@@ -553,6 +573,7 @@ module Net
       @proxy = named_proxy(proxy, proxy_port, [proxy_user, proxy_password]) if proxy.is_a?(String)
       @open_timeout = @read_timeout = @write_timeout = 60
       @max_retries = 1
+      @ignore_eof = true
       @started = false
     end
 
@@ -611,7 +632,7 @@ module Net
     alias put2 request_put
 
     def send_request(name, path, data = nil, headers = nil)
-      request(GenericRequest.new(name, !data.nil?, true, path, headers), data)
+      request(GenericRequest.new(name, !data.nil?, name.to_s != "HEAD", path, headers), data)
     end
 
     # Sends a request and returns the response, with its body read unless a block does that.
@@ -622,6 +643,7 @@ module Net
       handle = attempt(request, body)
       response = HTTPResponse.of(handle, request)
       response.body_encoding = @response_body_encoding
+      response.ignore_eof = @ignore_eof
       yield response if block_given?
       response.body
       response
@@ -636,19 +658,31 @@ module Net
     end
 
     def attempt(request, body, tries = 0)
-      scheme = @use_ssl ? "https" : "http"
-      url = "#{scheme}://#{bracketed(@address)}:#{@port}#{request.path}"
+      url, proxy = target(request.path)
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
-      proxy = proxy_url
       authorize(request, URI(proxy)) if proxy && !@use_ssl
       what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
       file = certificates(verify) if @use_ssl
       FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file, proxy) }
+    rescue HTTPBadResponse => error
+      # A proxy that opens no tunnel: the exception has its response, as in CRuby.
+      status, reason = /answered CONNECT with (\d{3}) (.+)/.match(error.message)&.captures
+      HTTPResponse.type_of(status).new("1.1", status, reason).value if status
+      raise
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
       # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
       raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
       attempt(request, body, tries + 1)
+    end
+
+    # The address of a request and its proxy. Where an address stands in place of the path, the server gets it whole, as
+    # a proxy does and as in CRuby; with TLS it gets the path alone.
+    def target(path)
+      here = "#{bracketed(@address)}:#{@port}"
+      return [path, proxy_url || "http://#{here}"] if !@use_ssl && path.match?(%r{\Ahttp://}i)
+      path = path.sub(%r{\Ahttps?://[^/?#]*/?}i, "/")
+      ["#{@use_ssl ? "https" : "http"}://#{here}#{path}", proxy_url]
     end
 
     def bracketed(host) = host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host

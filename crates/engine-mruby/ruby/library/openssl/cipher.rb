@@ -162,5 +162,12 @@ module OpenSSL
       padded = count.between?(1, BLOCK) && out.byteslice(-count, count) == count.chr * count
       padded ? out.byteslice(0, BLOCK - count) : raise(CipherError, "bad decrypt")
     end
+
+    # The names of an older interface: AES.new(256, :CBC) and AES256.new(:CBC).
+    AES = Class.new(self) { define_method(:initialize) { |*parts| super(["aes", *parts].join("-")) } }
+    %w[128 192 256].each do |bits|
+      made = Class.new(self) { define_method(:initialize) { |mode = "cbc"| super("aes-#{bits}-#{mode}") } }
+      const_set("AES#{bits}", made)
+    end
   end
 end
