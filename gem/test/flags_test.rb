@@ -57,6 +57,8 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + %w[--environment test], flags({ environment: "development" }, variables)
     variables = { "HANAMI_ENV" => "production" }
     assert_equal RUBY + %w[--environment production], flags({ environment: "development" }, variables)
+    variables = { "HANAMI_ENV" => "development" }
+    assert_equal RUBY + %w[--environment production], flags({ environment: "production" }, variables)
   end
 
   # `Hanami.app`: there the method needs a name and a block.

@@ -168,15 +168,20 @@ class HandlerTest < Minitest::Test
     assert_includes log, "Started GET \"/?name=gem\""
   end
 
+  # The death of a command with several threads is one: a second TERM would cut off running requests.
   def test_the_server_of_a_command_that_is_killed_ends
     write("config.ru", APP)
+    write("threads.rb", "3.times { Thread.new { sleep } }")
     output = File.join(@folder, "log")
-    @pid = Process.spawn(VARIABLES, *rackup("-s", "foolsgold"), chdir: @folder, %i[out err] => output)
+    variables = VARIABLES.merge("RUBYOPT" => "-r#{File.join(@folder, 'threads.rb')}")
+    @pid = Process.spawn(variables, *rackup("-s", "foolsgold"), chdir: @folder, %i[out err] => output)
     within { Net::HTTP.get(URI("http://127.0.0.1:#{@port}/")) }
     Process.kill("KILL", @pid)
     Process.wait(@pid)
     @pid = nil
     within { refused? }
+    within { File.read(output).include?(" served; ") }
+    assert_equal 1, File.read(output).scan("SIGTERM").size
   end
 
   def refused?

@@ -56,9 +56,13 @@ module FoolsGold
     def environment
       name = ::Rails.env if defined?(::Rails) && ::Rails.respond_to?(:env)
       name ||= @app.environment if tells_environment?
-      variable = %w[APP_ENV HANAMI_ENV].find { |one| said?(one) }
-      name ||= ENV[variable] if variable
-      flag("--environment", name || @options[:environment])
+      name ||= ENV["APP_ENV"] if said?("APP_ENV")
+      flag("--environment", name || of_hanami || @options[:environment])
+    end
+
+    # HANAMI_ENV, where nobody has named another than rackup's own default.
+    def of_hanami
+      ENV["HANAMI_ENV"] if said?("HANAMI_ENV") && [nil, "development"].include?(@options[:environment]&.to_s)
     end
 
     # As in Sinatra. In Hanami, a method of this name takes the settings of an environment.

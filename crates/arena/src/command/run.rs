@@ -157,8 +157,8 @@ impl RunCommand {
                 false => "what is left cannot be measured as the rest was",
             };
             return Err(told(format!(
-                "{why}:\n  {differences}\nGo on where it began, with the same --ring, --gemfile and --foolsgold; or \
-                 begin anew"
+                "{why}:\n  {differences}\nGo on where it began, with the same --ring, --gemfile, --foolsgold and \
+                 --yjit; or begin anew"
             )));
         }
         takes_part(&ready, self.must.iter()).map_err(told)?;

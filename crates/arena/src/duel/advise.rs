@@ -43,15 +43,25 @@ pub fn advise(summary: &Summary, criteria: &Criteria) -> Advice {
         sentence,
         reasons,
         uncertainty: uncertainty(summary, &choice, criteria),
-        command: for_users(&best.who.commands.join("\n")),
+        command: for_users(&best.who.commands),
         rule: stats::rule(),
     }
 }
 
-/// Command lines with port 9292, which users of Rack know, in place of the run's port.
-fn for_users(commands: &str) -> String {
-    let port = Regex::new(r"127\.0\.0\.1:[0-9]+");
-    port.map_or_else(|_| commands.to_owned(), |port| port.replace_all(commands, "127.0.0.1:9292").into_owned())
+/// Commands for a shell: files are written to the folder where it is, and the port is 9292, which users of Rack know.
+/// A file among the commands begins with a line of its name, `# puma.rb`.
+fn for_users(commands: &[String]) -> String {
+    let file = |text: &String| {
+        let (name, content) = text.strip_prefix("# ")?.split_once('\n')?;
+        let is_name = name.contains('.') && !name.contains([' ', ':', '/']);
+        is_name.then(|| format!("cat > {name} <<'END'\n{}\nEND", content.trim_end()))
+    };
+    let all: Vec<String> = commands.iter().map(|text| file(text).unwrap_or_else(|| text.clone())).collect();
+    let masks = [(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:9292"), (r"\bTMP/[A-Za-z0-9-]+-[0-9]+/", "")];
+    masks.into_iter().fold(all.join("\n"), |all, (pattern, mask)| match Regex::new(pattern) {
+        Ok(pattern) => pattern.replace_all(&all, mask).into_owned(),
+        Err(_) => all,
+    })
 }
 
 fn advice_of_none(out: Vec<String>) -> Advice {

@@ -43,6 +43,20 @@ fn now(name: &str) -> Criteria {
 }
 
 #[test]
+fn the_advised_commands_can_be_given_to_a_shell() {
+    let commands = [
+        "# puma.rb\nmax_keep_alive Float::INFINITY if true\n".to_owned(),
+        "RAILS_MAX_THREADS=5 puma -b 'tcp://127.0.0.1:28123?backlog=4096' -C TMP/puma-4x1-19/puma.rb config.ru"
+            .to_owned(),
+        "# environment: RACK_ENV=production; the ring's own HOME".to_owned(),
+    ];
+    let expected = "cat > puma.rb <<'END'\nmax_keep_alive Float::INFINITY if true\nEND\nRAILS_MAX_THREADS=5 puma -b \
+                    'tcp://127.0.0.1:9292?backlog=4096' -C puma.rb config.ru\n# environment: RACK_ENV=production; the \
+                    ring's own HOME";
+    assert_eq!(for_users(&commands), expected);
+}
+
+#[test]
 fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
     let summary = summary(&[
         Results("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::measure::{note_who_kept_up, summed};
 use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
-use crate::stats::{rank, ranking_by};
+use crate::report::grammar;
+use crate::stats::{Place, place, rank, ranking_by};
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
@@ -115,7 +116,7 @@ fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
     }
 }
 
-/// The winners for each use of a server.
+/// The winners for each use of a server. The reason names those who may be as good, and those who are not ranked.
 pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let loaded = cases::load(80);
     let rows = [
@@ -128,7 +129,8 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let verdict = |(use_case, name, metric): (&str, &str, &str)| {
         let case = cases.iter().find(|case| case.name == name)?;
         let figure = |name: &String| case.figures(metric).find(|(other, _)| other == name).map(|(_, figure)| figure);
-        let winners = ranking_by(case, Metric::of(metric)?).groups.into_iter().next()?;
+        let known = Metric::of(metric)?;
+        let winners = ranking_by(case, known).groups.into_iter().next()?;
         let best = figure(winners.first()?)?;
         let why = |name: &String| {
             let own = figure(name)?;
@@ -136,7 +138,14 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
             let beside = ratio.map_or_else(String::new, |ratio| format!(", {ratio} as much"));
             Some(format!("{name}: {}{beside}", value(metric, own.median)))
         };
-        let why: Vec<String> = winners.iter().filter_map(why).collect();
+        let mut why: Vec<String> = winners.iter().filter_map(why).collect();
+        let others = case.figures(metric).filter(|(name, _)| !winners.iter().any(|winner| winner == name));
+        let open = others.filter(|(_, own)| place(best, own, known.direction) == Place::Undecided);
+        let open: Vec<String> = open.map(|(name, _)| name.to_owned()).collect();
+        why.extend((!open.is_empty()).then(|| format!("undecided: {}", grammar::list(&open))));
+        let out = case.results.iter().filter(|result| !case.counts(result, metric));
+        let out: Vec<String> = out.map(|result| result.contender.clone()).collect();
+        why.extend((!out.is_empty()).then(|| format!("left out, since not ranked: {}", grammar::list(&out))));
         Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, ..Verdict::default() })
     };
     at_the_rate.into_iter().chain(rows).filter_map(verdict).collect()
@@ -195,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_names_who_may_be_as_good() {
+        let mut samples = Vec::new();
+        for (round, other) in [(1, 9.0), (2, 40.0), (3, 90.0)] {
+            samples.push(Sample { round, ..sample("load-80", "a -w 1 -t 1", 80.0, 10.0) });
+            samples.push(Sample { round, ..sample("load-80", "b -w 1 -t 1", 80.0, other) });
+        }
+        let verdicts = verdicts(&cases(&samples, 16, None));
+        assert_eq!((verdicts.len(), &verdicts[0].winners), (1, &vec!["a -w 1 -t 1".to_owned()]));
+        assert_eq!(verdicts[0].why, "a -w 1 -t 1: 10.00 ms; undecided: b -w 1 -t 1");
+    }
+
+    #[test]
     fn who_did_not_keep_up_with_a_rate_is_not_ranked_by_its_latencies() {
         let at = |contender: &str, round: u32, rate: f64, p99: f64| {
             let mut one = Sample { round, ..sample(&cases::traffic(1), contender, rate, p99) };
@@ -216,6 +237,7 @@ mod tests {
         let winners: Vec<(&str, usize)> =
             verdicts.iter().map(|one| (one.use_case.as_str(), one.winners.len())).collect();
         assert_eq!(winners, [("short waits at your rate", 1), ("little memory at your rate", 2)]);
+        assert_eq!(verdicts[0].why, "up -w 1 -t 1: 50.00 ms; left out, since not ranked: behind -w 1 -t 1");
     }
 
     #[test]

@@ -108,7 +108,12 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
     out.set_header(["", "before", "after", "after / before", ""]);
     for diff in &metric.rows {
         let Diff { chip, before, after, ratio, verdict, why } = diff;
-        let verdict = if *verdict == "out" { format!("not compared: {why}") } else { (*verdict).to_owned() };
+        let verdict = match *verdict {
+            "out" => format!("not compared: {why}"),
+            // That does not mean that the two are equal.
+            "same" => "not told apart".to_owned(),
+            verdict => verdict.to_owned(),
+        };
         out.add_row([&chip.title, before, after, ratio, &verdict].map(Cell::new));
     }
     for column in out.column_iter_mut().skip(1).take(3) {
@@ -360,6 +365,12 @@ mod tests {
             "Of 1 figure that ranks: 1 better; 3 more cannot be compared, since one of the runs does not rank them."
         );
         assert_eq!(it.cases[0].metrics[0].rows[3].after, number::NONE, "a wrong answer has no speed");
+    }
+
+    #[test]
+    fn what_is_not_told_apart_is_not_said_to_be_the_same() {
+        let words = words(&run("c", &[("a", 100.0, 0.0)]), &run("c", &[("a", 101.0, 0.0)]), 100).unwrap();
+        assert!(words.contains("not told apart") && !words.contains("same"), "{words}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }
-    if let Err(why) = init::fix_variables(&program).and_then(|()| parent::end_with_command(&invocation.environment)) {
+    if let Err(why) = init::fix_variables(&program) {
         return fail(&why);
     }
     // Before any process is started that would inherit the handed-over sockets or the old terminal.
@@ -34,6 +34,10 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     // Only now: its own sockets would get the numbers of inherited ones that are missing. If it fails, listening fails
     // later, and says why.
     let _ = signals::hold();
+    // Its thread must not get signals that are held.
+    if let Err(why) = parent::end_with_command(&invocation.environment) {
+        return fail(&why);
+    }
     let channel = arrived.parent.as_ref().map(|parent| parent.channel.clone());
     match run(invocation, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,

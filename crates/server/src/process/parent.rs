@@ -21,16 +21,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::parent_id;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use engine::count;
 use rustix::cmsg_space;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_type};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
 
 use crate::process::exit::NotServing;
 
@@ -171,17 +174,31 @@ impl fmt::Display for Ordered {
     }
 }
 
-/// Lets the kernel end this process by SIGTERM when the command whose server it is has ended, if that asks for it: a
-/// command that is killed cannot do so itself. An error if it has ended by now.
+/// Ends this process by SIGTERM, once, when the command whose server it is has ended, if that asks for it: a command
+/// that is killed cannot do so itself. (The kernel's own signal for the death of a parent comes for each of its
+/// threads, and not at all after a change of user.) An error if the command has ended by now.
 pub fn end_with_command(environment: &[(OsString, OsString)]) -> Result<(), String> {
-    let told = environment.iter().find(|(name, _)| name == ENDS_WITH).and_then(|(_, value)| value.to_str());
-    let command = parent_id();
-    if told != Some(&command.to_string()) {
-        return Ok(());
-    }
+    let Some(command) = command_of(environment, parent_id()) else { return Ok(()) };
     // Where that is not possible, a command that is killed leaves its server.
-    let _ = set_parent_process_death_signal(Some(Signal::TERM));
-    if parent_id() == command { Ok(()) } else { Err(format!("process {command}, which started this one, has ended")) }
+    let Ok(process) = pidfd_open(command, PidfdFlags::empty()) else { return Ok(()) };
+    if parent_id() != command.as_raw_nonzero().get().cast_unsigned() {
+        let id = command.as_raw_nonzero();
+        return Err(format!("process {id}, which started this one, has ended"));
+    }
+    let watch = move || {
+        while poll(&mut [PollFd::new(&process, PollFlags::IN)], None) == Err(Errno::INTR) {}
+        let _ = kill_process(getpid(), Signal::TERM);
+    };
+    // The thread lives as long as the command.
+    let _ = thread::Builder::new().name("command".into()).spawn(watch);
+    Ok(())
+}
+
+/// The command with which this process ends: its parent, if that has said so.
+fn command_of(environment: &[(OsString, OsString)], parent: u32) -> Option<Pid> {
+    let (_, told) = environment.iter().find(|(name, _)| name == ENDS_WITH)?;
+    let is_parent = told.to_str() == Some(&parent.to_string());
+    Pid::from_raw(parent.cast_signed()).filter(|_| is_parent)
 }
 
 impl Parent {
@@ -320,13 +337,9 @@ mod tests {
 
     #[test]
     fn only_a_child_of_the_command_ends_with_it() {
-        // The signal is one of this thread alone.
-        let ends_by = |command: u32| {
-            end_with_command(&[(ENDS_WITH.into(), command.to_string().into())]).unwrap();
-            rustix::process::parent_process_death_signal().unwrap()
-        };
-        assert_eq!(ends_by(std::process::id()), None, "its child");
-        assert_eq!(ends_by(parent_id()), Some(Signal::TERM));
+        let ends_with = |told: &str| command_of(&[(ENDS_WITH.into(), told.into())], 4711).is_some();
+        assert_eq!(["4711", "4712", "", "x"].map(ends_with), [true, false, false, false]);
+        assert_eq!(command_of(&[], 4711), None);
     }
 
     #[test]
