@@ -153,9 +153,9 @@ fn what_goes_wrong_when_its_client_has_gone_is_told_as_well() {
             assert!(within(MAX_WAIT, || log().lines().any(is_gone)), "{engine} {path}: {}", log());
         }
         fs::write(server.folder.join("go"), "").unwrap();
-        let found = entry(&server, ", GET /raises: nobody waits for it any more: RuntimeError: for nobody");
+        let found = entry(&server, ", GET /raises: its client has disconnected: RuntimeError: for nobody");
         assert!(found.contains("config.ru:"), "{engine}: {found}");
-        expect(&server, ", GET /spoils: nobody waits for it any more: the application's answer is not valid Rack: ");
+        expect(&server, ", GET /spoils: its client has disconnected: the application's answer is not valid Rack: ");
     }
 }
 

@@ -4,7 +4,7 @@ use engine::{AppError, Fault, Overrun, Request};
 
 use crate::response_writer::ResponseWriter;
 
-/// Words of the exceptions that end the code of a request whose client has gone, or that is interrupted.
+/// Classes of the exceptions that end the code of a request whose client has disconnected, or that is interrupted.
 const ENDINGS: [&str; 2] = ["FoolsGold::ClientGone", "FoolsGold::RequestTimeout"];
 
 /// Separates a frame of a backtrace from the number of its repetitions: "app.rb:3:in f (12 times)".
@@ -40,8 +40,8 @@ pub fn interrupted(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
     Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace })
 }
 
-/// Logs a fault of the application that reaches no client, since that has gone: the front does not learn of it, and
-/// logs only what it answers with.
+/// Logs a fault of the application whose client has disconnected. The front logs only faults that it answers with, and
+/// does not learn of this one.
 pub fn log_unseen(fault: &Fault, request: &Request, app: Option<&str>) {
     let is_unseen = match fault {
         Fault::App(error) => {
@@ -56,10 +56,10 @@ pub fn log_unseen(fault: &Fault, request: &Request, app: Option<&str>) {
     }
     let Request { id, method, path, .. } = request;
     let name = fault.name();
-    let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
+    let lines = fault.log_lines();
     tracing::error!(
         target: "app",
         id, %method, path, app, fault = name,
-        "request {id}, {method} {path}: nobody waits for it any more: {fault}{lines}"
+        "request {id}, {method} {path}: its client has disconnected: {fault}{lines}"
     );
 }

@@ -284,7 +284,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Whether nobody waits for the response any more, since its client has gone.
+    /// Whether the client has disconnected.
     pub fn has_lost_client(&self) -> bool {
         match &self.responder {
             Some(responder) => responder.is_abandoned(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use parking_lot::{Condvar, Mutex};
 
 use crate::direct_write::{DirectRequest, DirectWrite};
@@ -31,6 +31,14 @@ pub struct Duplex {
     pub incoming: Source,
     /// Bytes for the holder of the other end.
     pub outgoing: Sink,
+}
+
+/// Reserves `more` bytes in a read buffer that has less than `room` bytes of free space. Small pieces that are read and
+/// then wait for their receiver share the buffer; reserved before every read, each would keep `more` bytes.
+pub fn make_room(buffer: &mut BytesMut, room: usize, more: usize) {
+    if buffer.capacity() - buffer.len() < room {
+        buffer.reserve(more);
+    }
 }
 
 /// Returns both ends of an upgraded connection; each direction buffers about `capacity` bytes at most.

@@ -130,6 +130,11 @@ impl Fault {
         }
     }
 
+    /// Backtrace and causes as the log has them below a message: each on a line of its own, indented.
+    pub fn log_lines(&self) -> String {
+        self.lines().iter().flat_map(|line| ["\n  ", line]).collect()
+    }
+
     /// Name of the fault in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {

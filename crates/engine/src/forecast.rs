@@ -59,8 +59,8 @@ impl Forecast {
         Forecast { spans, span_ends: now + SPAN, waiting_since: None, lost: None }
     }
 
-    /// Adds what another forecast has seen, as if both queues had been one. Their spans do not end at the same moment:
-    /// those that overlap most count as one.
+    /// Adds the counts of another forecast, as if both queues had been one. The spans of the two end up to one length
+    /// apart; each is added to the one that ends nearest before or after it, counted from the newest.
     pub fn join(&mut self, mut other: Forecast, now: Instant) {
         self.advance(now);
         other.advance(now);

@@ -45,7 +45,7 @@ pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
 pub use tally::{BodyTally, Tally};
 
-/// A request that an engine has accepted and no worker has, on its way to another engine.
+/// A request that waits in the queue of an engine, on its way to another engine.
 pub struct Waiting {
     /// The request.
     pub request: Request,
@@ -84,19 +84,18 @@ pub trait Engine: Send + Sync {
     /// Refuses new requests from now on; accepted ones are completed.
     fn close(&self);
 
-    /// Gives up the requests that wait for a worker, for [`Engine::take_over`] of another engine. None if nothing waits
-    /// in this kind of engine. It must get no further ones: they would wait here.
+    /// Removes and returns the requests that wait for a worker, for [`Engine::take_over`] of another engine. None if
+    /// this kind of engine has no queue. The engine must get no requests afterwards: they would wait here.
     fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
         None
     }
 
-    /// Takes the waiting requests of another engine, as if they had been offered here when they were there. By default
-    /// they are refused.
+    /// Takes the waiting requests of another engine into the queue, as if they had been offered here at the time when
+    /// they were offered there. By default, refuses them.
     fn take_over(&self, waiting: Handover<Waiting>) {
-        drop(waiting.map(|Waiting { responder, offered, .. }| {
+        for Waiting { responder, offered, .. } in waiting.into_jobs() {
             responder.send(Err(Fault::Stopping), offered.elapsed());
-            None::<Waiting>
-        }));
+        }
     }
 
     /// Number of accepted requests that are not complete, and of upgraded connections. When it is 0, a closed engine

@@ -58,8 +58,8 @@ pub enum Refused<J> {
     Late(J),
 }
 
-/// What a queue gives up to the one that takes its place: the jobs that wait in it, in their order, and what it has
-/// learned of the load.
+/// Content of a queue on its way to another one: the waiting jobs, in their order, and the forecast with what it has
+/// counted of the load.
 #[derive(Debug)]
 pub struct Handover<J> {
     jobs: Vec<J>,
@@ -78,7 +78,12 @@ impl<J> Handover<J> {
         self.jobs.is_empty()
     }
 
-    /// Makes another job of each one; those for which there is none are left out.
+    /// The jobs, in their order.
+    pub fn into_jobs(self) -> Vec<J> {
+        self.jobs
+    }
+
+    /// Converts each job; leaves out those for which `into` returns none.
     pub fn map<K>(self, into: impl FnMut(J) -> Option<K>) -> Handover<K> {
         let Handover { jobs, forecast, favoured } = self;
         Handover { jobs: jobs.into_iter().filter_map(into).collect(), forecast, favoured }
@@ -156,8 +161,8 @@ impl<J: Job> Backlog<J> {
         }
     }
 
-    /// Gives up all waiting jobs and what was learned of the load, for [`Self::take_over`] of another queue. The time
-    /// of a pause so far is added to that for which they may wait.
+    /// Removes and returns all waiting jobs and the forecast, for [`Self::take_over`] of another queue. During a pause,
+    /// extends the jobs' time to wait by the pause so far.
     pub fn hand_over(&mut self, now: Instant) -> Handover<J> {
         self.drop_abandoned(now);
         self.count_pause(now);
@@ -165,8 +170,8 @@ impl<J: Job> Backlog<J> {
         Handover { jobs: self.waiting.drain(..).collect(), forecast, favoured: self.favoured.take() }
     }
 
-    /// Takes the jobs of another queue, each to its place by the time when it was offered, even if this queue is full:
-    /// they were accepted before. The load of both counts from now on as one.
+    /// Inserts the jobs of another queue in the order in which all were offered, even if this queue is full: they were
+    /// accepted before. The forecast continues with the counts of both queues.
     pub fn take_over(&mut self, handover: Handover<J>, now: Instant) {
         self.count_pause(now);
         self.forecast.join(handover.forecast, now);
@@ -178,7 +183,7 @@ impl<J: Job> Backlog<J> {
         }
     }
 
-    /// In a pause, adds its time so far to that for which the jobs may wait.
+    /// During a pause, extends the time to wait of all jobs by the pause so far.
     fn count_pause(&mut self, now: Instant) {
         if let Some(since) = self.paused.as_mut() {
             let since = std::mem::replace(since, now);
@@ -227,11 +232,10 @@ impl<J: Job> Backlog<J> {
 
     /// Ends a pause. Returns whether the queue was paused.
     pub fn resume(&mut self, now: Instant) -> bool {
-        if self.paused.is_none() {
+        self.count_pause(now);
+        if self.paused.take().is_none() {
             return false;
         }
-        self.count_pause(now);
-        self.paused = None;
         if !self.waiting.is_empty() {
             self.forecast.fills(now);
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{AppError, Body, Duplex, Fault, Reply, Request, Responder, Sink, body, reply};
 use front::LogFormat;
-use support::{SOON, Server, Shelf, eventually, full, settings, with};
+use support::{Client, SOON, Server, Shelf, eventually, full, settings, with};
 
 fn soon() -> Instant {
     Instant::now() + SOON
@@ -781,10 +781,9 @@ fn an_upgrade_relays_both_ways() {
     }
 }
 
-/// What waits for an application that does not read, as one that only sends events: the client must not be able to make
-/// each byte keep a buffer.
-#[test]
-fn small_pieces_that_wait_for_an_application_share_their_memory() {
+/// Starts a server whose application keeps an upgraded connection open. Returns the server, a client with such a
+/// connection, and the application's end of it.
+fn upgraded() -> (Server, Client, Duplex) {
     let made: Arc<Mutex<Option<Duplex>>> = Arc::default();
     let theirs = made.clone();
     let server = Server::start(move |_| {
@@ -795,7 +794,15 @@ fn small_pieces_that_wait_for_an_application_share_their_memory() {
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 101);
-    let mut app = made.lock().unwrap().take().unwrap();
+    let app = made.lock().unwrap().take().unwrap();
+    (server, client, app)
+}
+
+/// A client must not make each byte that waits for the application keep a buffer, as with an application that only
+/// sends events and does not read.
+#[test]
+fn small_pieces_that_wait_for_an_application_share_their_memory() {
+    let (_server, mut client, mut app) = upgraded();
     let mut pieces = Vec::new();
     for _ in 0..20 {
         client.send("x");
@@ -849,17 +856,8 @@ fn a_connection_that_the_application_has_closed_ends_though_its_client_stays() {
 #[test]
 fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_shuts_down() {
     for is_worker in [false, true] {
-        let made: Arc<Mutex<Option<Duplex>>> = Arc::default();
-        let theirs = made.clone();
-        let server = Server::start(move |_| {
-            let (ours, app) = body::duplex(1 << 16);
-            *theirs.lock().unwrap() = Some(app);
-            Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
-        });
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        assert_eq!(client.head().status, 101);
-        let Duplex { mut incoming, outgoing } = made.lock().unwrap().take().unwrap();
+        let (server, mut client, app) = upgraded();
+        let Duplex { mut incoming, outgoing } = app;
         outgoing.end(Ok(()));
         assert_eq!(client.rest(), "");
         if is_worker {

@@ -1,9 +1,8 @@
 //! Recommendation of a duel, from its summary alone: the server and settings to use, the reasons, and the caveats. It
 //! knows no server by name: the best one is recommended, and a tie is called a tie. Pure.
 
-use regex::Regex;
-
 use crate::record::summary::{Advice, Spread, Summary};
+use crate::report::compare::masked;
 use crate::stats::{self, CONFIDENCE_PERCENT, Standing, are_apart, are_open, better, known_within, standing};
 use loadgen::metric::{Direction, P99, RATE};
 
@@ -48,8 +47,9 @@ pub fn advise(summary: &Summary, criteria: &Criteria) -> Advice {
     }
 }
 
-/// Commands for a shell: files are written to the folder where it is, and the port is 9292, which users of Rack know.
-/// A file among the commands begins with a line of its name, `# puma.rb`.
+/// The commands of a contender as a script for a shell. It writes the server's files into the working directory and
+/// uses port 9292, Rack's default. In `commands`, a text that begins with a line such as `# puma.rb` is a file of that
+/// name.
 fn for_users(commands: &[String]) -> String {
     let file = |text: &String| {
         let (name, content) = text.strip_prefix("# ")?.split_once('\n')?;
@@ -57,11 +57,7 @@ fn for_users(commands: &[String]) -> String {
         is_name.then(|| format!("cat > {name} <<'END'\n{}\nEND", content.trim_end()))
     };
     let all: Vec<String> = commands.iter().map(|text| file(text).unwrap_or_else(|| text.clone())).collect();
-    let masks = [(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:9292"), (r"\bTMP/[A-Za-z0-9-]+-[0-9]+/", "")];
-    masks.into_iter().fold(all.join("\n"), |all, (pattern, mask)| match Regex::new(pattern) {
-        Ok(pattern) => pattern.replace_all(&all, mask).into_owned(),
-        Err(_) => all,
-    })
+    masked(all.join("\n"), &[(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:9292"), (r"\bTMP/[A-Za-z0-9-]+-[0-9]+/", "")])
 }
 
 fn advice_of_none(out: Vec<String>) -> Advice {

@@ -6,7 +6,7 @@ use crate::measure::{note_who_kept_up, summed};
 use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
 use crate::report::grammar;
-use crate::stats::{Place, place, rank, ranking_by};
+use crate::stats::{Beside, rank, ranking_by};
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
@@ -116,7 +116,7 @@ fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
     }
 }
 
-/// The winners for each use of a server. The reason names those who may be as good, and those who are not ranked.
+/// The winners for each use of a server. The reason also names undecided contenders, and those that are not ranked.
 pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let loaded = cases::load(80);
     let rows = [
@@ -139,9 +139,9 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
             Some(format!("{name}: {}{beside}", value(metric, own.median)))
         };
         let mut why: Vec<String> = winners.iter().filter_map(why).collect();
-        let others = case.figures(metric).filter(|(name, _)| !winners.iter().any(|winner| winner == name));
-        let open = others.filter(|(_, own)| place(best, own, known.direction) == Place::Undecided);
-        let open: Vec<String> = open.map(|(name, _)| name.to_owned()).collect();
+        let beside = Beside::of(case, known);
+        let open = case.figures(metric).map(|(name, _)| name).filter(|name| beside.is_undecided(name));
+        let open: Vec<String> = open.map(str::to_owned).collect();
         why.extend((!open.is_empty()).then(|| format!("undecided: {}", grammar::list(&open))));
         let out = case.results.iter().filter(|result| !case.counts(result, metric));
         let out: Vec<String> = out.map(|result| result.contender.clone()).collect();

@@ -285,13 +285,21 @@ fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<String> {
 /// Command lines of a contender without what differs in every run: ports, and the numbers of its folders for files
 /// (`TMP/puma-453`).
 fn commands(who: &Who) -> String {
-    let masks = [
-        (r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b", "${1}PORT"),
-        (r"(\bTMP/[A-Za-z0-9-]+)-[0-9]+\b", "${1}-N"),
-    ];
-    masks.into_iter().fold(who.commands.join("; "), |all, (pattern, mask)| match Regex::new(pattern) {
-        Ok(found) => found.replace_all(&all, mask).into_owned(),
-        Err(_) => all,
+    masked(
+        who.commands.join("; "),
+        &[
+            (r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b", "${1}PORT"),
+            (r"(\bTMP/[A-Za-z0-9-]+)-[0-9]+\b", "${1}-N"),
+        ],
+    )
+}
+
+/// Replaces all that these patterns match in a text, one pattern after the other. Each is a regular expression with its
+/// replacement.
+pub(crate) fn masked(text: String, masks: &[(&str, &str)]) -> String {
+    masks.iter().fold(text, |text, (pattern, mask)| match Regex::new(pattern) {
+        Ok(found) => found.replace_all(&text, *mask).into_owned(),
+        Err(_) => text,
     })
 }
 

@@ -40,9 +40,7 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
     let styles = Styles::of(summary);
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
-        let named = if winners.is_empty() { "nobody".to_owned() } else { grammar::list(&winners) };
-        format!("{}: {named}", verdict.use_case)
+        format!("{}: {}", verdict.use_case, winners::of_use(verdict, &styles))
     };
     let counts = [
         grammar::count(present, "contender", "contenders"),

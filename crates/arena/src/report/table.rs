@@ -209,9 +209,8 @@ fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: 
 fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out)?;
     for verdict in &summary.verdicts {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
-        let named = if winners.is_empty() { "nobody".to_owned() } else { grammar::list(&winners) };
-        let shared = if winners.len() > 1 { " (not told apart)" } else { "" };
+        let named = winners::of_use(verdict, styles);
+        let shared = if verdict.winners.len() > 1 { " (not told apart)" } else { "" };
         let why = match sentence::readable(&verdict.why, summary, styles) {
             none if none.is_empty() => none,
             why => format!(". {why}"),

@@ -4,7 +4,7 @@ use super::grammar::list;
 use super::number;
 use super::ranking::{metric_of, spread_of};
 use super::styles::Styles;
-use crate::record::summary::{Case, Spread, Summary};
+use crate::record::summary::{Case, Spread, Summary, Verdict};
 use crate::stats;
 use loadgen::metric::{Direction, Metric};
 
@@ -45,6 +45,12 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
             format!("{} are not told apart, {}{ahead}{unsure}.", list(&titles(best)), between(case, best, metric))
         }
     }
+}
+
+/// Titles of the winners of a use, or `nobody`.
+pub fn of_use(verdict: &Verdict, styles: &Styles) -> String {
+    let titles: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
+    if titles.is_empty() { "nobody".to_owned() } else { list(&titles) }
 }
 
 /// Contenders of which it is not known whether they are worse than the best.

@@ -71,11 +71,11 @@ fn is_cancelled(fault: &Fault) -> bool {
     matches!(fault, Fault::App(error) if error.class == "FoolsGold::Cancelled")
 }
 
-/// Words of the exceptions by which the worker ends the code of a request whose client has gone, or that is interrupted
-/// (errors.rb, channel.rb).
+/// Classes and messages of the exceptions by which the worker ends the code of a request whose client has disconnected,
+/// or that is interrupted (errors.rb, channel.rb).
 const ENDINGS: [&str; 3] = ["FoolsGold::Cancelled", "FoolsGold::RequestTimeout", "the client has gone"];
 
-/// Whether an exception is one of these, or follows from one.
+/// Whether an exception is one of [`ENDINGS`], or was caused by one.
 fn is_ending(fault: &Fault) -> bool {
     let Fault::App(error) = fault else { return false };
     let mut told = error.causes.iter().chain([&error.class, &error.message]);
@@ -107,19 +107,19 @@ impl SentRequest {
         self.limit(now);
     }
 
-    /// Logs a fault of the application that reaches no client, since that has gone: the front does not learn of it, and
-    /// logs only what it answers with.
+    /// Logs a fault of the application whose client has disconnected. The front logs only faults that it answers with,
+    /// and does not learn of this one.
     pub fn log_unseen(&self, fault: &Fault, app: Option<&str>) {
         let is_unseen = (self.is_left || self.is_newly_left()) && !self.was_interrupted && !is_ending(fault);
         let Some(job) = self.job.as_deref().filter(|job| is_unseen && !job.is_taken) else { return };
         let Request { id, method, path, .. } = &job.request;
         let name = fault.name();
         let request = job::in_words(id, method.as_str(), path);
-        let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
+        let lines = fault.log_lines();
         tracing::error!(
             target: "app",
             id, %method, path, app, fault = name,
-            "{request}: nobody waits for it any more: {fault}{lines}"
+            "{request}: its client has disconnected: {fault}{lines}"
         );
     }
 

@@ -486,8 +486,8 @@ impl Dispatch {
         }
     }
 
-    /// Gives up the requests that wait in the queue. Those that had begun on workers that died, or have taken a
-    /// connection over, stay: what they have done so far was by this code.
+    /// Removes and returns the requests that wait in the queue, except those that had begun on workers that died or
+    /// have taken a connection over: the code that began a request continues it.
     pub fn hand_over(&mut self, now: Instant) -> Handover<Waiting> {
         let mut kept = Vec::new();
         let waiting = self.queue.hand_over(now).map(|job| match job.hand_over() {

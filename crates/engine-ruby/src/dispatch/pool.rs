@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use engine::body::make_room;
 use engine::{Engine, Fault, Handover, Meter, Reply, Request, Snapshot, Status, Waiting, count, reply};
 use machine::Memory;
 use parking_lot::{Mutex, MutexGuard};
@@ -155,9 +156,7 @@ impl Pool {
     pub async fn read(self: Arc<Pool>, thread: Arc<WorkerThread>, mut reader: OwnedReadHalf) {
         let mut buffer = BytesMut::with_capacity(READ_BYTES);
         let why = loop {
-            if buffer.capacity() - buffer.len() < ROOM_BYTES {
-                buffer.reserve(READ_BYTES);
-            }
+            make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
             thread.set_waiting(true);
             let read = reader.read_buf(&mut buffer).await;
             thread.set_waiting(false);

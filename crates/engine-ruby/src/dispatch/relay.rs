@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use engine::body::make_room;
 use engine::{Duplex, Fault, Sink};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
@@ -78,7 +79,7 @@ pub async fn relay(
         let mut buffer = BytesMut::new();
         let mut has_announced = false;
         let ended = loop {
-            make_room(&mut buffer);
+            make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
             let read = tokio::select! {
                 read = reader.read_buf(&mut buffer) => read,
                 _ = leaving.announced.wait(), if !has_announced => {
@@ -174,7 +175,7 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
             Err(error) => break Fault::Broken(error.to_string()),
             Ok(None) => {}
         }
-        make_room(&mut buffer);
+        make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
         let read = tokio::select! {
             read = stream.read_buf(&mut buffer) => read,
             () = sink.gone() => return,
@@ -185,14 +186,6 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
         }
     };
     sink.fail(fault);
-}
-
-/// Enlarges a read buffer that is nearly full. Small parts that wait for a slow client share it: with a new one for
-/// each read, each part would keep all of one.
-fn make_room(buffer: &mut BytesMut) {
-    if buffer.capacity() - buffer.len() < ROOM_BYTES {
-        buffer.reserve(READ_BYTES);
-    }
 }
 
 /// Reads the exception of a FAULT. On this connection, its number and its flags say nothing.

@@ -8,6 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use engine::body::make_room;
 use engine::{Duplex, Fault, Sink, Source};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -21,8 +22,7 @@ use crate::transport::socket::Socket;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
-/// The free space in a read buffer below which it is enlarged before the next read. Small pieces that wait for the
-/// application share the buffer: with a new one for each read, each piece would keep all of one.
+/// The free space in a read buffer below which it is enlarged before the next read.
 const ROOM_BYTES: usize = 4 * 1024;
 /// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
@@ -121,9 +121,7 @@ async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &Re
     };
     if early.is_empty() || send(Bytes::from(early)).await {
         loop {
-            if buffer.capacity() - buffer.len() < ROOM_BYTES {
-                buffer.reserve(READ_BYTES);
-            }
+            make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
             let read = tokio::select! {
                 read = timeout(CHECK_INTERVAL, socket.read_some(&mut buffer)) => read,
                 () = state.wait(&state.is_over) => {

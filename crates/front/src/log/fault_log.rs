@@ -40,7 +40,7 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
     let RequestIdentity { id, method, path, app } = identity;
     let name = fault.name();
     let app = app.as_deref();
-    let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
+    let lines = fault.log_lines();
     match fault {
         // The time of a request begins when it arrives: the application did not have what was spent in the queue.
         Fault::OutOfTime(_) if queued >= WORTH_SAYING => {

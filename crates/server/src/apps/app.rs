@@ -85,7 +85,15 @@ impl PastCounts {
     }
 }
 
-/// An application as it is now.
+impl DeployLog {
+    /// Old generations that have requests, or may get some until they are replaced; not the current one.
+    fn older_than(&self, current: &Arc<Generation>) -> Vec<Arc<Generation>> {
+        let old = self.leaving.iter().chain(&self.outgoing).filter(|old| !Arc::ptr_eq(old, current));
+        old.cloned().collect()
+    }
+}
+
+/// Snapshots of the generations of an application.
 pub struct AppSnapshot {
     /// The current generation, with the requests of all generations and the counts of all since the start.
     pub all: Snapshot,
@@ -162,9 +170,7 @@ impl App {
 
     /// Old generations that have requests, or may get some until they are replaced; not the current one.
     pub fn older_than(&self, current: &Arc<Generation>) -> Vec<Arc<Generation>> {
-        let log = self.log.lock();
-        let old = log.leaving.iter().chain(&log.outgoing).filter(|old| !Arc::ptr_eq(old, current));
-        old.cloned().collect()
+        self.log.lock().older_than(current)
     }
 
     /// The last deploys, newest first; the start counts as one.
@@ -222,9 +228,7 @@ impl App {
 
     fn hold(&self, overrides: &mut Overrides, order: Order) -> Result<String, String> {
         let is_paused = order == Order::Pause;
-        let current = self.current();
-        let outgoing = self.log.lock().outgoing.clone().filter(|old| !Arc::ptr_eq(old, &current));
-        for old in self.leaving().iter().chain(&outgoing) {
+        for old in self.older_than(&self.current()) {
             // A generation that is just ending has nothing to pause.
             let _ = old.engine().order(order.clone());
         }
@@ -325,13 +329,13 @@ impl App {
     fn sum(&self, current: &Arc<Generation>, look: impl Fn(&dyn Engine) -> Snapshot) -> AppSnapshot {
         let (mut past, others) = {
             let log = self.log.lock();
-            (log.past.clone(), log.leaving.iter().chain(&log.outgoing).cloned().collect::<Vec<_>>())
+            (log.past.clone(), log.older_than(current))
         };
         let still_serves = self.active.load().previous.clone();
         let mut all = look(&**current.engine());
         past.add(&all);
         let mut old = Vec::new();
-        for other in others.iter().filter(|other| !Arc::ptr_eq(other, current)) {
+        for other in &others {
             let seen = look(&**other.engine());
             past.add(&seen);
             let serves = still_serves.as_ref().is_some_and(|previous| Arc::ptr_eq(previous, other));

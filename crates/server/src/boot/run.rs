@@ -34,7 +34,7 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     // Only now: its own sockets would get the numbers of inherited ones that are missing. If it fails, listening fails
     // later, and says why.
     let _ = signals::hold();
-    // Its thread must not get signals that are held.
+    // After that, since its thread would otherwise receive the signals that are held back here.
     if let Err(why) = parent::end_with_command(&invocation.environment) {
         return fail(&why);
     }

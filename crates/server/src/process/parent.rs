@@ -33,7 +33,7 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
 
 use crate::process::exit::NotServing;
 
@@ -174,31 +174,30 @@ impl fmt::Display for Ordered {
     }
 }
 
-/// Ends this process by SIGTERM, once, when the command whose server it is has ended, if that asks for it: a command
-/// that is killed cannot do so itself. (The kernel's own signal for the death of a parent comes for each of its
-/// threads, and not at all after a change of user.) An error if the command has ended by now.
+/// Sends this process one SIGTERM when its parent exits, if the parent is a command that asks for it by
+/// `FOOLSGOLD_ENDS_WITH`: a command that is killed cannot pass a signal on. Does not use the kernel's parent-death
+/// signal, which comes once for each thread of the parent and is cleared by a change of user. An error if the parent
+/// has exited already.
 pub fn end_with_command(environment: &[(OsString, OsString)]) -> Result<(), String> {
-    let Some(command) = command_of(environment, parent_id()) else { return Ok(()) };
-    // Where that is not possible, a command that is killed leaves its server.
+    let parent = getppid();
+    let Some(command) = parent.filter(|parent| asks_to_end(environment, *parent)) else { return Ok(()) };
+    // Without a descriptor or a thread, the server outlives a command that is killed.
     let Ok(process) = pidfd_open(command, PidfdFlags::empty()) else { return Ok(()) };
-    if parent_id() != command.as_raw_nonzero().get().cast_unsigned() {
-        let id = command.as_raw_nonzero();
-        return Err(format!("process {id}, which started this one, has ended"));
+    if getppid() != parent {
+        return Err(format!("process {command}, which started this one, has ended"));
     }
     let watch = move || {
         while poll(&mut [PollFd::new(&process, PollFlags::IN)], None) == Err(Errno::INTR) {}
         let _ = kill_process(getpid(), Signal::TERM);
     };
-    // The thread lives as long as the command.
     let _ = thread::Builder::new().name("command".into()).spawn(watch);
     Ok(())
 }
 
-/// The command with which this process ends: its parent, if that has said so.
-fn command_of(environment: &[(OsString, OsString)], parent: u32) -> Option<Pid> {
-    let (_, told) = environment.iter().find(|(name, _)| name == ENDS_WITH)?;
-    let is_parent = told.to_str() == Some(&parent.to_string());
-    Pid::from_raw(parent.cast_signed()).filter(|_| is_parent)
+/// Whether the parent asks this process to end with it.
+fn asks_to_end(environment: &[(OsString, OsString)], parent: Pid) -> bool {
+    let value = environment.iter().find(|(name, _)| name == ENDS_WITH).and_then(|(_, value)| value.to_str());
+    value == Some(&parent.to_string())
 }
 
 impl Parent {
@@ -337,9 +336,10 @@ mod tests {
 
     #[test]
     fn only_a_child_of_the_command_ends_with_it() {
-        let ends_with = |told: &str| command_of(&[(ENDS_WITH.into(), told.into())], 4711).is_some();
+        let parent = Pid::from_raw(4711).unwrap();
+        let ends_with = |told: &str| asks_to_end(&[(ENDS_WITH.into(), told.into())], parent);
         assert_eq!(["4711", "4712", "", "x"].map(ends_with), [true, false, false, false]);
-        assert_eq!(command_of(&[], 4711), None);
+        assert!(!asks_to_end(&[], parent));
     }
 
     #[test]
