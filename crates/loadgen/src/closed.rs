@@ -97,8 +97,9 @@ fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<
         let tally = Tally::new(begun, stop.end, watch);
         on_this_thread(run(port, workload, plan, share, watch, tally, &stop))?
     })?;
-    let whole = tallies.into_iter().reduce(Tally::with);
-    whole.map(|mut tally| tally.seen(plan.in_words(watch))).ok_or_else(|| "a load without a thread".to_owned())
+    let whole = tallies.into_iter().reduce(Tally::with).ok_or_else(|| "a load without a thread".to_owned())?;
+    let mut whole = if stop.is_used_up() { whole.used_up() } else { whole };
+    Ok(whole.seen(plan.in_words(watch)))
 }
 
 /// When the clients of a loop stop, on all threads: at a time, or once all requests are sent.
@@ -121,6 +122,11 @@ impl Stop {
             return false;
         }
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    /// Whether all requests are sent.
+    fn is_used_up(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
     }
 }
 

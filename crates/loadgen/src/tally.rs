@@ -186,6 +186,11 @@ impl Tally {
         self
     }
 
+    /// Notes that no request is left, so that the load has ended with the last of them, if that was before its time.
+    pub fn used_up(self) -> Tally {
+        Tally { end: self.end.filter(|end| *end < self.last), ..self }
+    }
+
     /// Counts a request that should have been sent at `from` and has ended at `at`.
     pub fn note(&mut self, from: Instant, at: Instant, verdict: Result<u64, Fault>) {
         self.last = self.last.max(at);
@@ -333,6 +338,21 @@ mod tests {
         let course = seen.clone().with_course().course;
         assert_eq!((&course["requests_per_s"], &course["p99_ms"]), (&vec![(0.5, 100.0)], &vec![(0.5, 200.0)]));
         assert_eq!((seen.timeline[0].p99_ms(), seen.timeline[1].p99_ms()), (Some(200.0), None));
+    }
+
+    #[test]
+    fn the_rate_of_a_load_whose_requests_are_used_up_is_that_of_the_time_it_took() {
+        let begun = Instant::now();
+        let rate = |end_s: u64, is_used_up: bool| {
+            let mut tally = Tally::new(begun, Some(begun + Duration::from_secs(end_s)), &Watch::default());
+            for at in 1..=200 {
+                tally.note(begun, begun + Duration::from_millis(at * 10), Ok(1));
+            }
+            let mut tally = if is_used_up { tally.used_up() } else { tally };
+            tally.seen("x".into()).number(metric::RATE)
+        };
+        // All of them in two seconds, of 20; the half of them in one second.
+        assert_eq!([rate(20, true), rate(20, false), rate(1, true)], [Some(100.0), Some(10.0), Some(100.0)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::contender::Catalogue;
+use crate::contender::{Catalogue, quoted};
 use crate::environment::{Environment, EnvironmentOptions};
 use crate::study::{Figures, Studies, Study, surroundings};
 
@@ -34,8 +34,11 @@ impl Source {
     /// The options as text, for a command that resumes a run.
     pub fn in_words(&self) -> String {
         let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
-        let given =
-            options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
+        let in_words = |(name, path): (&str, &Option<PathBuf>)| {
+            let path = path.as_ref()?.display().to_string();
+            Some(format!(" {name} {}", quoted(&path)))
+        };
+        let given = options.into_iter().filter_map(in_words);
         given.chain(self.yjit.then(|| " --yjit".to_owned())).collect()
     }
 
@@ -68,6 +71,12 @@ impl Home {
         }
     }
 
+    /// The option that names this folder, for a command that resumes a run; empty where the program finds it.
+    pub fn in_words(&self) -> String {
+        let is_found = crate::study::home().is_ok_and(|found| found == self.0);
+        if is_found { String::new() } else { format!(" --home {}", quoted(&self.0.display().to_string())) }
+    }
+
     /// Reads all contenders, studies and published figures. All errors are reported at once.
     pub fn read(&self) -> Result<(Catalogue, Studies, Figures), String> {
         let contenders = Catalogue::read(&self.0.join("arena/contenders"));
@@ -95,5 +104,19 @@ impl Home {
 
     pub fn runs(&self) -> PathBuf {
         self.0.join("arena/runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_resumes_a_run_can_be_typed_as_it_stands() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let source = Source { ring: path("/srv/my ring"), foolsgold: path("/a/foolsgold"), ..Source::default() };
+        assert_eq!(source.in_words(), " --ring '/srv/my ring' --foolsgold /a/foolsgold");
+        assert_eq!(Home("/no such".into()).in_words(), " --home '/no such'");
+        assert_eq!(crate::study::home().map(|found| Home(found).in_words()), Ok(String::new()));
     }
 }

@@ -69,6 +69,8 @@ impl ImportCommand {
             }
         };
         let _lock = folder.lock()?;
+        let note = folder.mend()?;
+        note.iter().try_for_each(|note| say(out, note))?;
         import.add(&folder, sample, who, study, &context)?;
         let summary = write_page(home, &folder)?;
         print(&summary, out)?;

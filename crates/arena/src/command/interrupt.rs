@@ -19,18 +19,23 @@ use loadgen::process::{PATIENCE, dismiss, halt, post};
 pub(super) const GUARD: &str = "guard";
 
 static HURRIED: AtomicBool = AtomicBool::new(false);
-static SHOWN: Mutex<CurrentRun> = Mutex::new(CurrentRun { bar: None, folder: None, goes_on: None });
+static SHOWN: Mutex<CurrentRun> =
+    Mutex::new(CurrentRun { is_to_measure: false, bar: None, folder: None, goes_on: None });
 
 /// State of the present run that an interruption needs for its messages.
 struct CurrentRun {
+    /// Whether the command starts servers and measures them. If not, it only asks programs for their versions.
+    is_to_measure: bool,
     bar: Option<ProgressBar>,
     folder: Option<PathBuf>,
     /// Command that resumes the run.
     goes_on: Option<String>,
 }
 
-/// Makes sure that everything started from now on is stopped, even if this program is killed.
-pub(super) fn prepare() -> Result<(), String> {
+/// Makes sure that everything started from now on is stopped, even if this program is killed. `is_to_measure`: whether
+/// that are servers, or programs that are asked for their versions.
+pub(super) fn prepare(is_to_measure: bool) -> Result<(), String> {
+    shown(|shown| shown.is_to_measure = is_to_measure);
     let (ready, is_ready) = sync_channel(1);
     let thread = thread::Builder::new().name("signals".into()).spawn(move || listen(&ready));
     thread.map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -64,7 +69,11 @@ async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
     let mut signals = Signals::new()?;
     let _ = ready.send(Ok(()));
     let (name, code) = signals.next().await;
-    say(&format!("{name}: ending the servers; once more ends them at once"));
+    let what = match shown(|shown| shown.is_to_measure) {
+        true => "the servers",
+        false => "the programs that were asked for their versions",
+    };
+    say(&format!("{name}: ending {what}; once more ends them at once"));
     thread::spawn(move || exit(code));
     let (name, _) = signals.next().await;
     say(&format!("{name} again: ending them at once"));
@@ -76,17 +85,20 @@ async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
 /// Stops everything, and exits this program.
 fn exit(code: i32) -> ! {
     halt(PATIENCE, &|| HURRIED.load(Ordering::Acquire));
-    say(&shown(|shown| exit_message(shown.folder.as_deref(), shown.goes_on.as_deref())));
+    say(&shown(|shown| exit_message(shown)));
     dismiss();
     std::process::exit(code)
 }
 
 /// The last message of an interrupted program: where its samples are, and the command that resumes it.
-fn exit_message(folder: Option<&Path>, goes_on: Option<&str>) -> String {
-    let Some(folder) = folder else { return "interrupted before anything was measured".into() };
+fn exit_message(run: &CurrentRun) -> String {
+    let Some(folder) = &run.folder else {
+        let when = if run.is_to_measure { " before anything was measured" } else { "" };
+        return format!("interrupted{when}");
+    };
     let path = folder.display();
     let samples = fs::read(folder.join("raw.jsonl")).unwrap_or_default();
-    match (samples.is_empty(), goes_on) {
+    match (samples.is_empty(), &run.goes_on) {
         (true, Some(command)) => format!("interrupted before anything was measured\nto go on: {command}"),
         (false, Some(command)) => format!("interrupted; what was measured is in {path}\nto go on: {command}"),
         (false, None) => format!("interrupted; a duel begins anew. What was measured is in {path}"),

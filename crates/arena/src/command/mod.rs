@@ -94,8 +94,9 @@ impl Arena {
             return ring.obey(out);
         }
         let home = Home::find(self.home)?;
-        if matches!(self.command, Command::List(_) | Command::Run(_) | Command::Challenge(_) | Command::Duel(_)) {
-            interrupt::prepare()?;
+        let is_to_measure = matches!(self.command, Command::Run(_) | Command::Challenge(_) | Command::Duel(_));
+        if is_to_measure || matches!(self.command, Command::List(_)) {
+            interrupt::prepare(is_to_measure)?;
         }
         match self.command {
             Command::List(list) => list.obey(&home, out),

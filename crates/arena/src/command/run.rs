@@ -10,6 +10,7 @@ use super::home::{Home, Source};
 use super::interrupt;
 use super::progress::Progress;
 use super::words::{above_0, print, say, seed, write_page};
+use crate::contender::quoted;
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
@@ -162,8 +163,7 @@ impl RunCommand {
             )));
         }
         takes_part(&ready, self.must.iter()).map_err(told)?;
-        let challenger = asked.challenge.as_ref().map(|challenge| challenge.name_in(study));
-        let must: Vec<String> = self.must.iter().cloned().chain(challenger).collect();
+        let must: Vec<String> = self.must.iter().cloned().chain(ready.challenger()).collect();
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
         passed(self.how.measure(ready, &folder, home, &must, out)?)
@@ -241,7 +241,12 @@ impl How {
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
         let path = folder.path().display();
-        let goes_on = format!("arena run --resume {path}{}", self.source.in_words());
+        let resume = quoted(&path.to_string());
+        let challenger = ready.challenger();
+        // The challenger is in the record of the run; of several studies each has some of the others.
+        let is_own = |name: &&String| challenger.as_ref() != Some(*name) && ready.names().contains(&name.as_str());
+        let own: String = must.iter().filter(is_own).map(|name| format!(" --must {}", quoted(name))).collect();
+        let goes_on = format!("arena run --resume {resume}{own}{}{}", home.in_words(), self.source.in_words());
         interrupt::measures(folder.path(), Some(goes_on.clone()));
         let progress = Progress::new();
         let ran = ready.run(folder, &progress);

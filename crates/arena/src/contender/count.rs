@@ -57,8 +57,9 @@ impl Server {
         let may_idle = self.words.idle_s > 0 && !self.recipe.cannot.contains_key("idle");
         let is_right = if may_idle { counts.workers <= workers } else { counts.workers == workers };
         if !is_right {
+            let noun = if workers == 1 { "worker" } else { "workers" };
             return Err(format!(
-                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its \
+                "{name} was told to have {workers} {noun} and has {}: it ignores the setting, or [count] of its \
                  recipe does not know them. {}",
                 counts.workers,
                 self.processes_in_words()

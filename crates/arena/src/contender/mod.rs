@@ -22,3 +22,4 @@ pub use recipe::{
     Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, ReloadStep, Runtime, Shape, Stop,
 };
 pub use server::{Server, Wanted};
+pub use start::quoted;

@@ -75,7 +75,11 @@ impl Server {
         if until(Duration::from_secs(u64::from(self.recipe.ready_s)), seen) {
             return Ok(());
         }
-        Err(format!("there never were {number} processes like {pattern}. {}", self.processes_in_words()))
+        let never = match number {
+            1 => "there never was a process".to_owned(),
+            more => format!("there never were {more} processes"),
+        };
+        Err(format!("{never} like {pattern}. {}", self.processes_in_words()))
     }
 
     /// Runs a command in the server's environment, and in its PID namespace if it has one. Its time limit is that of

@@ -149,7 +149,8 @@ fn shown(env: &BTreeMap<String, String>, words: &[String]) -> String {
     settings.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// The word as it would be typed in a shell.
+pub fn quoted(word: &str) -> String {
     let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c));
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -7,6 +7,7 @@ use std::io::{BufRead, Read};
 use super::access_line;
 use super::pace::{Pace, Times};
 use super::request::{DuelRequest, check_method, clean_path, is_safe, shortened};
+use crate::report::grammar;
 
 /// Most paths of a workload: learning each path's answer from each contender takes time, so the most frequent ones
 /// stand for the rest.
@@ -173,8 +174,10 @@ impl Recorded {
             words.push(format!("only the first {LINES_MOST} lines of the access log were read"));
         }
         words.push(format!(
-            "the access log has {} lines, {} of them requests that can be asked again, with {} paths",
-            self.lines, self.fit, self.paths
+            "the access log has {}, with {} of {} that can be asked again",
+            grammar::count(self.lines as usize, "line", "lines"),
+            grammar::count(self.fit as usize, "request", "requests"),
+            grammar::count(self.paths, "path", "paths")
         ));
         if self.asked.len() < self.paths {
             let kept = self.asked.len();

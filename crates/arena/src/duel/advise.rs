@@ -1,13 +1,14 @@
 //! Recommendation of a duel, from its summary alone: the server and settings to use, the reasons, and the caveats. It
 //! knows no server by name: the best one is recommended, and a tie is called a tie. Pure.
 
+use crate::record::folder::TEMPORARY;
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::report::compare::masked;
 use crate::stats::{self, CONFIDENCE_PERCENT, Standing, are_apart, are_open, better, known_within, standing};
 use loadgen::metric::{Direction, P99, RATE};
 
 use super::advise_at_rate as at_rate;
-use super::choice::{Because, Choice, Criteria};
+use super::choice::{Because, Choice, Criteria, NO_GAIN};
 use super::compare::{P99_OPEN, Rival, of_its_p99, ratio_of, rivals, server, times, value};
 
 /// Multiple of the lowest p99 above which a p99 is out of bounds, if the user gives no bound.
@@ -35,7 +36,7 @@ pub fn advise(summary: &Summary, criteria: &Criteria) -> Advice {
     reasons.extend(out);
     let sentence = match summary.traffic.as_ref().filter(|_| choice.is_at_rate) {
         Some(traffic) => at_rate::sentence(&choice, other, criteria, traffic),
-        None => sentence(best, other, criteria) + &at_rate::not_for_the_rate(summary.traffic.as_ref()),
+        None => sentence(&choice, other, criteria) + &at_rate::not_for_the_rate(summary.traffic.as_ref()),
     };
     Advice {
         contender: best.who.name.clone(),
@@ -47,9 +48,8 @@ pub fn advise(summary: &Summary, criteria: &Criteria) -> Advice {
     }
 }
 
-/// The commands of a contender as a script for a shell. It writes the server's files into the working directory and
-/// uses port 9292, Rack's default. In `commands`, a text that begins with a line such as `# puma.rb` is a file of that
-/// name.
+/// The commands of a contender as a script for a shell. It writes the server's files into the working directory. In
+/// `commands`, a text that begins with a line such as `# puma.rb` is a file of that name.
 fn for_users(commands: &[String]) -> String {
     let file = |text: &String| {
         let (name, content) = text.strip_prefix("# ")?.split_once('\n')?;
@@ -57,7 +57,16 @@ fn for_users(commands: &[String]) -> String {
         is_name.then(|| format!("cat > {name} <<'END'\n{}\nEND", content.trim_end()))
     };
     let all: Vec<String> = commands.iter().map(|text| file(text).unwrap_or_else(|| text.clone())).collect();
-    masked(all.join("\n"), &[(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:9292"), (r"\bTMP/[A-Za-z0-9-]+-[0-9]+/", "")])
+    for_here(all.join("\n"))
+}
+
+/// Commands of a duel for the working directory, which takes the place of a server's own folder, and for port 9292,
+/// Rack's default. Older duels advised some with `TMP` in the place of the folder around that one.
+pub fn for_here(commands: String) -> String {
+    let own = format!(r"(?:{TEMPORARY}|\bTMP)/[A-Za-z0-9-]+-[0-9]+");
+    let within = format!("{own}/");
+    let masks = [(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:9292"), (within.as_str(), ""), (own.as_str(), ".")];
+    masked(commands, &masks)
 }
 
 fn advice_of_none(out: Vec<String>) -> Advice {
@@ -65,7 +74,9 @@ fn advice_of_none(out: Vec<String>) -> Advice {
         contender: String::new(),
         sentence: "no server can be recommended for this app on this machine: none got through the duel".to_owned(),
         reasons: if out.is_empty() { vec!["nobody was measured at full load".to_owned()] } else { out },
-        uncertainty: vec!["the logs of the servers, in the run's folder, say why".to_owned()],
+        uncertainty: vec![
+            "the reasons above say why; what the servers said is in their logs, in the run's folder".to_owned(),
+        ],
         command: String::new(),
         rule: stats::rule(),
     }
@@ -250,12 +261,13 @@ fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], criteria: &Criteria
     foreign().find(in_bounds).or_else(|| foreign().next()).or_else(|| others().next())
 }
 
-fn sentence(best: &Rival, other: Option<&Rival>, criteria: &Criteria) -> String {
+fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria) -> String {
+    let best = choice.best;
     let name = best.server();
     let options = best.options();
     let stays = criteria.now.as_ref().is_some_and(|now| server(now) == name);
     let verb = if stays { "stay with" } else { "use" };
-    let start = format!("for this app on this machine, {verb} {name} with {options}");
+    let start = format!("for this app on this machine, {verb} {name} with {options}{}", choice.since_now());
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
     let rate = match standing(best.rate, other.rate) {
@@ -336,7 +348,7 @@ fn because(choice: &Choice) -> Option<String> {
         Because::Rate => return None,
         Because::P99 => "its p99 at 80 % load is lowest",
         Because::Memory => "it holds clearly less memory, and p99 does not tell them apart",
-        Because::Now => "it is what serves the app now, and the others show no gain",
+        Because::Now => NO_GAIN,
         Because::Simpler => {
             "no setting is smaller (threads of all workers, then workers) among those whose rate was at least nine \
              tenths of the best, and nothing else tells them apart"
@@ -362,8 +374,8 @@ fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<S
                 let name = &best.who.name;
                 let (low, high) = (value(RATE, low), value(RATE, high));
                 format!(
-                    "; the {CONFIDENCE_PERCENT} % interval of the rate of {name} is {low} to {high}: it holds what \
-                     the machine did from round to round, which falls out of the ratios"
+                    "; the {CONFIDENCE_PERCENT} % interval of the rate of {name} is {low} to {high}: it includes how \
+                     the machine changed from round to round, most of which the ratios leave out"
                 )
             });
             format!("{rounds} rounds{interval}")
@@ -374,12 +386,16 @@ fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<S
         format!("{} does not differ significantly from it in rate: the order may turn in another run", one.who.name)
     }));
     if is_at_the_edge(summary, best) {
-        words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
+        words.push(format!(
+            "of all settings of {} that were tried, none has more threads than {}: larger ones may be better",
+            best.server(),
+            best.options()
+        ));
     }
     words.push(match choice.is_at_rate {
         true => at_rate::CAVEAT.to_owned(),
         false => {
-            "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
+            "each p99 was measured at a share of that server's own capacity: who serves more had more to serve there"
                 .to_owned()
         }
     });

@@ -1,10 +1,11 @@
 //! Recommendation for the user's own request rate: which contenders carry it, and the sentences about it. Pure.
 
 use crate::record::summary::{Held, Traffic};
+use crate::report::grammar;
 use crate::stats::are_apart;
 use loadgen::metric::rate_in_words;
 
-use super::choice::{Because, Choice, Criteria};
+use super::choice::{Because, Choice, Criteria, NO_GAIN};
 use super::compare::{P99_OPEN, Rival, SAME_P99, of_its_p99, server, times};
 
 /// Caveat for every recommendation that rests on loads at the user's rate.
@@ -34,30 +35,29 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria, tra
     let rate = rate_in_words(traffic.per_s);
     let name = best.server();
     let options = best.options();
-    let start = format!("for this app at your {rate} requests/s on this machine, {verb} {name} with {options}");
+    let since = choice.since_now();
+    let start = format!("for this app at your {rate} requests/s on this machine, {verb} {name} with {options}{since}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
     if choice.out.iter().any(|out| out.who.name == *whom) {
         let what = match other.carried.map(|carried| carried.holds(1)) {
             Some(Held::No) => "it",
-            _ => "twice of it",
+            _ => "twice that",
         };
         return format!("{start}; {whom} does not carry {what}");
     }
-    let p99 = best.p99.zip(other.p99).filter(|(a, b)| are_apart(a, b));
+    let both = best.p99.zip(other.p99);
+    let p99 = both.filter(|(a, b)| are_apart(a, b));
     let p99 = p99.map(|(a, b)| of_its_p99(a, b)).filter(|words| words != SAME_P99);
+    // Where the load generator was late, one of the two has none.
+    let open = both.map_or_else(String::new, |_| format!(", {P99_OPEN}"));
     let memory = best.memory.zip(other.memory).filter(|(a, b)| are_apart(a, b));
     let memory = memory.map(|(a, b)| format!("{} the memory", times(a, b)));
-    match (choice.because, p99, memory) {
-        (Because::Memory, None, Some(memory)) => {
-            format!("{start}; it needs {memory} of {whom}, {P99_OPEN}")
-        }
-        (_, Some(p99), Some(memory)) => {
-            format!("{start}; against {whom} it has {p99} and needs {memory}")
-        }
-        (_, Some(p99), None) => format!("{start}; against {whom} it has {p99}"),
-        (_, None, Some(memory)) => format!("{start}; it needs {memory} of {whom}, {P99_OPEN}"),
-        (_, None, None) => format!("{start}; {}", beside(best, other)),
+    match (p99, memory) {
+        (Some(p99), Some(memory)) => format!("{start}; against {whom} it has {p99} and needs {memory}"),
+        (Some(p99), None) => format!("{start}; against {whom} it has {p99}"),
+        (None, Some(memory)) => format!("{start}; it needs {memory} of {whom}{open}"),
+        (None, None) => format!("{start}; {}", beside(best, other)),
     }
 }
 
@@ -82,19 +82,20 @@ pub fn because(choice: &Choice) -> String {
     let is_held = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| carried.holds(times));
     let holds = |times: u32| is_held(choice.best, times);
     let room = match (holds(1), holds(ROOM)) {
-        (Held::Yes, Held::Yes) => "carries your rate and twice of it",
+        (Held::Yes, Held::Yes) => "carries your rate and twice that",
         (Held::Yes, _) => "carries your rate",
-        _ => "may carry your rate, though not all rounds say so",
+        // The rounds differ, or there was only one, or the load generator could not keep the rate.
+        _ => "may carry your rate, but the rounds do not show it",
     };
     if choice.level.is_empty() {
         let alone = if choice.out.is_empty() { "" } else { ", and no other does" };
         return format!("{name} {room}{alone}");
     }
-    let names: Vec<&str> = choice.level.iter().map(|one| one.who.name.as_str()).collect();
+    let names: Vec<String> = choice.level.iter().map(|one| one.who.name.clone()).collect();
     let why = match choice.because {
         Because::P99 => "its p99 there is lowest",
         Because::Memory => "it holds clearly less memory there, and p99 does not tell them apart",
-        Because::Now => "it is what serves the app now, and the others show no gain at this rate",
+        Because::Now => NO_GAIN,
         Because::Rate | Because::Simpler => {
             "no setting is smaller (threads of all workers, then workers), and nothing else tells them apart"
         }
@@ -109,8 +110,8 @@ pub fn because(choice: &Choice) -> String {
         (false, _) => "may",
     };
     format!(
-        "{name} {room}, as {} {they}; what more one could serve is room to spare, so it was chosen because {why}{}",
-        names.join(", "),
+        "{name} {room}, as {they} {}; capacity beyond that decides nothing, and it was chosen because {why}{}",
+        grammar::list(&names),
         choice.as_small()
     )
 }
@@ -118,7 +119,11 @@ pub fn because(choice: &Choice) -> String {
 /// Sentence on what broke a contender that does not carry the rate.
 pub fn not_carried(one: &Rival) -> Option<String> {
     let step = one.carried?.breaks_at()?;
-    let of = if step.of == 1 { "your rate".to_owned() } else { format!("{} times your rate", step.of) };
+    let of = match step.of {
+        1 => "your rate".to_owned(),
+        2 => "twice your rate".to_owned(),
+        more => format!("{more} times your rate"),
+    };
     Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.what))
 }
 

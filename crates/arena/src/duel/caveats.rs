@@ -1,8 +1,9 @@
 //! Caveats of a duel: what it cannot know or did not check. Pure.
 
-use crate::measure::{KEPT_UP, share_in_time};
-use crate::record::Sample;
+use crate::measure::{KEPT_UP, is_below_rate, share_in_time};
 use crate::record::summary::Who;
+use crate::record::{Sample, TWIN, machine};
+use crate::report::grammar;
 use loadgen::metric::{FAILED, REQUESTS};
 
 use super::answer::KnownAnswer;
@@ -19,16 +20,18 @@ pub fn of_workload(capture: &Capture) -> Vec<String> {
     let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
     if let Some(first) = loose.first() {
         let count = loose.len();
-        let all = learned.len();
+        let all = grammar::count(learned.len(), "path", "paths");
         caveats.push(format!(
-            "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
+            "the pages of {count} of {all} vary so much that little of them was checked, such as {first}"
         ));
     }
     caveats.extend(of_pages_that_are_none(learned));
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
+        let (write, they) = if writes == 1 { ("writes", "it") } else { ("write", "they") };
         caveats.push(format!(
-            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
+            "{writes} of the requests {write}: what {they} wrote stayed, and those who came later may have had more to \
+             read"
         ));
     }
     let left: f64 = capture.left_out.iter().map(|(weight, _)| *weight).sum();
@@ -53,11 +56,13 @@ pub fn of_pages_that_are_none(learned: &[KnownAnswer]) -> Option<String> {
         _ => format!("only leads to {}", String::from_utf8_lossy(first.location.longest()).escape_debug()),
     };
     let count = found.len();
-    let all = learned.len();
-    let what = if count == all { "no page of the application is measured at all" } else { "that page is not measured" };
+    let is_all = count == learned.len();
+    let what = if is_all { "no page of the application is measured at all" } else { "that page is not measured" };
+    let all = grammar::count(learned.len(), "request", "requests");
+    let get = if count == 1 { "gets" } else { "get" };
     Some(format!(
-        "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie \
-         of one: 'GET /page header=cookie:NAME=VALUE'",
+        "{count} of {all} {get} no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie of \
+         one: 'GET /page header=cookie:NAME=VALUE'",
         first.asked.in_words(),
         first.status
     ))
@@ -65,9 +70,10 @@ pub fn of_pages_that_are_none(learned: &[KnownAnswer]) -> Option<String> {
 
 /// Caveats of every duel on one machine.
 pub fn of_machine(cores: u32) -> Vec<String> {
+    let processors = machine::processors(cores);
     vec![
         format!(
-            "the load came from the same machine and shared its {cores} processors with the servers: with the clients \
+            "the load came from the same machine and shared its {processors} with the servers: with the clients \
              elsewhere all of them serve more, and close ones may change places"
         ),
         "a database or service that the app asks was measured as it is now, with its present data; if it runs on this \
@@ -93,8 +99,21 @@ pub fn of_slow_starters(whos: &[Who], warm_s: f64) -> Option<String> {
 /// Caveats about samples with too few requests, or with numbers that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
     let mut caveats = few_requests(samples);
+    caveats.extend(below_rate(samples));
     caveats.extend(not_kept_up(samples));
     caveats
+}
+
+/// Caveat about loads whose rate the load generator could not keep.
+fn below_rate(samples: &[Sample]) -> Option<String> {
+    let names = names(samples.iter().filter(|sample| is_below_rate(sample)));
+    (!names.is_empty()).then(|| {
+        format!(
+            "the load generator could not keep the rate in some loads of {}, for which no server is known to be to \
+             blame: how they would have done there is not known; on a machine of its own it could send more",
+            grammar::list(&names)
+        )
+    })
 }
 
 /// Caveat about contenders that served less than was offered, although the offered rate was a share of their own
@@ -104,17 +123,28 @@ fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let behind =
         |sample: &&Sample| share_in_time(|name| sample.numbers.get(name).copied()).is_some_and(|share| share < KEPT_UP);
     let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
-    let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
+    let names = names(counting.filter(behind));
+    let (it, serves) = if names.len() == 1 { ("it", "serves") } else { ("they", "serve") };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} did not keep up in some turns at 50 or 80 % of what {it} had served just before: something else wanted \
+             the machine, or the load generator did, or {it} {serves} less over more connections; the p99 there is \
+             that of an overload",
+            grammar::list(&names)
+        )
+    })
+}
+
+/// Names of the contenders of these samples.
+fn names<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<String> {
+    let name = |sample: &Sample| match sample.contender.as_str() {
+        TWIN => "the twin".to_owned(),
+        own => own.to_owned(),
+    };
+    let mut names: Vec<String> = samples.map(name).collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "{} did not keep up in some turns at 50 or 80 % of what it had served just before: something else wanted the \
-         machine, or the load generator did; the p99 there is that of an overload",
-        names.join(", ")
-    ))
+    names
 }
 
 fn few_requests(samples: &[Sample]) -> Vec<String> {
@@ -123,8 +153,9 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
     let counting = samples.iter().filter(|one| one.case == loaded && one.disqualified.is_none());
     match counting.map(requests).min_by(f64::total_cmp) {
         Some(least) if least < REQUESTS_MIN => {
+            let requests = if least == 1.0 { "request" } else { "requests" };
             vec![format!(
-                "in some rounds the p99 at 80 % load rests on {least:.0} requests only: longer turns would tell more"
+                "in some rounds the p99 at 80 % load rests on {least:.0} {requests} only: longer turns would tell more"
             )]
         }
         _ => Vec::new(),
@@ -133,7 +164,7 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use loadgen::metric::RATE;
+    use loadgen::metric::{NOT_SENT, OFFERED, RATE};
 
     use super::super::answer::Answer;
     use super::super::request::DuelRequest;
@@ -149,7 +180,7 @@ mod tests {
     fn loose_writing_and_lost_requests_are_told() {
         let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
         let caveats = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
-        for part in ["1 of 2 paths", "1 of the requests write", "50 % of the recorded"] {
+        for part in ["1 of 2 paths", "1 of the requests writes: what it wrote", "50 % of the recorded"] {
             assert!(caveats.iter().any(|caveat| caveat.contains(part)), "{part}: {caveats:?}");
         }
         let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
@@ -172,13 +203,13 @@ mod tests {
             KnownAnswer::from_answers(&DuelRequest::new("GET", path), &[answer.clone(), answer]).unwrap()
         };
         let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
-        assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
+        assert!(words.contains("1 of 1 request gets no page: GET / only leads to /login (302)"), "{words}");
         assert!(words.contains("no page of the application is measured at all"), "{words}");
         let words = of_pages_that_are_none(&[answered("/ok", 200, ""), answered("/x", 403, "")]).unwrap();
         assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
         assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
         let capture = Capture { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
-        assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("get no page")));
+        assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("gets no page")));
     }
 
     #[test]
@@ -187,6 +218,18 @@ mod tests {
         let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
         assert!(of_samples(&[sample])[0].contains("42 requests only"));
         assert!(of_samples(&[]).is_empty() && of_machine(2)[0].contains("2 processors"));
+        assert!(of_machine(1)[0].contains("shared its one processor with"), "{:?}", of_machine(1));
+    }
+
+    #[test]
+    fn a_load_generator_that_could_not_keep_the_rate_is_told() {
+        let of = |not_sent: f64| {
+            let numbers = [(REQUESTS, 4e3), (OFFERED, 400.0), (NOT_SENT, not_sent)];
+            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+            of_samples(&[Sample { contender: "a -w 1 -t 1".into(), numbers, ..Sample::default() }])
+        };
+        let words = "the load generator could not keep the rate in some loads of a -w 1 -t 1, for which no server";
+        assert!(of(900.0)[0].starts_with(words) && of(9.0).is_empty(), "{:?}", of(900.0));
     }
 
     #[test]
@@ -198,6 +241,9 @@ mod tests {
         };
         assert!(of_samples(&[at(980.0)]).is_empty());
         assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));
+        let twin = Sample { contender: TWIN.into(), ..at(700.0) };
+        let words = "a -w 1 -t 1 and the twin did not keep up in some turns at 50 or 80 % of what they had served";
+        assert!(of_samples(&[twin, at(700.0)])[0].starts_with(words));
         // Each answer takes half a second of the four that the load took.
         let slow = |rate: f64| {
             let mut slow = at(rate);

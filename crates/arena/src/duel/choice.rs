@@ -13,6 +13,11 @@ pub struct Criteria {
     pub caveats: Vec<String>,
 }
 
+/// Reason for the user's present server, after the names of those that are level with it. They may be shown to be
+/// better, but not by enough.
+pub const NO_GAIN: &str = "it serves the app now, and none of these is shown to have a p99 lower by a millisecond or, \
+                           without such a difference, to need a quarter less memory";
+
 /// What decided between contenders of equal rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Because {
@@ -49,6 +54,11 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
+    /// Addition to the recommendation of the user's present server, where nothing else speaks for it.
+    pub fn since_now(&self) -> &'static str {
+        if self.because == Because::Now { ", since no other is shown to be clearly better" } else { "" }
+    }
+
     /// Addition to the reason for the smallest setting: names the contenders with one as small, before which the chosen
     /// one stands by its median rate alone. Empty where there are none, and where something else decided.
     pub fn as_small(&self) -> String {

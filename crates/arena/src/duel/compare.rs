@@ -7,6 +7,7 @@ use crate::stats;
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, REQUESTS};
 
 use super::cases;
+use super::strain::kinds;
 
 /// A contender with the figures that decide.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Rival<'a> {
     pub p99: Option<&'a Spread>,
     /// p99 at half of its own capacity; `None` in a duel at the user's rate.
     pub half_p99: Option<&'a Spread>,
-    /// Peak memory.
+    /// Peak memory at full load, or at the user's rate.
     pub memory: Option<&'a Spread>,
     /// Results at the user's rate, if the duel has one: then p99 and memory are those at that rate.
     pub carried: Option<&'a Carried>,
@@ -46,11 +47,17 @@ impl Rival<'_> {
         if self.carried.is_some() { "your rate" } else { "80 % load" }
     }
 
+    /// Load at which its memory was measured, for people.
+    fn memory_load(&self) -> &'static str {
+        if self.carried.is_some() { "your rate" } else { "full load" }
+    }
+
     /// Its rate, p99 and memory, for people.
     pub fn figures(&self) -> String {
-        let mut words = vec![value(RATE, self.rate.median)];
+        let mut words = vec![format!("{} at full load", value(RATE, self.rate.median))];
         words.extend(self.p99.map(|p99| format!("p99 {} at {}", value(P99, p99.median), self.load())));
-        words.extend(self.memory.map(|memory| value(PSS_PEAK, memory.median)));
+        let memory = self.memory.map(|memory| value(PSS_PEAK, memory.median));
+        words.extend(memory.map(|memory| format!("peak memory {memory} at {}", self.memory_load())));
         words.join(", ")
     }
 }
@@ -80,23 +87,22 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
             continue;
         };
         let at_load = cases::measured(summary, &loaded, name);
-        let too_many = |one: &Measured| is_failing(one.failed(), one.right());
+        let too_many = |one: &&Measured| is_failing(one.failed(), one.right());
         // Not at 100 % of its capacity, where some requests may fail: the random draws of an open loop exceed it.
         let half = cases::measured(summary, &cases::load(50), name);
-        if [Some(result), half, at_load].into_iter().flatten().any(too_many) {
-            out.push(format!("{name} does not count: more than 1 of 100 requests failed"));
+        if let Some(one) = [Some(result), half, at_load].into_iter().flatten().find(too_many) {
+            let kinds = kinds(&one.errors);
+            let of = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
+            out.push(format!("{name} does not count: more than 1 of 100 requests failed{of}"));
             continue;
         }
-        let from = |metric: &str| at_load.and_then(|one| one.numbers.get(metric));
-        let memory = from(PSS_PEAK).into_iter().chain(result.numbers.get(PSS_PEAK));
-        let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
         let carried = summary.traffic.iter().flat_map(|traffic| &traffic.carried).find(|one| one.contender == *name);
         let at_rate = carried.and_then(|_| cases::measured(summary, &cases::traffic(1), name));
         // Where the load generator was late there is no p99 at the rate, and that of another load must not take its
-        // place.
+        // place. Nor that of the memory: all contenders are compared by that of one load.
         let (p99, half_p99, memory) = match at_rate {
-            Some(one) => (one.numbers.get(P99), None, one.numbers.get(PSS_PEAK).or(memory)),
-            None => (from(P99), half.and_then(|one| one.numbers.get(P99)), memory),
+            Some(one) => (p99_of(one), None, one.numbers.get(PSS_PEAK)),
+            None => (at_load.and_then(p99_of), half.and_then(p99_of), result.numbers.get(PSS_PEAK)),
         };
         rivals.push(Rival { who, rate, p99, half_p99, memory, carried });
     }
@@ -111,6 +117,10 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
     }
     rivals.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
     (rivals, out)
+}
+
+fn p99_of(one: &Measured) -> Option<&Spread> {
+    one.numbers.get(P99)
 }
 
 /// Why a contender has no rate at full load.
@@ -154,7 +164,9 @@ pub fn of_its_p99(one: &Spread, other: &Spread) -> String {
 /// A number with its unit.
 pub fn value(metric: &str, number: f64) -> String {
     let Some(known) = Metric::of(metric) else { return format!("{number}") };
-    format!("{number:.*} {}", known.digits, known.unit).trim_end().to_owned()
+    // Halves are rounded up, as in the tables: a double of 6.645 is a little less than that.
+    let shift = 10_f64.powi(known.digits as i32);
+    format!("{:.*} {}", known.digits, (number * shift).round() / shift, known.unit).trim_end().to_owned()
 }
 
 /// Ratio of one figure to another over the rounds that both have, with its interval: `1.38× (1.31–1.46)`.
@@ -184,6 +196,8 @@ mod tests {
     #[test]
     fn numbers_have_their_units_and_ratios_are_those_of_the_rounds() {
         assert_eq!((value(RATE, 1000.4).as_str(), value(P99, 1.5).as_str()), ("1000 requests/s", "1.50 ms"));
+        // As seen once: 6.64 ms in the paragraph, and 6.65 in the table below it.
+        assert_eq!(value(P99, 6.645), "6.65 ms");
         // Twice in each round that both have, but 4/3 by the medians.
         let of = |numbers: &[f64]| Spread::of(numbers).unwrap();
         let (one, other) = (of(&[200.0, 100.0]), of(&[100.0, 50.0, 170.0]));

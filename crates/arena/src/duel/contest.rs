@@ -323,7 +323,8 @@ impl Duel<'_> {
         caveats.extend(caveats::of_slow_starters(&self.whos, self.plan.warm_s));
         caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {
-            traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, &self.whos)
+            let whos = (&self.whos[..], self.twin_of.as_deref());
+            traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, whos)
         });
         let plots = summing::plots(&cases, traffic.as_ref());
         let mut summary = Summary {
@@ -348,6 +349,7 @@ impl Duel<'_> {
             advice: None,
             notes: self.notes,
             shortcomings: Vec::new(),
+            is_imported: false,
         };
         let now = self.now.as_ref().map(Today::name);
         let criteria = Criteria { now, p99_max_ms: self.options.p99_max_ms, caveats };
@@ -367,10 +369,10 @@ fn about(is_quick: bool) -> Vec<String> {
         "Each contender is started with several numbers of workers and threads. All settings are loaded briefly; the \
          best of each goes on to rounds in random order."
             .to_owned(),
-        "In a round each is warmed up, asked as much as goes in a closed loop, then at 50, 80 and 100 % of that in an \
-         open loop, where a wait counts from the time at which the request should have been sent."
+        "In a round each is warmed up and loaded as much as it can take, in a closed loop, then at 50, 80 and 100 % of \
+         that in an open loop, where a wait counts from the time at which the request should have been sent."
             .to_owned(),
-        "The right answers were learned from one of them before; every answer under load was held against them."
+        "The right answers were learned from one of them before; every answer under load was checked against them."
             .to_owned(),
     ];
     about.extend(

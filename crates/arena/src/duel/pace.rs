@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::plan::{RATE_LEAST, too_low};
 use crate::record::date;
+use crate::report::grammar;
 use loadgen::metric::rate_in_words;
 
 /// Minutes without any request that count as a gap and are left out of the mean: a piece of the log is missing, or the
@@ -93,8 +94,9 @@ impl Times {
         }
         let covered_s = last.last_s - first.first_s + 1 - holes.1;
         if covered_s < LEAST_S || requests < LEAST_REQUESTS {
+            let requests = grammar::count(requests as usize, "request", "requests");
             return Err(format!(
-                "it has {requests} requests with a time, within {covered_s} s: a rate is told from {LEAST_REQUESTS} \
+                "it has {requests} with a time, within {covered_s} s: a rate is told from {LEAST_REQUESTS} \
                  requests in {LEAST_S} s at least"
             ));
         }
@@ -137,7 +139,8 @@ impl Pace {
         }
         if self.untimed > 0 {
             let (untimed, all) = (self.untimed, self.untimed + self.requests);
-            words.push(format!("{untimed} of {all} requests have no time and do not count for the rate"));
+            let (have, do_not) = if untimed == 1 { ("has", "does not") } else { ("have", "do not") };
+            words.push(format!("{untimed} of {all} requests {have} no time and {do_not} count for the rate"));
         }
         words
     }
@@ -228,6 +231,6 @@ mod tests {
         let mut some = Times::default();
         steady(6_000, 30, 1).for_each(|at_s| some.add(Some(at_s)));
         some.add(None);
-        assert!(some.pace().unwrap().in_words()[1].contains("1 of 31 requests have no time"));
+        assert!(some.pace().unwrap().in_words()[1].contains("1 of 31 requests has no time and does not"));
     }
 }

@@ -82,7 +82,9 @@ pub fn clean_path(text: &str) -> Result<String, String> {
     let path = path.split('#').next().unwrap_or_default();
     let path = if is_url && !path.starts_with('/') { format!("/{path}") } else { path.to_owned() };
     if !path.starts_with('/') {
-        return Err(format!("`{}` is no path: it begins with / as in /posts?page=2, or is a URL", shortened(text)));
+        let is_simple = !path.is_empty() && !path.contains(':');
+        let right = if is_simple { format!("/{}", shortened(&path)) } else { "/posts?page=2".to_owned() };
+        return Err(format!("`{}` is no path: it begins with /, as in {right}, or is a URL", shortened(text)));
     }
     let path = encoded(&path);
     if path.len() > PATH_BYTES_MAX {
@@ -131,7 +133,8 @@ mod tests {
 
     #[test]
     fn what_is_no_path_is_refused_with_what_would_be() {
-        assert!(clean_path("posts").unwrap_err().contains("begins with /"));
+        assert!(clean_path("about-us").unwrap_err().contains("begins with /, as in /about-us, or is a URL"));
+        assert!(clean_path("localhost:3000/a").unwrap_err().contains("as in /posts?page=2, or is a URL"));
         assert!(clean_path("").unwrap_err().contains("no path"));
         assert!(clean_path("http:///a").unwrap_err().contains("no host"));
         for broken in ["http://[::1", "http://[::1/a", "http://a b/c"] {

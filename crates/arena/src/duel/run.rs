@@ -13,6 +13,7 @@ use crate::measure::{Up, observed};
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
+use crate::report::grammar;
 use crate::stats::SeededRng;
 use loadgen::metric::{P99, rate_in_words};
 use loadgen::process::delay_us;
@@ -123,8 +124,9 @@ impl ReadyDuel {
             Some(minutes) => wished.within(&contenders.remaining(), minutes * 60.0).map_err(|enough_s| {
                 let count = contenders.here.len();
                 let enough = (enough_s / 60.0).ceil();
-                let budget = format!("a budget of {minutes:.1} minutes");
-                format!("{budget} is too short for {count} contenders: give {enough:.0}, or name fewer")
+                let fewer = if count > 1 { ", or name fewer" } else { "" };
+                let count = grammar::count(count, "contender", "contenders");
+                format!("a budget of {minutes:.1} minutes is too short for {count}: give {enough:.0}{fewer}")
             })?,
             None => wished,
         };
@@ -218,10 +220,10 @@ impl<'a> Duel<'a> {
             let plan = self.plan.within(&remaining, left_s).map_err(|enough_s| {
                 let used_s = minutes * 60.0 - left_s;
                 let enough = ((used_s + enough_s) / 60.0).ceil();
+                let fewer = if here.len() + unlearned.len() > 1 { ", or name fewer contenders" } else { "" };
                 format!(
                     "a budget of {minutes:.1} minutes is too short: {used_s:.0} s of it are used up, and a server with \
-                     this app takes {start_s:.1} s to start for each measurement: give {enough:.0}, or name fewer \
-                     contenders"
+                     this app takes {start_s:.1} s to start for each measurement: give {enough:.0}{fewer}"
                 )
             })?;
             if plan != self.plan {

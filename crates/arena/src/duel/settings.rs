@@ -134,7 +134,7 @@ impl Probe {
         let latency = self.latency_us / 1000.0;
         let cpu = self.cpu_us / 1000.0;
         let consequence = match self.nature() {
-            Nature::Computes => "it computes, so processes as many as processors matter, and threads hardly do",
+            Nature::Computes => "it computes, so a process for each processor should help, and more threads hardly",
             Nature::Mixed => "it does some of both, so a few threads for each processor should help",
             Nature::Waits => "it waits, so threads (or many processes) should help",
         };
@@ -142,7 +142,7 @@ impl Probe {
             delay if delay >= latency * DELAY_LEAST => format!(" and is kept from a processor for {delay:.2} ms"),
             _ => String::new(),
         };
-        format!("a request takes {latency:.2} ms, the server computes {cpu:.2} ms of it{delay}: {consequence}")
+        format!("a request takes {latency:.2} ms, and the server computes for {cpu:.2} ms of it{delay}: {consequence}")
     }
 
     fn share(&self) -> f64 {
@@ -169,7 +169,8 @@ pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Opti
         if let Some((most, worker_kib)) = affordable.filter(|_| workers < fitting.workers && notes.is_empty()) {
             let free = machine.free_kib / 1024;
             let one = worker_kib / 1024;
-            notes.push(format!("{free} MiB are free and a worker holds {one} MiB: at most {most} workers are tried"));
+            let tried = if most == 1 { "one worker is".to_owned() } else { format!("{most} workers are") };
+            notes.push(format!("{free} MiB are free and a worker holds {one} MiB: at most {tried} tried"));
         }
         let setting = Setting { workers, ..fitting };
         if !settings.contains(&setting) && settings.len() < most.max(1) {

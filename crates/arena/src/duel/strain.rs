@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::{KEPT_UP, is_late};
+use crate::measure::{KEPT_UP, is_below_rate, is_late};
 use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
+use loadgen::DROPPED;
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
 /// Most loads at more than twice the user's rate.
@@ -136,7 +137,14 @@ impl Limits {
         self.seen(sample).is_some()
     }
 
+    /// Whether this load shows nothing: it was not too much, but the load generator could not keep its rate.
+    pub fn is_unknown(&self, sample: &Sample) -> bool {
+        is_below_rate(sample) && !self.is_broken(sample)
+    }
+
     fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
+        // Then latencies are those of the load generator as well, and failures alone are the server's.
+        let is_below_rate = is_below_rate(sample);
         let failed = sample.number(FAILED);
         let right = sample.number(REQUESTS);
         let is_failing = is_failing(failed, right);
@@ -146,7 +154,7 @@ impl Limits {
             seen.push(format!("{:.0} % failed ({})", percent.max(1.0), kinds(&sample.errors)));
         }
         let p99 = sample.number(P99);
-        if p99 > self.p99_ms {
+        if p99 > self.p99_ms && !is_below_rate {
             seen.push(format!("the p99 was {p99:.0} ms"));
         }
         let rate = sample.number(RATE);
@@ -154,7 +162,7 @@ impl Limits {
         let late_s = sample.number(ELAPSED) - sample.number(SECONDS);
         // The last answers come after the end of the load, however fast the server is.
         let is_behind = late_s > sample.number(SECONDS) * (1.0 - KEPT_UP) + self.p99_ms / 1000.0;
-        if offered > 0.0 && rate < offered * KEPT_UP && (is_behind || is_failing) {
+        if offered > 0.0 && rate < offered * KEPT_UP && (is_behind || is_failing) && !is_below_rate {
             seen.push(format!("only {:.0} % of the rate was served in time", rate / offered * 100.0));
         }
         if seen.is_empty() && sample.number(ENDED) > 0.0 {
@@ -169,20 +177,31 @@ impl Limits {
         if swapped > SWAPPED_MIB {
             return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
         }
-        let shared = if is_late(sample) { ", and the load generator was late itself" } else { "" };
+        let shared = match (is_below_rate(sample), is_late(sample)) {
+            (true, _) => ", and the load generator could not keep the rate",
+            (false, true) => ", and the load generator was late itself",
+            (false, false) => "",
+        };
         let bound = sample.number(BOUND_TO);
         if bound > 0.0 && used >= bound * FULL {
-            return (Cause::Processors, format!("the {bound:.0} left to it were full ({used:.2}){shared}"));
+            let left = match bound == 1.0 {
+                true => "the one processor left to it was".to_owned(),
+                false => format!("the {bound:.0} processors left to it were"),
+            };
+            return (Cause::Processors, format!("{left} full ({used:.2}){shared}"));
         }
         let cores = self.cores;
         let generator = sample.number(GENERATOR);
         // Without a reading of the idle time it is unknown whether the machine was full.
         let is_full = sample.numbers.get(IDLE).is_some_and(|idle| *idle < (1.0 - FULL) * 100.0);
         let own = used + generator;
+        let (all, were, them) = match cores {
+            1 => ("processor".to_owned(), "was", "it"),
+            more => (format!("{more} processors"), "were", "them"),
+        };
         if own >= f64::from(cores) * FULL || (is_full && own >= f64::from(cores) * MOSTLY_OURS) {
             let what = format!(
-                "the machine's {cores} processors were full ({used:.2} with the server, {generator:.2} with the load \
-                 generator)"
+                "the machine's {all} {were} full (the server used {used:.2}, the load generator {generator:.2})"
             );
             return (Cause::Processors, format!("{what}{shared}"));
         }
@@ -192,7 +211,7 @@ impl Limits {
             return (Cause::Workers, format!("{processes} full ({used:.2} of {cores} processors){shared}"));
         }
         if is_full {
-            let what = format!("other work had the {cores} processors (the server had {used:.2} of them)");
+            let what = format!("other work had the {all} (the server had {used:.2} of {them})");
             return (Cause::Others, format!("{what}{shared}"));
         }
         let what = format!("requests queued while processors were free (it used {used:.2} of {cores})");
@@ -201,17 +220,21 @@ impl Limits {
 }
 
 /// The three most frequent errors with their counts: `12 × timeout, 3 × status 503`.
-fn kinds(errors: &BTreeMap<String, u64>) -> String {
+pub fn kinds(errors: &BTreeMap<String, u64>) -> String {
+    let in_words = |(kind, count): &(&String, &u64)| match kind.as_str() {
+        DROPPED => format!("{count} × not sent by k6, since the server kept all its clients waiting"),
+        kind => format!("{count} × {kind}"),
+    };
     let mut all: Vec<(&String, &u64)> = errors.iter().filter(|(_, count)| **count > 0).collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let all: Vec<String> = all.iter().take(3).map(|(kind, count)| format!("{count} × {kind}")).collect();
+    let all: Vec<String> = all.iter().take(3).map(in_words).collect();
     all.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadgen::metric::LATE;
+    use loadgen::metric::{LATE, NOT_SENT};
 
     const LIMITS: Limits = Limits { p99_ms: 100.0, cores: 4 };
 
@@ -263,9 +286,11 @@ mod tests {
         breaks(&[(P99, 1840.0)], Cause::Queue, "the p99 was 1840 ms: requests queued while processors were free");
         breaks(&[(P99, 1840.0), (PROCESSORS, 1.9)], Cause::Workers, "its 2 processes were full (1.90 of 4 processors)");
         let ours = [(P99, 1840.0), (IDLE, 2.0), (PROCESSORS, 2.4), (GENERATOR, 1.1)];
-        breaks(&ours, Cause::Processors, "the machine's 4 processors were full (2.40 with the server, 1.10 with");
+        breaks(&ours, Cause::Processors, "the machine's 4 processors were full (the server used 2.40, the");
         breaks(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
-        breaks(&[(P99, 150.0), (BOUND_TO, 1.0), (PROCESSORS, 0.97)], Cause::Processors, "the 1 left to it were full");
+        let bound = |to: f64, used: f64| [(P99, 150.0), (BOUND_TO, to), (PROCESSORS, used)];
+        breaks(&bound(1.0, 0.97), Cause::Processors, "the one processor left to it was full (0.97)");
+        breaks(&bound(2.0, 1.94), Cause::Processors, "the 2 processors left to it were full (1.94)");
         breaks(&[(P99, 150.0), (SWAP, 80.0)], Cause::Memory, "80 MiB");
         breaks(&[(RATE, 50.0), (ELAPSED, 19.0)], Cause::Queue, "only 50 % of the rate");
         breaks(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
@@ -274,6 +299,24 @@ mod tests {
         let failing = Sample { errors, ..sample(&[(FAILED, 120.0)]) };
         let words = LIMITS.broken(&failing, 2).unwrap().words;
         assert!(words.starts_with("11 % failed (90 × status 503, 30 × timeout)"), "{words}");
+        let errors = [(DROPPED.to_owned(), 120)].into();
+        let words = LIMITS.broken(&Sample { errors, ..failing }, 2).unwrap().words;
+        assert!(words.starts_with("11 % failed (120 × not sent by k6, since the server kept"), "{words}");
+    }
+
+    #[test]
+    fn a_rate_that_the_load_generator_could_not_keep_shows_failures_and_nothing_else() {
+        // 38 % were not sent, and the clients that shared a processor with k6 saw slow answers late.
+        let slow = [(NOT_SENT, 620.0), (P99, 1840.0), (RATE, 50.0), (ELAPSED, 19.0)];
+        assert_eq!(broken(&slow), None);
+        assert!(LIMITS.is_unknown(&sample(&slow)) && !LIMITS.is_unknown(&sample(&[])));
+        let few = [(NOT_SENT, 9.0), (P99, 1840.0)];
+        assert!(broken(&few).is_some() && !LIMITS.is_unknown(&sample(&few)));
+        let failing = [&slow[..], &[(FAILED, 120.0)]].concat();
+        let (_, words) = broken(&failing).unwrap();
+        assert!(words.starts_with("11 % failed") && words.contains("could not keep the rate"), "{words}");
+        assert!(!words.contains("p99") && !LIMITS.is_unknown(&sample(&failing)), "{words}");
+        assert!(broken(&[&slow[..], &[(ENDED, 1.0)]].concat()).is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::measure::{note_who_kept_up, summed};
 use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
-use crate::record::{Sample, TWIN};
+use crate::record::{Sample, TWIN, machine};
 use crate::report::grammar;
 use crate::stats::{Beside, rank, ranking_by};
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
@@ -60,7 +60,7 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
         list.push((cases::traffic(times), title, what, Some(rate)));
     }
     for processors in numbers(cases::processors_of).into_iter().rev() {
-        let on = if processors == 1 { "one processor".to_owned() } else { format!("{processors} processors") };
+        let on = machine::processors(processors);
         let what = format!(
             "the same open loop with the server bound to {on}: a model of a smaller machine, whose load generator, \
              memory and caches stay as they are"
@@ -71,7 +71,7 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
 }
 
 fn full_load(clients: u32) -> String {
-    format!("a closed loop of {clients} clients, each asks when it was answered")
+    format!("a closed loop of {clients} clients: each sends its next request when the last one was answered")
 }
 
 /// Plots that can be drawn from these cases.
@@ -97,7 +97,7 @@ pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
             ..Plot::default()
         });
     }
-    plots.extend(bars("Memory at full load", PSS_PEAK, cases::CAPACITY));
+    plots.extend(bars("Peak memory at full load", PSS_PEAK, cases::CAPACITY));
     plots.extend(bars("All settings that were tried, briefly", RATE, cases::SETTINGS));
     plots
 }
@@ -116,13 +116,14 @@ fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
     }
 }
 
-/// The winners for each use of a server. The reason also names undecided contenders, and those that are not ranked.
+/// The winners for each use of a server that was measured, if there are any. The reason also names undecided
+/// contenders, and those that are not ranked.
 pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let loaded = cases::load(80);
     let rows = [
         ("most requests", cases::CAPACITY, RATE),
-        ("short waits at 80 % load", loaded.as_str(), P99),
-        ("little memory", cases::CAPACITY, PSS_PEAK),
+        ("short waits at 80 % of its own capacity", loaded.as_str(), P99),
+        ("little memory at full load", cases::CAPACITY, PSS_PEAK),
     ];
     let own = cases::traffic(1);
     let at_the_rate = [("short waits at your rate", own.as_str(), P99), ("little memory at your rate", &own, PSS_PEAK)];
@@ -130,25 +131,37 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
         let case = cases.iter().find(|case| case.name == name)?;
         let figure = |name: &String| case.figures(metric).find(|(other, _)| other == name).map(|(_, figure)| figure);
         let known = Metric::of(metric)?;
-        let winners = ranking_by(case, known).groups.into_iter().next()?;
-        let best = figure(winners.first()?)?;
+        let winners = ranking_by(case, known).groups.into_iter().next().unwrap_or_default();
+        let best = winners.first().and_then(figure);
         let why = |name: &String| {
             let own = figure(name)?;
-            let ratio = ratio_of(own, best).filter(|_| *name != winners[0] && own.rounds() > 1);
+            let ratio = ratio_of(own, best?).filter(|_| *name != winners[0] && own.rounds() > 1);
             let beside = ratio.map_or_else(String::new, |ratio| format!(", {ratio} as much"));
-            Some(format!("{name}: {}{beside}", value(metric, own.median)))
+            // The only winner is named before.
+            let whose = if winners.len() > 1 { format!("{name}: ") } else { String::new() };
+            Some(format!("{whose}{}{beside}", value(metric, own.median)))
         };
         let mut why: Vec<String> = winners.iter().filter_map(why).collect();
+        why.extend(best.is_none().then(|| nobody(case, known)));
         let beside = Beside::of(case, known);
         let open = case.figures(metric).map(|(name, _)| name).filter(|name| beside.is_undecided(name));
         let open: Vec<String> = open.map(str::to_owned).collect();
-        why.extend((!open.is_empty()).then(|| format!("undecided: {}", grammar::list(&open))));
+        let is_open = !open.is_empty();
+        why.extend(is_open.then(|| format!("undecided: {}", grammar::list(&open))));
         let out = case.results.iter().filter(|result| !case.counts(result, metric));
         let out: Vec<String> = out.map(|result| result.contender.clone()).collect();
         why.extend((!out.is_empty()).then(|| format!("left out, since not ranked: {}", grammar::list(&out))));
-        Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, ..Verdict::default() })
+        Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, is_open, ..Verdict::default() })
     };
     at_the_rate.into_iter().chain(rows).filter_map(verdict).collect()
+}
+
+/// Reason why no contender is the best of a case in this metric.
+fn nobody(case: &Case, metric: &Metric) -> String {
+    match case.results.iter().any(|result| result.numbers.contains_key(metric.name)) {
+        true => "no contender was ranked".to_owned(),
+        false => format!("no contender has a figure for {}", metric.title.to_lowercase()),
+    }
 }
 
 #[cfg(test)]
@@ -199,7 +212,7 @@ mod tests {
         let verdicts = verdicts(&list);
         assert_eq!((verdicts[0].winners[0].as_str(), verdicts[1].winners[0].as_str()), ("b -w 1 -t 1", "a -w 1 -t 1"));
         assert_eq!(verdicts[2].winners.len(), 2);
-        assert_eq!(verdicts[0].why, "b -w 1 -t 1: 201 requests/s");
+        assert_eq!((verdicts[0].why.as_str(), verdicts[0].is_open), ("201 requests/s", false));
         assert_eq!(verdicts[2].why, "a -w 1 -t 1: 50 MiB; b -w 1 -t 1: 50 MiB, 1.00× as much");
     }
 
@@ -212,7 +225,7 @@ mod tests {
         }
         let verdicts = verdicts(&cases(&samples, 16, None));
         assert_eq!((verdicts.len(), &verdicts[0].winners), (1, &vec!["a -w 1 -t 1".to_owned()]));
-        assert_eq!(verdicts[0].why, "a -w 1 -t 1: 10.00 ms; undecided: b -w 1 -t 1");
+        assert_eq!((verdicts[0].why.as_str(), verdicts[0].is_open), ("10.00 ms; undecided: b -w 1 -t 1", true));
     }
 
     #[test]
@@ -237,7 +250,17 @@ mod tests {
         let winners: Vec<(&str, usize)> =
             verdicts.iter().map(|one| (one.use_case.as_str(), one.winners.len())).collect();
         assert_eq!(winners, [("short waits at your rate", 1), ("little memory at your rate", 2)]);
-        assert_eq!(verdicts[0].why, "up -w 1 -t 1: 50.00 ms; left out, since not ranked: behind -w 1 -t 1");
+        assert_eq!(verdicts[0].why, "50.00 ms; left out, since not ranked: behind -w 1 -t 1");
+        // Nor is the use forgotten if that holds for all, or if nobody's memory could be read.
+        samples.retain(|sample| sample.contender.starts_with("behind"));
+        for sample in &mut samples {
+            sample.numbers.remove(PSS_PEAK);
+        }
+        let verdicts = self::verdicts(&cases(&samples, 16, Some(2400.0)));
+        let why: Vec<&str> = verdicts.iter().map(|one| one.why.as_str()).collect();
+        let left_out = "no contender was ranked; left out, since not ranked: behind -w 1 -t 1";
+        assert_eq!(why, [left_out, "no contender has a figure for memory, peak"]);
+        assert!(verdicts.iter().all(|one| one.winners.is_empty()), "{verdicts:?}");
     }
 
     #[test]

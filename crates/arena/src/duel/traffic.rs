@@ -18,16 +18,27 @@ const MEMORY_TIMES: f64 = 1.5;
 const SYSTEM_MIB: f64 = 128.0;
 const P999: &str = "p999_ms";
 
-/// Sums up the samples at the rate; `None` where there are none.
-pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], whos: &[Who]) -> Option<Traffic> {
-    let own: Vec<&Sample> = samples.iter().filter(|sample| is_counted(sample)).collect();
+/// Sums up the samples at the rate, those of the contender that takes part twice (`twin_of`) as well; `None` where
+/// there are none.
+pub fn summed(
+    rate: &Rate,
+    limits: &Limits,
+    is_said: bool,
+    samples: &[Sample],
+    (whos, twin_of): (&[Who], Option<&str>),
+) -> Option<Traffic> {
+    let counted = || samples.iter().filter(|sample| is_counted(sample));
+    let own: Vec<&Sample> = counted().filter(|sample| sample.contender != TWIN).collect();
+    let of_twin: Vec<&Sample> = counted().filter(|sample| sample.contender == TWIN).collect();
     let mut names: Vec<&str> = own.iter().map(|sample| sample.contender.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    let workers = |name: &str| whos.iter().find(|who| who.name == name).map_or(1, |who| who.workers);
+    let twin = twin_of.filter(|_| !of_twin.is_empty());
+    let twin = twin.map(|original| carried(TWIN, &of_twin, rate, limits, workers(original)));
     let carried = |name: &str| {
         let of_it: Vec<&Sample> = own.iter().copied().filter(|sample| sample.contender == name).collect();
-        let workers = whos.iter().find(|who| who.name == name).map_or(1, |who| who.workers);
-        carried(name, &of_it, rate, limits, workers)
+        carried(name, &of_it, rate, limits, workers(name))
     };
     (!names.is_empty()).then(|| Traffic {
         per_s: rate.per_s,
@@ -37,6 +48,7 @@ pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], w
         cores: limits.cores,
         answer: String::new(),
         carried: names.into_iter().map(carried).collect(),
+        twin,
         cases: numbers_in(&own, cases::times_of).into_iter().map(cases::traffic).collect(),
         smaller_cases: numbers_in(&own, cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
     })
@@ -48,24 +60,30 @@ fn numbers_in(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32>
 }
 
 fn is_counted(sample: &Sample) -> bool {
-    let is_own = sample.contender != TWIN && sample.disqualified.is_none() && !sample.numbers.is_empty();
-    is_own && cases::is_of_traffic(&sample.case)
+    sample.disqualified.is_none() && !sample.numbers.is_empty() && cases::is_of_traffic(&sample.case)
 }
 
 fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, workers: u32) -> Carried {
     let steps_of = |of: fn(&str) -> Option<u32>, is_rising: bool| {
         let own = samples.iter().filter_map(|sample| Some((of(&sample.case)?, *sample)));
-        let judged: Vec<Judged> = own
-            .map(|(of, sample)| Judged { of, round: sample.round, broken: limits.broken(sample, workers) })
-            .collect();
+        let judged = own.map(|(of, sample)| Judged {
+            of,
+            round: sample.round,
+            p99_ms: sample.number(P99),
+            broken: limits.broken(sample, workers),
+            is_unknown: limits.is_unknown(sample),
+        });
+        let judged: Vec<Judged> = judged.collect();
         steps(&judged, is_rising)
     };
     let mut at_times = steps_of(cases::times_of, true);
     let mut smaller = steps_of(cases::processors_of, false);
     at_times.iter_mut().for_each(|step| step.per_s = rate.per_s * f64::from(step.of));
     smaller.iter_mut().for_each(|step| step.per_s = rate.per_s);
-    let is_broken = at_times.first().is_none_or(|step| step.held() == Held::No);
-    let cost = if is_broken { None } else { cost(samples, &smaller, rate, limits.cores) };
+    let shows_none = |step: &Step| step.held() == Held::No || step.unknown().is_some();
+    let is_without = at_times.first().is_none_or(shows_none);
+    let kept: Vec<&Sample> = samples.iter().copied().filter(|sample| !limits.is_unknown(sample)).collect();
+    let cost = if is_without { None } else { cost(&kept, &smaller, rate, limits.cores) };
     Carried { contender: name.to_owned(), steps: at_times, smaller, cost }
 }
 
@@ -73,7 +91,10 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
 struct Judged {
     of: u32,
     round: u32,
+    p99_ms: f64,
     broken: Option<Broken>,
+    /// Whether it shows nothing, since the load generator could not keep the rate.
+    is_unknown: bool,
 }
 
 /// Groups loads by their multiple of the rate, or by their number of processors. A round that broke at an easier load
@@ -92,27 +113,31 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
         let mut rounds: Vec<u32> = judged.iter().map(|one| one.round).collect();
         rounds.sort_unstable();
         rounds.dedup();
-        let was_asked = |round: u32| judged.iter().any(|one| one.round == round && one.of == of);
+        let own = |round: u32| judged.iter().find(|one| one.round == round && one.of == of);
+        let was_asked = |round: u32| own(round).is_some_and(|one| !one.is_unknown);
+        let not_kept = rounds.iter().filter(|round| own(**round).is_some_and(|one| one.is_unknown)).count() as u32;
         rounds.retain(|round| was_asked(*round) || broken(*round).is_some());
         let found: Vec<&Judged> = rounds.iter().filter_map(|round| broken(*round)).collect();
         let rounds = rounds.len() as u32;
         let broke = found.len() as u32;
-        Step { of, rounds, broke, what: usual(&found, of, is_rising), ..Step::default() }
+        Step { of, rounds, broke, not_kept, what: usual(&found, of, is_rising), ..Step::default() }
     };
     asked.into_iter().map(step).collect()
 }
 
-/// Sentence on the cause that most of these loads have. Its figures are those of a load of this step; only where none
-/// was made, they are those of an easier load, which is named.
+/// Sentence on the cause that most of these loads have. Its figures are those of a load of this step: of several, the
+/// one in the middle by its p99. Only where none was made, they are those of an easier load, which is named.
 fn usual(found: &[&Judged], of: u32, is_rising: bool) -> String {
     let own: Vec<&Judged> = found.iter().copied().filter(|one| one.of == of).collect();
     let shown = if own.is_empty() { found } else { &own[..] };
-    let mut counts: BTreeMap<Cause, (u32, u32, &str)> = BTreeMap::new();
+    let mut causes: BTreeMap<Cause, Vec<(f64, u32, &str)>> = BTreeMap::new();
     for one in shown {
         let Some(broken) = &one.broken else { continue };
-        counts.entry(broken.cause).or_insert((0, one.of, &broken.words)).0 += 1;
+        causes.entry(broken.cause).or_default().push((one.p99_ms, one.of, broken.words.as_str()));
     }
-    let Some((_, at, words)) = counts.into_values().max_by_key(|(count, ..)| *count) else { return String::new() };
+    let mut usual = causes.into_values().max_by_key(Vec::len).unwrap_or_default();
+    usual.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let Some((_, at, words)) = usual.get(usual.len().saturating_sub(1) / 2).copied() else { return String::new() };
     match (at == of, is_rising) {
         (true, _) => words.to_owned(),
         (false, true) => format!("at {} already, {words}", times_in_words(at).to_lowercase()),
@@ -167,7 +192,7 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     let at_rate = cases::measured(summary, &cases::traffic(1), name);
     match (&one.cost, at_rate) {
         (Some(cost), Some(at_rate)) => {
-            let needs = format!("{:.2} processors and {:.0} MiB of memory", cost.processors, cost.memory_mib);
+            let needs = format!("{:.2} processors and a peak memory of {:.0} MiB", cost.processors, cost.memory_mib);
             let ms = |metric: &str| at_rate.numbers.get(metric).map(|it| value(metric, it.median));
             words.push(match (ms(P50), ms(P99), ms(P999)) {
                 (Some(p50), Some(p99), Some(p999)) => format!(
@@ -177,10 +202,11 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
                 _ => format!("{rate}, {name} needs {needs}; its latencies are not shown, since {LATE_WORDS}"),
             });
         }
-        _ => {
-            let what = one.steps.first().map_or("nothing was measured", |step| step.what.as_str());
-            words.push(format!("{rate}, {name} does not carry it: {what}"));
-        }
+        _ => words.push(match one.steps.first().map(|step| (step, step.unknown())) {
+            Some((_, Some(why))) => format!("{rate}: it is not known whether {name} carries it, since {why}"),
+            Some((step, None)) => format!("{rate}, {name} does not carry it: {}", step.what),
+            None => format!("{rate}, {name} does not carry it: nothing was measured"),
+        }),
     }
     let at_rate = one.steps.first().filter(|_| one.cost.is_some());
     words.extend(at_rate.and_then(|step| match (step.unsure(), step.broke) {
@@ -209,6 +235,9 @@ fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
     });
     // The rate itself has been described before.
     let between = one.between().filter(|step| step.of > 1).filter_map(|step| {
+        if let Some(why) = step.unknown() {
+            return Some(format!("Whether it carries {}/s is not known: {why}", rate_in_words(step.per_s)));
+        }
         let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
         Some(format!("{} held {}{what}", named(step), step.unsure()?))
     });
@@ -237,6 +266,9 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
         let p99 = found.and_then(|found| found.numbers.get(P99)).map(|p99| value(P99, p99.median));
         // None where the load generator was late.
         let p99 = p99.map_or_else(String::new, |p99| format!(" with a p99 of {p99}"));
+        if let Some(why) = step.unknown() {
+            return format!("on {on} it is not known whether it holds the rate: {why}");
+        }
         match step.held() {
             Held::Yes => format!("on {on} it holds the rate{p99}"),
             Held::No => format!("on {on} it does not hold it: {}", step.what),
@@ -244,24 +276,19 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
         }
     };
     let steps: Vec<String> = one.smaller.iter().map(step).collect();
-    let words =
-        format!("With fewer than the {} processors of this machine, as a model of a smaller one, ", traffic.cores);
+    let words = format!("As a model of a smaller machine it was bound to fewer of the {} processors: ", traffic.cores);
     (!steps.is_empty()).then(|| words + &steps.join(", and "))
 }
 
+/// What the rate takes beside what the first sentence says, and the machine that it needs.
 fn machine(cost: &Cost, one: &Carried) -> String {
-    let to_spare = match one.highest() {
-        Some(step) if step.of > 1 => format!("; this one carries {} times the traffic", step.of),
-        Some(_) if one.between().next().is_some() => "; whether this one carries more is not sure".to_owned(),
-        Some(_) => "; no doubling of it is carried".to_owned(),
-        None => ", if the rounds in which the rate held are the rule".to_owned(),
-    };
-    let mean = cost.processors_mean.map_or_else(String::new, |mean| format!(" ({mean:.2} in the mean)"));
+    let is_sure = one.highest().is_some();
+    let unsure = if is_sure { "" } else { ", if the rounds in which the rate held are the rule" };
+    let at_mean = |mean: f64| format!(", and {mean:.2} processors at the mean rate");
+    let mean = cost.processors_mean.map_or_else(String::new, at_mean);
     format!(
-        "So it takes {:.2} processors{mean} and {:.0} MiB, or {:.0} s of processor time for a million requests: a \
-         machine of {} carries it{to_spare}",
-        cost.processors,
-        cost.memory_mib,
+        "It takes {:.0} s of processor time for a million requests{mean}. By these loads a machine of {} carries \
+         it{unsure}",
         cost.cpu_s_per_million,
         cost.machine()
     )
@@ -275,8 +302,12 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
         if other.holds(1) == Held::No {
             return format!("{name} does not carry the rate");
         }
+        if other.steps.first().is_some_and(|step| step.unknown().is_some()) {
+            return format!("whether {name} carries the rate is not known");
+        }
         let mut words: Vec<String> = Vec::new();
-        for (metric, less, more) in [(P99, "a lower p99", "a higher p99"), (PSS_PEAK, "less memory", "more memory")] {
+        let memory = (PSS_PEAK, "a lower peak memory", "a higher peak memory");
+        for (metric, less, more) in [(P99, "a lower p99", "a higher p99"), memory] {
             let pair = spread(own, name, metric).zip(spread(own, &one.contender, metric));
             let Some((other, this)) = pair else { continue };
             let median = value(metric, other.median);
@@ -287,7 +318,7 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
             |name: &str| own.results.iter().any(|result| result.contender == name && result.served_share.is_some());
         // Then one of the two has a p99 that depends on how long the load was.
         let (among, unranked) = match is_behind(name) || is_behind(&one.contender) {
-            true => ("in memory ", ", and the p99 of the two is not compared, since not both kept up"),
+            true => ("in peak memory ", ", and the p99 of the two is not compared, since not both kept up"),
             false => ("", ""),
         };
         match words.is_empty() {

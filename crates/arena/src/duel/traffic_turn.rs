@@ -1,6 +1,7 @@
 //! A turn at the user's rate: the server was never under full load, so its memory is that of this rate. It is loaded at
-//! the rate, then bound to fewer processors, then at twice the rate and further until something breaks. A break is a
-//! result; only a wrong answer disqualifies, under load or between two loads.
+//! the rate, then bound to fewer processors, then at twice the rate and further until something breaks, or the load
+//! generator cannot keep the rate. A break is a result; only a wrong answer disqualifies, under load or between two
+//! loads.
 
 use procfs::process::Process;
 use procfs::{CurrentSI, KernelStats};
@@ -86,13 +87,14 @@ impl LoadStage<'_> {
                 let used = processors_used(&sample);
                 sample.numbers.insert(PROCESSORS.to_owned(), used);
             }
-            let is_broken = shape.limits.is_broken(&sample);
+            // A rate that the load generator could not keep leads no further either.
+            let is_last = shape.limits.is_broken(&sample) || shape.limits.is_unknown(&sample);
             account.samples.push(Sample { case: step.case.clone(), ..sample });
-            why.map_or(Ok::<bool, String>(is_broken), Err)
+            why.map_or(Ok::<bool, String>(is_last), Err)
         };
         for times in &shape.times {
-            let is_broken = load(&mut up, &step(cases::traffic(*times), *times, plan.at_rate_s(*times)), None)?;
-            if is_broken {
+            let is_last = load(&mut up, &step(cases::traffic(*times), *times, plan.at_rate_s(*times)), None)?;
+            if is_last {
                 break;
             }
             // Before the multiples of the rate, from which the server may not recover.

@@ -51,10 +51,17 @@ fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> 
 
 /// Parses one request in the form of [`FORM`].
 fn read(line: &str, folder: &Path) -> Result<DuelRequest, String> {
-    let words = words(line)?;
-    let mut words = words.iter().map(String::as_str).peekable();
+    let all = words(line)?;
+    let mut words = all.iter().map(String::as_str).peekable();
     let first = *words.peek().ok_or_else(|| format!("nothing is asked: write {FORM}"))?;
     let has_method = first.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_target = |word: &String| word.starts_with('/') || word.contains("://");
+    if has_method && check_method(first).is_err() && !all.get(1).is_some_and(is_target) {
+        let word = shortened(first);
+        return Err(format!(
+            "`{word}` is neither a method in capitals, such as GET, nor a path, which begins with /: write /{word}"
+        ));
+    }
     let method = if has_method { words.next().unwrap_or("GET") } else { "GET" };
     check_method(method)?;
     let target = words.next().ok_or_else(|| format!("no path after {method}: write {FORM}"))?;
@@ -173,7 +180,10 @@ mod tests {
             ("GET", "no path after GET"),
             ("get /a", "in capitals: GET"),
             ("FETCH /a", "GET, HEAD"),
-            ("GET a", "begins with /"),
+            ("GET a", "begins with /, as in /a"),
+            ("about", "nor a path, which begins with /: write /about"),
+            ("about status=404", "nor a path, which begins with /: write /about"),
+            ("posts?page=2*3", "begins with /, as in /posts?page=2,"),
             ("/a*0", "above 0"),
             ("/a*-1", "above 0"),
             ("/a*3x", "above 0"),

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use super::rounded;
 use super::sitting::{Stray, leave_out};
-use crate::record::summary::{CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, is_failing};
+use crate::record::summary::{
+    CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing,
+};
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::rank;
 use loadgen::metric::{
-    CHECKED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, METRICS, P99, SETTLED, is_of_latencies,
+    CHECKED, FAILED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, METRICS, NOT_SENT,
+    NOT_SENT_BY_ITSELF, OFFERED, P99, REQUESTS, SETTLED, is_of_latencies,
 };
 
 /// Bounds of the delay with which an open loop sends requests, in milliseconds and as a share of the measured latency;
@@ -56,8 +59,12 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
         // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep
         // the best ones. A figure therefore rests on all rounds or is not shown.
         let is_shown = late * 2 < rounds;
-        let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
-        remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
+        let shown = match late {
+            _ if !is_shown => "no latency is shown",
+            1 => "this round counts as the others do",
+            _ => "these rounds count as the others do",
+        };
+        remarks.push(format!("{} the load generator itself was late: {shown}", in_rounds(late, rounds)));
         lists.retain(|name, _| is_shown || !is_of_latencies(name));
     }
     let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
@@ -65,6 +72,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     if first.is_some_and(|sample| is_late(sample)) {
         course.retain(|name, _| !is_of_latencies(name));
     }
+    remarks.extend(not_sent(&good, rounds));
     remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
     remarks.extend(unsettled(&good));
@@ -102,9 +110,14 @@ fn take_out_incomplete(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &
         missing.entry((without.len(), why)).or_default().push(metric.title);
     }
     let in_words = |((count, why), titles): ((usize, &str), Vec<&str>)| {
-        format!("{}: in {count} of {rounds} rounds {why}", not_shown(&titles))
+        format!("{}: {} {why}", not_shown(&titles), in_rounds(count, rounds))
     };
     missing.into_iter().map(in_words).collect()
+}
+
+/// Words for some of the rounds: `in 1 of 3 rounds`.
+fn in_rounds(count: usize, rounds: usize) -> String {
+    if rounds == 1 { "in the only round".to_owned() } else { format!("in {count} of {rounds} rounds") }
 }
 
 /// The beginning of a remark on metrics that are left out: `p99 is not shown`.
@@ -127,9 +140,53 @@ fn thinned(course: &Course) -> Course {
     course.iter().map(|(name, points)| (name.clone(), of(points))).collect()
 }
 
-/// Whether the load generator sent its requests so late that its own delay is a large part of the latency.
-/// With a goodput, the delay is compared with the deadline of that: most requests may fail, and then there is no p99.
+/// Whether the load generator could not keep the rate of an open loop: it did not send more than 1 of 100 requests, and
+/// it is not known that the server kept it from that.
+pub fn is_below_rate(sample: &Sample) -> bool {
+    is_open(sample) && not_sent_share(sample) > FAILED_SHARE_MAX
+}
+
+/// Whether the load had a rate.
+fn is_open(sample: &Sample) -> bool {
+    sample.numbers.contains_key(OFFERED)
+}
+
+/// Share of the requests that the load generator did not send, where it is not known that the server kept it from that.
+fn not_sent_share(sample: &Sample) -> f64 {
+    failed_share(sample.number(NOT_SENT), sample.number(REQUESTS) + sample.number(FAILED))
+}
+
+/// Remark on rounds in which the load generator did not send all requests.
+fn not_sent(samples: &[&&Sample], rounds: usize) -> Option<String> {
+    let short: Vec<&Sample> = samples.iter().map(|one| **one).filter(|one| one.number(NOT_SENT) > 0.0).collect();
+    let most = short.iter().map(|one| not_sent_share(one)).fold(0.0, f64::max) * 100.0;
+    let is_own = short.iter().all(|one| one.number(NOT_SENT_BY_ITSELF) > 0.0);
+    let why = match is_own {
+        true => "it was too slow, or had too few clients, and no server is to blame",
+        false => "whether the server or the load generator was too slow is not known",
+    };
+    let what = match short.iter().all(|one| is_open(one)) {
+        true => "could not keep the rate",
+        false => "had no time left",
+    };
+    // A share that would be rounded to none is not shown as none.
+    let most = most.max(0.1);
+    (!short.is_empty()).then(|| {
+        format!(
+            "{} the load generator {what}, and did not send up to {most:.1} % of the requests, which are in no \
+             figure: {why}",
+            in_rounds(short.len(), rounds)
+        )
+    })
+}
+
+/// Whether the load generator sent its requests so late that its own delay is a large part of the latency, or could not
+/// keep the rate. With a goodput, the delay is compared with the deadline of that: most requests may fail, and then
+/// there is no p99.
 pub fn is_late(sample: &Sample) -> bool {
+    if is_below_rate(sample) {
+        return true;
+    }
     let number = |name: &str| sample.numbers.get(name).copied();
     let latency_ms = match number(GOODPUT) {
         Some(_) => GOODPUT_DEADLINE_MS as f64,
@@ -148,9 +205,9 @@ fn too_busy(samples: &[&&Sample]) -> Option<String> {
     let busy = shares.iter().filter(|share| **share >= BUSY_SHARE).count();
     (busy > 0).then(|| {
         format!(
-            "in {busy} of {} rounds the load generator’s threads were busy for {:.0} % of the time or more: what the \
-             server could do beyond that was not seen",
-            shares.len(),
+            "{} the load generator’s threads were busy for {:.0} % of the time or more: what the server could do \
+             beyond that was not seen",
+            in_rounds(busy, shares.len()),
             BUSY_SHARE * 100.0
         )
     })
@@ -165,12 +222,12 @@ fn unsettled(samples: &[&&Sample]) -> Option<String> {
         Some(settled.iter().filter(|settled| is(**settled)).count()).filter(|count| count * 2 > rounds)
     };
     let not = most(|settled| settled <= 0.0)
-        .map(|count| format!("its rate had not {SETTLED_BEFORE} in {count} of {rounds} rounds"));
+        .map(|count| format!("the rate had not {SETTLED_BEFORE} {}", in_rounds(count, rounds)));
     not.or_else(|| {
         let count = most(|settled| settled < 1.0)?;
+        let of = if rounds == 1 { String::new() } else { format!("for {count} of {rounds} rounds ") };
         Some(format!(
-            "for {count} of {rounds} rounds it is not known whether its rate had {SETTLED_BEFORE}: it varied \
-             too much, or had not settled"
+            "{of}it is not known whether the rate had {SETTLED_BEFORE}: it varied too much, or had not settled"
         ))
     })
 }
@@ -184,8 +241,9 @@ fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
         return None;
     }
     let unseen = -(0.01_f64.ln()) / sum.max(1.0) * 100.0;
+    let answers = if sum == 1.0 { "answer was" } else { "answers were" };
     Some(format!(
-        "{sum:.0} answers were checked: with fewer than {:.1} % wrong ones it could have passed",
+        "{sum:.0} {answers} checked: with fewer than {:.1} % wrong ones it could have passed",
         unseen.min(100.0)
     ))
 }
@@ -230,6 +288,34 @@ mod tests {
         assert_eq!(half.numbers.get(P99), None);
         assert!(half.remarks[0].contains("in 1 of 2 rounds"), "{:?}", half.remarks);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn what_the_load_generator_did_not_send_is_told_and_no_failure_and_its_latencies_are_not_shown() {
+        let numbers = [(RATE, 600.0), (OFFERED, 600.0), (REQUESTS, 6000.0), (FAILED, 0.0), (P99, 430.0)];
+        let of = |not_sent: f64, by_itself: f64| {
+            let one = sample(&[&numbers[..], &[(NOT_SENT, not_sent), (NOT_SENT_BY_ITSELF, by_itself)]].concat());
+            measured("x", &[&one, &one, &sample(&numbers)])
+        };
+        let found = of(4000.0, 1.0);
+        assert!(!found.numbers.contains_key(P99) && found.numbers[RATE].median == 600.0, "{found:?}");
+        assert_eq!((found.failed_share(), Case::default().counts(&found, RATE)), (0.0, true));
+        assert!(found.remarks[0].starts_with("in 2 of 3 rounds the load generator itself was late"), "{found:?}");
+        let words = "in 2 of 3 rounds the load generator could not keep the rate, and did not send up to 40.0 % of the \
+                     requests, which are in no figure: it was too slow, or had too few clients, and no server is";
+        assert!(found.remarks[1].starts_with(words), "{found:?}");
+        assert!(of(4000.0, 0.0).remarks[1].ends_with("is not known"));
+        // Of few it is told, and that is all.
+        let few = of(6.0, 0.0);
+        assert!(few.numbers.contains_key(P99) && few.remarks.len() == 1, "{few:?}");
+        let told = |numbers: &[(&str, f64)]| measured("x", &[&sample(numbers)]);
+        let one = told(&[&numbers[..], &[(NOT_SENT, 2.0)]].concat());
+        let words = "in the only round the load generator could not keep the rate, and did not send up to 0.1 % of";
+        assert!(one.remarks[0].starts_with(words), "{one:?}");
+        // A closed loop has no rate, and its latencies are right.
+        let left = told(&[(RATE, 6.0), (REQUESTS, 6000.0), (P99, 430.0), (NOT_SENT, 4000.0)]);
+        assert!(left.numbers.contains_key(P99) && left.remarks.len() == 1, "{left:?}");
+        assert!(left.remarks[0].contains("had no time left, and did not send up to 40.0 %"), "{left:?}");
     }
 
     #[test]
@@ -304,10 +390,15 @@ mod tests {
         let of = |samples: &[&Sample]| measured("x", samples);
         assert!(of(&[&settled(1.0), &settled(1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
         let told = of(&[&settled(0.0), &settled(1.0), &settled(0.0)]);
-        assert_eq!(told.remarks, ["its rate had not settled before the load in 2 of 3 rounds"]);
+        assert_eq!(told.remarks, ["the rate had not settled before the load in 2 of 3 rounds"]);
         assert!(of(&[&settled(0.0), &settled(1.0), &settled(0.5), &settled(1.0)]).remarks.is_empty());
         let unknown = of(&[&settled(0.5), &settled(0.0), &settled(1.0)]);
         assert!(unknown.remarks[0].starts_with("for 2 of 3 rounds it is not known whether"), "{:?}", unknown.remarks);
+        // As of a quick run: "for 1 of 1 rounds".
+        let remark = |samples: &[Sample]| of(&samples.iter().collect::<Vec<_>>()).remarks.concat();
+        assert_eq!(remark(&[settled(0.0)]), "the rate had not settled before the load in the only round");
+        let words = "it is not known whether the rate had settled before the load: it varied too much, or";
+        assert!(remark(&[settled(0.5)]).starts_with(words), "{}", remark(&[settled(0.5)]));
         assert_eq!(told.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
     }
 

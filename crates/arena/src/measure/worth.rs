@@ -70,9 +70,11 @@ fn take_out_batches(result: &mut Measured, at_once: f64) {
     let Some(fewest) = fewest(result).filter(|fewest| *fewest < at_once * BATCHES) else { return };
     let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
     if !gone.is_empty() {
+        let answers = if fewest == 1.0 { "answer" } else { "answers" };
+        let requests = if at_once == 1.0 { "request is" } else { "requests are" };
         result.remarks.push(format!(
-            "{}: a round has only {fewest:.0} answers where {at_once:.0} requests are served at once, and those in \
-             progress at its end are not counted; use longer loads (--seconds)",
+            "{}: a round has only {fewest:.0} {answers} where {at_once:.0} {requests} served at once, and those in \
+             progress at its end are not counted; use longer loads (--seconds, or -e SECONDS of a script for k6)",
             not_shown(&titles(&gone))
         ));
     }

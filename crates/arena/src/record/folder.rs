@@ -22,6 +22,8 @@ const WHO: &str = "who.json";
 const LOGS: &str = "logs";
 /// Most runs of a study on one day; more are a mistake.
 const MOST_A_DAY: u32 = 1000;
+/// Regular expression for a folder of this machine with the servers' own folders, or with a copy of an application.
+pub(crate) const TEMPORARY: &str = r#"/[^\s"'\\:=]*/arena-[0-9]+-[0-9]+(/[0-9a-f]{16})?"#;
 
 /// An existing folder of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,7 +207,7 @@ impl Folder {
     fn portable(&self, text: &str) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let text = without_folder(&without_folder(text, &path), &self.path);
-        match Regex::new(r#"/[^\s"'\\:=]*/arena-[0-9]+-[0-9]+(/[0-9a-f]{16})?"#) {
+        match Regex::new(TEMPORARY) {
             Ok(temporary) => temporary.replace_all(&text, "TMP").into_owned(),
             Err(_) => text,
         }

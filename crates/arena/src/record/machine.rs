@@ -55,12 +55,18 @@ pub fn company() -> Option<String> {
 }
 
 fn company_of(load: f64, cores: u32) -> Option<String> {
+    let processors = processors(cores);
     (load >= f64::from(cores) * LOAD_SHARE_MAX).then(|| {
         format!(
-            "the machine was busy with other work at the beginning (a load of {load:.1} on {cores} processors): its \
-             figures are those of a busy machine"
+            "the machine was busy with other work at the beginning (a load of {load:.1} on {processors}): its figures \
+             are those of a busy machine"
         )
     })
+}
+
+/// A number of processors, in a sentence: `one processor`, `2 processors`.
+pub fn processors(count: u32) -> String {
+    if count == 1 { "one processor".to_owned() } else { format!("{count} processors") }
 }
 
 /// Number of processors that this program may use.
@@ -176,6 +182,7 @@ mod tests {
     fn a_busy_machine_is_told() {
         assert_eq!(company_of(0.4, 2), None);
         assert!(company_of(13.0, 2).is_some_and(|words| words.contains("13.0 on 2 processors")));
+        assert_eq!([1, 2].map(processors), ["one processor", "2 processors"]);
         let facts = |load: &str| [("processor", "2 × A"), ("load before", load)].map(|(a, b)| (a.into(), b.into()));
         assert_eq!(company_then(&facts("0.10, 9.00, 9.00")), None);
         assert!(company_then(&facts("27.80, 9.00, 9.00")).is_some_and(|words| words.contains("27.8 on 2")));

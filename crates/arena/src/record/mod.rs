@@ -64,6 +64,18 @@ pub struct Sample {
     /// Reason why it does not show where a request's time goes, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undivided: Option<String>,
+    /// Files from which a load of other machines was imported; empty for one of this arena.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<ImportedFile>,
+}
+
+/// A file from which a load was imported, so that it is recognised when it is given again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// Its name, without its folder.
+    pub name: String,
+    /// Fingerprint of its contents.
+    pub fingerprint: String,
 }
 
 impl Sample {

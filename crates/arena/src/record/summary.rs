@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, TWIN};
+use super::{Course, TWIN, machine};
 use loadgen::metric::{
     CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, REQUESTS, counts_failures, is_of_latencies,
 };
@@ -60,6 +60,10 @@ pub struct Summary {
     /// program that shows the run, and not stored.
     #[serde(skip)]
     pub shortcomings: Vec<String>,
+    /// Whether its loads were made by k6 elsewhere and imported: a round is one such load of a contender in a case.
+    /// Determined from the run's request by each program that shows the run, and not stored.
+    #[serde(skip)]
+    pub is_imported: bool,
 }
 
 /// Start of a contender's note that names its allocator.
@@ -363,6 +367,9 @@ pub struct Verdict {
     pub use_case: String,
     /// Names of the winners, best first, with those that share its rank.
     pub winners: Vec<String>,
+    /// Whether others are undecided beside them: then the first of them is so by its median alone.
+    #[serde(default)]
+    pub is_open: bool,
     /// Figures that show who the winners are.
     pub why: String,
     /// Winner in the original study, if it named one.
@@ -405,6 +412,9 @@ pub struct Traffic {
     pub answer: String,
     /// Results of each contender that was asked at the rate.
     pub carried: Vec<Carried>,
+    /// Those of the twin; `None` in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<Carried>,
     /// Names of the cases at multiples of the rate, rising.
     pub cases: Vec<String>,
     /// Names of the cases with fewer processors, falling.
@@ -435,8 +445,18 @@ pub struct Step {
     pub rounds: u32,
     /// Number of those rounds in which it, or an easier load, was too much.
     pub broke: u32,
+    /// Number of further rounds, which show nothing, since the load generator could not keep the rate.
+    #[serde(default, skip_serializing_if = "is_0")]
+    pub not_kept: u32,
     /// Sentence on what broke and why in most of those rounds; empty if nothing broke.
     pub what: String,
+}
+
+/// Words for a load of which nothing is known.
+const NOT_KEPT: &str = "the load generator could not keep the rate";
+
+fn is_0(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Whether a load held, as far as the rounds show.
@@ -489,17 +509,26 @@ impl Step {
     pub fn unsure(&self) -> Option<String> {
         let held = self.rounds.saturating_sub(self.broke);
         let rounds = if self.rounds == 1 { "round" } else { "rounds" };
-        (self.held() == Held::Unsure).then(|| format!("in {held} of {} {rounds}, not sure", self.rounds))
+        let more = match self.not_kept {
+            0 => String::new(),
+            more => format!(" (in {more} more {NOT_KEPT})"),
+        };
+        let is_unsure = self.held() == Held::Unsure && self.unknown().is_none();
+        is_unsure.then(|| format!("in {held} of {} {rounds}, not sure{more}", self.rounds))
+    }
+
+    /// Reason why nothing is known of a load, if no round shows whether it held.
+    pub fn unknown(&self) -> Option<String> {
+        let rounds = if self.not_kept == 1 { "round" } else { "rounds" };
+        let is_unknown = self.rounds == 0 && self.not_kept > 0;
+        is_unknown.then(|| format!("in {} {rounds} {NOT_KEPT}", self.not_kept))
     }
 }
 
 impl Cost {
     /// Describes the machine: `one processor and 512 MiB`.
     pub fn machine(&self) -> String {
-        let processors = match self.machine_processors {
-            1 => "one processor".to_owned(),
-            more => format!("{more} processors"),
-        };
+        let processors = machine::processors(self.machine_processors);
         match self.machine_mib {
             large if large >= 1024 => format!("{processors} and {} GiB", large / 1024),
             small => format!("{processors} and {small} MiB"),

@@ -11,7 +11,6 @@ use super::plot::{self, counted};
 use super::rule::Rule;
 use super::styles::{Chip, Styles};
 use super::{grammar, heading, number, ranking, table, template};
-use crate::record::date;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Direction, Metric};
@@ -141,7 +140,8 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         .iter()
         .filter_map(|new| Some((before.cases.iter().find(|old| old.name == new.name)?, new)))
         .collect();
-    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &styles)).collect();
+    let cases = pairs.iter().map(|(old, new)| case_diff(old, new, &styles));
+    let cases: Vec<CaseDiff> = cases.filter(|case| !case.metrics.is_empty()).collect();
     Ok(Comparison {
         marks: styles.marks(),
         title: &after.title,
@@ -163,7 +163,7 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
 
 fn run(summary: &Summary) -> ComparedRun<'_> {
     ComparedRun {
-        date: date::day_in_words(&summary.started),
+        date: heading::day(summary),
         started: &summary.started,
         machine: heading::machine(summary),
         rounds: summary.rounds,
@@ -237,8 +237,9 @@ fn verdict(cases: &[CaseDiff]) -> String {
         out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),
     };
     match first.len() - of("out") {
-        0 if out.is_empty() => "Nothing is in both runs.".to_owned(),
+        0 if out.is_empty() => "No figure is in both runs.".to_owned(),
         0 => format!("Nothing can be compared{out}."),
+        1 if counts[2].1 == 1 => format!("The one figure that ranks is not told apart{out}."),
         all if counts[2].1 == all => format!("None of {all} figures that rank are told apart{out}."),
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
@@ -379,6 +380,7 @@ mod tests {
     fn what_is_not_told_apart_is_not_said_to_be_the_same() {
         let words = words(&run("c", &[("a", 100.0, 0.0)]), &run("c", &[("a", 101.0, 0.0)]), 100).unwrap();
         assert!(words.contains("not told apart") && !words.contains("same"), "{words}");
+        assert!(words.contains("The one figure that ranks is not told apart."), "{words}");
     }
 
     #[test]

@@ -1,6 +1,13 @@
-//! Facts on a whole run for its heading: the machine, and the shortcomings.
+//! Facts on a whole run for its heading: the day, the machine, and the shortcomings.
 
+use crate::record::date;
 use crate::record::summary::Summary;
+
+/// The day of a run; of imported loads that of their import, since theirs is not known: `imported 21 November 2026`.
+pub fn day(summary: &Summary) -> String {
+    let day = date::day_in_words(&summary.started);
+    if summary.is_imported { format!("imported {day}") } else { day }
+}
 
 /// The machine in one line: processor, memory, virtualization and system.
 pub fn machine(summary: &Summary) -> String {

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::styles::Styles;
 use super::{grammar, heading, number, rule, sentence, template, winners};
-use crate::record::date;
 use crate::record::summary::Summary;
 
 #[derive(Serialize)]
@@ -56,7 +55,7 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
     IndexEntry {
         link: link.to_owned(),
         started: summary.started.clone(),
-        date: date::day_in_words(&summary.started),
+        date: heading::day(summary),
         took: number::duration(summary.took_s),
         title: summary.title.clone(),
         study: summary.study.clone(),

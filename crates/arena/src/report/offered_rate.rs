@@ -1,9 +1,12 @@
 //! The request rate that all contenders of a case are offered, for titles.
 
 use super::number;
-use crate::record::summary::Case;
+use crate::record::summary::{Case, Spread};
 use crate::stats;
 use loadgen::metric::OFFERED;
+
+/// Ratio of two rates up to which they are the same: requests are drawn, and counted, one by one.
+const SAME: f64 = 1.01;
 
 /// Title of a column, with the rate if it is the same for all: `50 (1414/s)`.
 pub fn with_rate(title: &str, case: &Case) -> String {
@@ -11,12 +14,20 @@ pub fn with_rate(title: &str, case: &Case) -> String {
 }
 
 /// Rate of a case in which all contenders are offered the same number of requests per second: `1414/s`; the median
-/// where the rounds differ. `None` for other cases.
+/// where the rounds differ. `None` for other cases, and where contenders had rates of their own, as in loads that were
+/// imported.
 fn rate_of_all(case: &Case) -> Option<String> {
     // A series at equal rates is named so (`ladder=50`).
     let is_of_all = case.name.contains('=');
     let offered = case.results.iter().filter_map(|result| result.numbers.get(OFFERED)).filter(|_| is_of_all);
-    let all: Vec<f64> = offered.flat_map(|spread| spread.all.iter().copied()).collect();
+    let offered: Vec<&Spread> = offered.collect();
+    // Contenders of one round had one rate in it.
+    let low = offered.iter().map(|spread| spread.low).fold(0.0, f64::max);
+    let high = offered.iter().map(|spread| spread.high).fold(f64::INFINITY, f64::min);
+    if low > high * SAME {
+        return None;
+    }
+    let all: Vec<f64> = offered.iter().flat_map(|spread| spread.all.iter().copied()).collect();
     let exact = |rate: f64| if rate < 100.0 { number::significant(rate) } else { number::tick(rate.round()) };
     stats::median(&all).map(|rate| format!("{}/s", exact(rate)))
 }
@@ -35,5 +46,17 @@ mod tests {
         assert_eq!(of("ladder=50").as_deref(), Some("1414/s"));
         assert_eq!((of("ladder@50"), of("ladder")), (None, None), "a rate of each one's own");
         assert_eq!(rate_of_all(&Case { name: "ladder=50".into(), ..Case::default() }), None);
+    }
+
+    /// Who imports a load has chosen its RATE.
+    #[test]
+    fn where_contenders_had_rates_of_their_own_none_is_that_of_all() {
+        let of = |one: &[f64], other: &[f64]| {
+            let offered = [("a", one), ("b", other)];
+            rate_of_all(&Case { name: "ladder=50".into(), ..case("offered_per_s", &offered, &[]) })
+        };
+        assert_eq!(of(&[2000.0, 2000.0], &[1000.0, 1000.0]), None);
+        assert_eq!(of(&[2000.0, 2000.0], &[1999.0]).as_deref(), Some("2000/s"), "two were not sent in time");
+        assert_eq!(of(&[1400.0, 1500.0], &[1500.0]).as_deref(), Some("1500/s"), "one lacks a round");
     }
 }

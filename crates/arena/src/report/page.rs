@@ -11,7 +11,6 @@ use super::twins::{self, Twins};
 use super::{
     disqualifications, grammar, heading, number, ranking, remarks, sentence, settings, template, traffic, winners,
 };
-use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use loadgen::metric::{Metric, OVER_TIME};
 
@@ -30,6 +29,7 @@ struct Page<'a> {
     machine: String,
     verdict: String,
     shortcomings: &'a [String],
+    is_imported: bool,
     twins: Option<Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<Advice>,
@@ -38,7 +38,11 @@ struct Page<'a> {
     traffic: Option<TrafficView>,
     glance: Option<Matrix>,
     curves: Vec<PlotView>,
+    /// Whether one of the curves has a figure.
+    has_curves: bool,
     cases: Vec<CaseView>,
+    /// Whether one of these cases has a figure.
+    has_figures: bool,
     folded: Vec<CaseView>,
     published: bool,
     wrong: Vec<Wrong>,
@@ -64,6 +68,8 @@ struct VerdictRow {
     winners: Vec<Chip>,
     /// Number of winners beyond those that are named.
     more: usize,
+    /// How sure it is that they are the best; empty for one that is shown to be.
+    how_sure: &'static str,
     why: String,
     published: String,
 }
@@ -107,10 +113,10 @@ struct TimePlots {
     legend: Vec<Chip>,
 }
 
-/// Errors of one contender by kind, or remarks on its figures.
+/// Errors of a contender by kind, or remarks on the figures of one or several.
 #[derive(Serialize)]
 struct Errors {
-    chip: Chip,
+    chips: Vec<Chip>,
     kinds: String,
 }
 
@@ -137,9 +143,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     let styles = Styles::of(summary);
     // Cases at the user's rate have a section of their own.
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
-    let lines = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let mut curves = Vec::new();
-    for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
+    for (at, plot) in plot::curves(summary).into_iter().enumerate() {
         curves.push(curve(summary, plot, &styles, at)?);
     }
     let mut cases = Vec::new();
@@ -154,11 +159,12 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         run: summary,
         marks: styles.marks(),
         style: styles.css(),
-        date: date::day_in_words(&summary.started),
+        date: heading::day(summary),
         took: number::duration(summary.took_s),
         machine: heading::machine(summary),
         verdict: winners::of_run(summary, &styles),
         shortcomings: &summary.shortcomings,
+        is_imported: summary.is_imported,
         twins: twins::compared(summary, &styles),
         verdicts: verdicts(summary, &styles),
         is_old_advice: summary.advice.as_ref().is_some_and(|advice| !rule::older_rule_note(advice).is_empty()),
@@ -166,6 +172,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         traffic: traffic_view(summary, &styles)?,
         glance: if curves.is_empty() { glance(summary, &styles) } else { None },
         published: folded.iter().any(|case| case.has_published),
+        has_curves: curves.iter().any(|curve| curve.drawing.is_some()),
+        has_figures: cases.iter().any(|case| !case.table.columns.is_empty()),
         curves,
         cases,
         folded,
@@ -196,6 +204,7 @@ fn verdicts(summary: &Summary, styles: &Styles) -> Vec<VerdictRow> {
         use_case: verdict.use_case.clone(),
         winners: verdict.winners.iter().take(NAMED).map(|name| styles.chip(name)).collect(),
         more: verdict.winners.len().saturating_sub(NAMED),
+        how_sure: winners::how_sure(verdict),
         why: sentence::readable(&verdict.why, summary, styles),
         published: verdict.published.clone(),
     };
@@ -214,19 +223,19 @@ fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
     }
 }
 
-/// Matrix of all cases that are ranked by the same metric, if they are more than one and not too many.
+/// Matrix of all cases that are ranked by the same metric, if they are more than one and not too many, and have a
+/// figure.
 fn glance(summary: &Summary, styles: &Styles) -> Option<Matrix> {
     let metric = ranking::metric_of(summary.cases.first()?)?;
     let cases: Vec<&Case> =
         summary.cases.iter().filter(|case| ranking::metric_of(case).is_some_and(|one| one == metric)).collect();
-    (2..=MATRIX_MOST).contains(&cases.len()).then(|| rows::matrix(&cases, metric, styles))
+    let is_shown = (2..=MATRIX_MOST).contains(&cases.len()) && rows::has_figures(&cases, metric);
+    is_shown.then(|| rows::matrix(&cases, metric, styles))
 }
 
 fn curve(summary: &Summary, plot: &Plot, styles: &Styles, at: usize) -> Result<PlotView, String> {
     let metric = Metric::of(&plot.metric).ok_or_else(|| format!("{:?} is no metric", plot.metric))?;
-    let wanted = |case: &&Case| case.x.is_some() && plot.cases.contains(&case.name);
-    let mut cases: Vec<&Case> = summary.cases.iter().filter(wanted).collect();
-    cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+    let cases = plot::cases_of(plot, summary);
     Ok(PlotView {
         id: format!("curve-{at}"),
         title: plot.title.clone(),
@@ -260,19 +269,14 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
     let errors = with_errors.map(|result| {
         let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));
         let kinds: Vec<String> = result.errors.iter().filter(|(_, count)| **count > 0).map(kind).collect();
-        Errors { chip: styles.chip(&result.contender), kinds: kinds.join(", ") }
+        Errors { chips: vec![styles.chip(&result.contender)], kinds: kinds.join(", ") }
     });
-    let twin = case
-        .twin
-        .iter()
-        .flat_map(|twin| &twin.remarks)
-        .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
-    let said = case.results.iter().map(|result| (result, remarks::of(case, result)));
-    let of = |(result, said): (&Measured, Vec<String>)| Errors {
-        chip: styles.chip(&result.contender),
-        kinds: said.join("; "),
-    };
-    let remarks = said.filter(|(_, said)| !said.is_empty()).map(of).chain(twin);
+    let of_twin = || Chip { title: "the twin".to_owned(), ..Chip::default() };
+    let twin = case.twin.iter().flat_map(|twin| &twin.remarks);
+    let twin = twin.map(|words| Errors { chips: vec![of_twin()], kinds: words.clone() });
+    let results: Vec<&Measured> = case.results.iter().collect();
+    let remarks = remarks::of_all(case, &results).into_iter();
+    let remarks = remarks.map(|one| Errors { chips: one.chips(styles), kinds: one.words }).chain(twin);
     CaseView {
         remarks: remarks.collect(),
         title: case.title.clone(),

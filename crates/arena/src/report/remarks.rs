@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::styles::Styles;
+use super::styles::{Chip, Styles};
 use super::{grammar, number};
 use crate::record::summary::{Case, Measured};
 use crate::stats;
@@ -13,11 +13,61 @@ const WRK_BAD_STATUS: &str = "status 400 or more";
 /// Percentage of a load's time from which on a sentence says that the load generator waited for a processor.
 const WAITED_LEAST_PCT: f64 = 5.0;
 
+/// Remarks with the contenders that they concern.
+pub struct Remark<'a> {
+    names: Vec<&'a str>,
+    /// Whether these are all contenders of a case with several.
+    is_of_all: bool,
+    /// The remarks, in one sentence.
+    pub words: String,
+}
+
+impl Remark<'_> {
+    /// The contenders, as a page shows them.
+    pub fn chips(&self, styles: &Styles) -> Vec<Chip> {
+        match self.is_of_all {
+            true => vec![Chip { title: "all contenders".to_owned(), ..Chip::default() }],
+            false => self.names.iter().map(|name| styles.chip(name)).collect(),
+        }
+    }
+
+    /// The contenders in words.
+    pub fn whom(&self, styles: &Styles) -> String {
+        grammar::list(&self.chips(styles).into_iter().map(|chip| chip.title).collect::<Vec<_>>())
+    }
+}
+
+/// Remarks on these results of a case, in their order: first each that concerns several of them, once; then those of
+/// each one alone.
+pub fn of_all<'a>(case: &Case, results: &[&'a Measured]) -> Vec<Remark<'a>> {
+    let mut all: Vec<(String, Vec<&'a str>)> = Vec::new();
+    for result in results {
+        let name = result.contender.as_str();
+        for words in of(case, result) {
+            match all.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => all.push((words, vec![name])),
+            }
+        }
+    }
+    let (shared, alone): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, names)| names.len() > 1);
+    let is_of_all = |names: &[&str]| names.len() > 2 && names.len() == case.results.len();
+    let shared = shared.into_iter().map(|(words, names)| Remark { is_of_all: is_of_all(&names), names, words });
+    let own = results.iter().filter_map(|result| {
+        let name = result.contender.as_str();
+        let own = alone.iter().filter(|(_, names)| names.contains(&name));
+        let words: Vec<&str> = own.map(|(words, _)| words.as_str()).collect();
+        (!words.is_empty()).then(|| Remark { names: vec![name], is_of_all: false, words: words.join("; ") })
+    });
+    shared.chain(own).collect()
+}
+
 /// Remarks on a result: those of its record, and what the percentiles of the tool that loaded it leave out, or count
 /// beside right answers. Sources for the latter: wrk 4.1.0, `response_complete` (an answer after the time-out counts,
 /// and is in no percentile; an answer of any status is in them), and ab 2.3, `close_connection` (its percentiles are
 /// those of all requests that ended, well or badly).
-pub fn of(case: &Case, result: &Measured) -> Vec<String> {
+fn of(case: &Case, result: &Measured) -> Vec<String> {
     let mut all = result.remarks.clone();
     let has_percentiles = result.numbers.contains_key(P50) || result.numbers.contains_key(P99);
     if !has_percentiles || result.disqualified.is_some() {
@@ -149,6 +199,24 @@ mod tests {
         assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
         assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);
         assert_eq!(of("closed loop: 4 clients", &[("timeout", 9)]).0, ["first"], "ours has them among its latencies");
+    }
+
+    /// As of each quick run, which said of every contender in turn that it is not known whether its rate had settled.
+    #[test]
+    fn what_concerns_several_contenders_is_said_once_with_their_names() {
+        let mut one = case("p99_ms", &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
+        let unknown = "it is not known whether the rate had settled before the load";
+        for (result, own) in one.results.iter_mut().zip([&["x"][..], &[], &["y", "z"]]) {
+            result.remarks = [unknown].iter().chain(own).map(|words| (*words).to_owned()).collect();
+        }
+        let said = |case: &Case| -> Vec<String> {
+            let results: Vec<&Measured> = case.results.iter().collect();
+            let in_words = |one: &Remark| format!("{}: {}", one.whom(&Styles::default()), one.words);
+            of_all(case, &results).iter().map(in_words).collect()
+        };
+        assert_eq!(said(&one), [format!("all contenders: {unknown}"), "a: x".to_owned(), "c: y; z".to_owned()]);
+        one.results[1].remarks.clear();
+        assert_eq!(said(&one)[0], format!("a and c: {unknown}"));
     }
 
     #[test]

@@ -26,6 +26,14 @@ pub struct Table {
     pub rounds_differ: bool,
 }
 
+impl Table {
+    /// Whether the original study, or a contender that is not disqualified, has a figure.
+    pub fn has_figures(&self) -> bool {
+        let rows = self.rows.iter().filter(|row| row.disqualified.is_none()).chain(&self.published);
+        rows.flat_map(|row| &row.cells).any(|cell| !cell.text.is_empty() && cell.text != number::NONE)
+    }
+}
+
 /// A column of a table: a metric.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Column {
@@ -214,6 +222,12 @@ pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let what = if unit.is_empty() { metric.title.to_owned() } else { format!("{}, {unit}", metric.title) };
     let hint = good_end(metric).to_owned();
     Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
+}
+
+/// Whether a contender has a figure for this metric in one of these cases, and is not disqualified there.
+pub fn has_figures(cases: &[&Case], metric: &Metric) -> bool {
+    let has = |case: &&Case| case.results.iter().any(|one| spread_of(case, &one.contender, metric).is_some());
+    cases.iter().any(has)
 }
 
 fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cell {

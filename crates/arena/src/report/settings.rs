@@ -9,6 +9,11 @@ const MAY_GROW: &str = "at its start; it may add workers";
 /// Words in the description of a Ruby that was built without YJIT.
 const YJIT_NOT_BUILT: &str = "built without YJIT";
 
+/// Words for a setting of an imported contender that its user does not state.
+const NOT_KNOWN: &str = "not known";
+/// Words for the workers and threads of an imported contender.
+const OF_STUDY: &str = "by the study, not counted";
+
 /// Settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -61,14 +66,19 @@ pub fn all(summary: &Summary, styles: &Styles) -> Vec<Settings> {
         } else {
             ""
         };
+        // The arena has not seen how the servers of imported loads were started.
+        let seen = |text: String| match text.is_empty() && summary.is_imported {
+            true => NOT_KNOWN.to_owned(),
+            false => text,
+        };
         Settings {
             name: who.name.clone(),
             title: styles.title(&who.name),
-            size: size(who),
+            size: if summary.is_imported { format!("{} ({OF_STUDY})", size(who)) } else { size(who) },
             version: version.to_owned(),
-            allocator: loaded.unwrap_or(built_in).to_owned(),
+            allocator: seen(loaded.unwrap_or(built_in).to_owned()),
             ruby: if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") },
-            limits: limits(&who.commands),
+            limits: seen(limits(&who.commands)),
         }
     };
     summary.contenders.iter().filter(|who| who.missing.is_empty()).map(of).collect()
@@ -127,6 +137,19 @@ mod tests {
         assert_eq!((size(&fixed), chosen(&fixed)), ("2 × 5".into(), "2 × 5 (at its start; it may add workers)".into()));
         assert_eq!(size(&counted), "2 × 5 (counted: 2 processes, 16 threads)");
         assert_eq!(chosen(&counted), "2 × 5 (counted: 2 processes, 16 threads; at its start; it may add workers)");
+    }
+
+    #[test]
+    fn what_nobody_saw_of_imported_contenders_is_not_known() {
+        let who = Who { name: "puma".into(), version: "8.0.1".into(), workers: 2, threads: 5, ..Who::default() };
+        let of = |is_imported: bool| {
+            let summary = Summary { contenders: vec![who.clone()], is_imported, ..Summary::default() };
+            all(&summary, &Styles::default()).remove(0)
+        };
+        let (seen, imported) = (of(false), of(true));
+        assert_eq!((seen.size.as_str(), seen.allocator.as_str(), seen.limits.as_str()), ("2 × 5", "", ""));
+        assert_eq!((imported.size.as_str(), imported.version.as_str()), ("2 × 5 (by the study, not counted)", "8.0.1"));
+        assert_eq!((imported.allocator.as_str(), imported.limits.as_str()), ("not known", "not known"));
     }
 
     #[test]

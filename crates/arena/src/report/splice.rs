@@ -21,8 +21,8 @@ use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::{grammar, heading, number, offered_rate, ranking, remarks, settings, twins, worse};
+use crate::record::machine;
 use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary};
-use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
 use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric, is_of_latencies};
@@ -272,7 +272,7 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
          {undecided}{failures}{}{}{}{waited}{twins}[Run]({link}){}.{quick}{short}",
-        date::day_in_words(&summary.started),
+        heading::day(summary),
         heading::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, query),
         loads(&cases),
@@ -307,7 +307,7 @@ fn worse_list(ShownRun { summary, link }: ShownRun, styles: &Styles, begin: &str
     let table = lines("Case", heads.map(str::to_owned).to_vec(), all.iter().map(row)).join("\n");
     let table = if all.is_empty() { "None.".to_owned() } else { table.replace("--: ", "--- ") };
     let figures = grammar::count(all.len(), "figure", "figures");
-    let day = date::day_in_words(&summary.started);
+    let day = heading::day(summary);
     format!(
         "\n<details>\n<summary>{}, {day}: {figures}</summary>\n\n{table}\n\n[Run]({link}).\n\n</details>\n\n",
         escaped(&summary.title)

@@ -4,13 +4,12 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
-use super::plot::in_order;
+use super::plot::{self, in_order};
 use super::rows::{self, Column, Row};
 use super::rule::{self, Rule};
 use super::styles::Styles;
 use super::{disqualifications, grammar, heading, number, remarks, sentence, traffic, twins, winners};
-use crate::record::date;
-use crate::record::summary::{Case, Plot, PlotKind, Summary};
+use crate::record::summary::{Case, Measured, Plot, Summary};
 use loadgen::metric::{Metric, P99};
 
 /// Most columns of the terminal that a name takes; longer ones are wrapped, which leaves room for more figures.
@@ -25,8 +24,7 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     head(summary, out, width)?;
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
     at_the_rate(summary, &styles, out, width)?;
-    let is_line = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
-    let lines: Vec<&Plot> = summary.plots.iter().filter(is_line).collect();
+    let lines = plot::curves(summary);
     for plot in &lines {
         curve(summary, plot, &styles, out, width)?;
     }
@@ -44,7 +42,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
         say(out, &summary.question, width)?;
     }
     let rounds = grammar::count(summary.rounds as usize, "round", "rounds");
-    say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), heading::machine(summary)), width)?;
+    say(out, &format!("{} · {} · {rounds}", heading::day(summary), heading::machine(summary)), width)?;
     if let Some(twins) = twins::compared(summary, &Styles::of(summary)) {
         let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
         say(out, &format!("{alarm}{}.", twins.words), width)?;
@@ -99,13 +97,30 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     Ok(())
 }
 
-/// Writes the table of a case. Metrics without room are left out from the right, and named below.
+/// Writes a case. Metrics without room are left out of its table from the right, and named below.
 fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
         say(out, &case.what, width)?;
     }
     let data = rows::table(case, styles);
+    figures(&data, out, width)?;
+    say(out, &winners::of_case(case, styles), width)?;
+    for remark in remarks::of_all(case, &in_order(case)) {
+        say(out, &format!("Of {}: {}.", remark.whom(styles), remark.words), width)?;
+    }
+    for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
+        let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        say(out, &format!("Errors of {}: {}.", styles.title(&result.contender), kinds.join(", ")), width)?;
+    }
+    Ok(())
+}
+
+/// Writes the table of a case, if it has a figure. Those of disqualified contenders are not shown.
+fn figures(data: &rows::Table, out: &mut dyn Write, width: u16) -> io::Result<()> {
+    if !data.has_figures() {
+        return Ok(());
+    }
     let mut columns = data.columns.len();
     let build = |columns: usize| {
         let mut table = empty();
@@ -127,15 +142,6 @@ fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io
     if columns < data.columns.len() {
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
-    }
-    say(out, &winners::of_case(case, styles), width)?;
-    let said = in_order(case).into_iter().map(|result| (result, remarks::of(case, result)));
-    for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
-        say(out, &format!("Of {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
-    }
-    for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
-        let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        say(out, &format!("Errors of {}: {}.", styles.title(&result.contender), kinds.join(", ")), width)?;
     }
     Ok(())
 }
@@ -166,13 +172,36 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
 /// Writes a metric over the cases of a line plot.
 fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(metric) = Metric::of(&plot.metric) else { return Ok(()) };
-    let mut cases: Vec<&Case> = summary.cases.iter().filter(|case| plot.cases.contains(&case.name)).collect();
-    cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+    let cases = plot::cases_of(plot, summary);
     let matrix = rows::matrix(&cases, metric, styles);
     writeln!(out, "\n{} ({}; {})", plot.title, matrix.what, matrix.hint)?;
+    match rows::has_figures(&cases, metric) {
+        true => write_matrix(&matrix, &plot.x_title, out, width)?,
+        false => say(out, "Nobody has a figure for this.", width)?,
+    }
+    // Whom they concern, their words, and where.
+    let mut told: Vec<(String, String, Vec<String>)> = Vec::new();
+    for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
+        let at = case.x.map_or_else(String::new, number::tick);
+        let results: Vec<&Measured> = case.results.iter().collect();
+        for remark in remarks::of_all(case, &results) {
+            let whom = remark.whom(styles);
+            match told.iter_mut().find(|(known, words, _)| *known == whom && *words == remark.words) {
+                Some((_, _, places)) => places.push(at.clone()),
+                None => told.push((whom, remark.words, vec![at.clone()])),
+            }
+        }
+    }
+    for (whom, words, places) in told {
+        say(out, &format!("At {}, {whom}: {words}.", grammar::list(&places)), width)?;
+    }
+    Ok(())
+}
+
+fn write_matrix(matrix: &rows::Matrix, x_title: &str, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let mut table = empty();
     let heads = matrix.columns.iter().map(|head| head.title.clone());
-    table.set_header([plot.x_title.clone()].into_iter().chain(heads));
+    table.set_header([x_title.to_owned()].into_iter().chain(heads));
     for row in &matrix.rows {
         let number = |cell: &rows::Cell| {
             let failed = match cell.is_apart {
@@ -187,15 +216,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    write_table(out, table, width)?;
-    for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
-        let said = case.results.iter().map(|result| (result, remarks::of(case, result)));
-        for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
-            let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
-        }
-    }
-    Ok(())
+    write_table(out, table, width)
 }
 
 fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
@@ -210,12 +231,11 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
     writeln!(out)?;
     for verdict in &summary.verdicts {
         let named = winners::of_use(verdict, styles);
-        let shared = if verdict.winners.len() > 1 { " (not told apart)" } else { "" };
         let why = match sentence::readable(&verdict.why, summary, styles) {
             none if none.is_empty() => none,
             why => format!(". {why}"),
         };
-        say(out, &format!("Best for {}: {named}{shared}{why}", verdict.use_case), width)?;
+        say(out, &format!("Best for {}: {named}{why}", verdict.use_case), width)?;
         if !verdict.published.is_empty() {
             say(out, &format!("  in the original: {}", verdict.published), width)?;
         }

@@ -6,7 +6,7 @@ use super::grammar::count;
 use super::number;
 use super::ranking;
 use super::styles::Styles;
-use crate::record::summary::{Case, Summary};
+use crate::record::summary::{Case, Measured, Summary};
 use crate::stats;
 use loadgen::metric::Direction;
 
@@ -28,15 +28,20 @@ pub struct Twins {
 /// Compares the twins over all cases; `None` if the run has no twin.
 pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
     let title = styles.title(summary.twin_of.as_deref()?);
-    let compared = summary.cases.iter().filter_map(|case| {
-        let metric = ranking::metric_of(case).filter(|metric| metric.direction != Direction::Plain)?;
-        let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
-        let twin =
-            case.twin.as_ref().filter(|twin| [twin, original].iter().all(|one| case.counts(one, metric.name)))?;
-        let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
-        Some((case, ratio))
-    });
-    let compared: Vec<(&Case, stats::Ratio)> = compared.collect();
+    let mut compared: Vec<(&Case, stats::Ratio)> = Vec::new();
+    // A difference as well, of which there is no ratio: one kept up with a rate, and the other did not.
+    let mut half: Vec<String> = Vec::new();
+    for case in &summary.cases {
+        let metric = ranking::metric_of(case).filter(|metric| metric.direction != Direction::Plain);
+        let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref());
+        let Some((metric, (original, twin))) = metric.zip(original.zip(case.twin.as_ref())) else { continue };
+        let figure = |one: &Measured| one.numbers.get(metric.name).filter(|_| case.counts(one, metric.name)).cloned();
+        match (figure(original), figure(twin)) {
+            (Some(original), Some(twin)) => compared.extend(stats::ratio(&twin, &original).map(|ratio| (case, ratio))),
+            (None, None) => {}
+            _ => half.push(case.title.clone()),
+        }
+    }
     let apart: Vec<String> = compared
         .iter()
         .filter(|(_, ratio)| ratio.standing() == stats::Standing::Apart)
@@ -66,7 +71,12 @@ pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
             )
         }
     };
-    Some(Twins { words: count, is_alarm, is_compared })
+    let half = match &half[..] {
+        some if some.is_empty() || !is_compared => String::new(),
+        [one] => format!("; in one more, only one of the two is ranked ({one})"),
+        more => format!("; in {} more, only one of the two is ranked ({})", more.len(), more.join("; ")),
+    };
+    Some(Twins { words: count + &half, is_alarm, is_compared })
 }
 
 /// Probability that at least `apart` of these equal pairs differ by chance.
@@ -83,7 +93,7 @@ fn chance(pairs: usize, apart: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Measured, Spread};
+    use crate::record::summary::Spread;
     use crate::report::sample_case::case;
 
     #[test]
@@ -122,6 +132,10 @@ mod tests {
         };
         let mut original = one.clone();
         failing(&mut original.results[0]);
+        let cases = vec![one.clone(), Case { title: "Fast".into(), ..original.clone() }];
+        let summary = Summary { cases, twin_of: Some("a".into()), ..Summary::default() };
+        let words = compared(&summary, &Styles::default()).unwrap().words;
+        assert!(words.ends_with("; in one more, only one of the two is ranked (Fast)"), "{words}");
         let mut twin = one.clone();
         failing(twin.twin.as_mut().unwrap());
         one.results[0].disqualified = Some("it lied".into());

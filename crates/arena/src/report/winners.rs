@@ -47,10 +47,24 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
     }
 }
 
-/// Titles of the winners of a use, or `nobody`.
+/// Titles of the winners of a use, with how sure it is that they are the best; or `nobody`.
 pub fn of_use(verdict: &Verdict, styles: &Styles) -> String {
     let titles: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
-    if titles.is_empty() { "nobody".to_owned() } else { list(&titles) }
+    match how_sure(verdict) {
+        _ if titles.is_empty() => "nobody".to_owned(),
+        "" => list(&titles),
+        words => format!("{} ({words})", list(&titles)),
+    }
+}
+
+/// How sure it is that the winners of a use are the best; empty for one that is shown to be.
+pub fn how_sure(verdict: &Verdict) -> &'static str {
+    match (verdict.winners.len(), verdict.is_open) {
+        (0, _) | (1, false) => "",
+        (1, true) => "by its median alone",
+        (_, false) => "not told apart",
+        (_, true) => "not told apart, and others undecided",
+    }
 }
 
 /// Contenders of which it is not known whether they are worse than the best.
@@ -96,11 +110,17 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
     // A contender that alone could be ranked has won nothing.
     let is_contest = |case: &&Case| case.ranking.iter().flatten().count() > 1;
     let ranked: Vec<&Case> = summary.cases.iter().filter(is_contest).collect();
-    if let [case] = ranked[..] {
-        return of_case(case, styles);
-    }
     if ranked.is_empty() {
-        return "Nothing could be ranked.".to_owned();
+        return of_no_contest(&summary.cases, styles);
+    }
+    let all = summary.cases.len();
+    let rest = match all - ranked.len() {
+        0 => String::new(),
+        rest => format!(" In {rest} of {all} cases fewer than two are ranked."),
+    };
+    if let [case] = ranked[..] {
+        let place = if all == 1 { String::new() } else { format!("{}: ", case.title) };
+        return format!("{place}{}{rest}", of_case(case, styles));
     }
     let mut bests: Vec<Best> = Vec::new();
     for case in &ranked {
@@ -118,14 +138,30 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
             }
         }
     }
-    bests.sort_by_key(|best| (std::cmp::Reverse(best.cases()), std::cmp::Reverse(best.alone)));
-    let said = bests.iter().take(NAMED).enumerate();
-    let said: Vec<String> = said.map(|(at, best)| best.in_words(styles, ranked.len(), at == 0)).collect();
-    let others = match bests.len().saturating_sub(NAMED) {
-        0 => "",
-        _ => "; others no more often",
-    };
-    format!("{}{others}.", said.join("; "))
+    bests.sort_by_key(|best| std::cmp::Reverse((best.cases(), best.counts())));
+    // Those with equal numbers are named together, so that none of them is among the others.
+    let groups: Vec<&[Best]> = bests.chunk_by(|one, other| one.counts() == other.counts()).collect();
+    let said = groups.iter().take(NAMED).enumerate();
+    let said: Vec<String> = said.map(|(at, group)| in_words(group, styles, ranked.len(), at == 0)).collect();
+    let others = if groups.len() > NAMED { "; others no more often" } else { "" };
+    format!("{}{others}.{rest}", said.join("; "))
+}
+
+/// Sentence on a run in none of whose cases two contenders are ranked, in agreement with those on its cases.
+fn of_no_contest(cases: &[Case], styles: &Styles) -> String {
+    let mut alone: Vec<String> = Vec::new();
+    for name in cases.iter().flat_map(|case| case.ranking.iter().flatten()) {
+        let title = styles.title(name);
+        if !alone.contains(&title) {
+            alone.push(title);
+        }
+    }
+    match (&alone[..], cases) {
+        ([], _) => "Nothing could be ranked.".to_owned(),
+        (_, [case]) => of_case(case, styles),
+        ([one], _) => format!("Only {one} could be ranked, and so is compared with nobody."),
+        (several, _) => format!("In no case could two be ranked: {} could, each without a rival.", list(several)),
+    }
 }
 
 /// Numbers of cases in which a contender was in the first group.
@@ -145,23 +181,33 @@ impl Best {
         self.alone + self.shared + self.unsure
     }
 
-    fn in_words(&self, styles: &Styles, all: usize, is_first: bool) -> String {
-        let kinds = [
-            (self.alone, "is best in"),
-            (self.shared, "shares the first place in"),
-            (self.unsure, "is first by its median, with others undecided, in"),
-        ];
-        let some = kinds.into_iter().filter(|(count, _)| *count > 0).enumerate();
-        let said: Vec<String> = some
-            .map(|(at, (count, is))| match at {
-                0 if is_first && count == all => format!("{is} all {all} cases"),
-                0 if is_first => format!("{is} {count} of {all} cases"),
-                0 => format!("{is} {count}"),
-                _ => format!("{is} {count} more"),
-            })
-            .collect();
-        format!("{} {}", styles.title(&self.name), said.join(" and "))
+    fn counts(&self) -> (usize, usize, usize) {
+        (self.alone, self.shared, self.unsure)
     }
+}
+
+/// Words for contenders with equal numbers of such cases.
+fn in_words(group: &[Best], styles: &Styles, all: usize, is_first: bool) -> String {
+    let titles: Vec<String> = group.iter().map(|best| styles.title(&best.name)).collect();
+    let (alone, shared, unsure) = group.first().map(Best::counts).unwrap_or_default();
+    let kinds = match group.len() {
+        1 => ["is best in", "shares the first place in", "is first by its median, with others undecided, in"],
+        _ => [
+            "are each best in",
+            "each share the first place in",
+            "are each first by their median, with others undecided, in",
+        ],
+    };
+    let some = [alone, shared, unsure].into_iter().zip(kinds).filter(|(count, _)| *count > 0).enumerate();
+    let said: Vec<String> = some
+        .map(|(at, (count, is))| match at {
+            0 if is_first && count == all => format!("{is} all {all} cases"),
+            0 if is_first => format!("{is} {count} of {all} cases"),
+            0 => format!("{is} {count}"),
+            _ => format!("{is} {count} more"),
+        })
+        .collect();
+    format!("{} {}", list(&titles), said.join(" and "))
 }
 
 #[cfg(test)]
@@ -191,6 +237,59 @@ mod tests {
             "a is best in 3 of 4 cases and shares the first place in 1 more; b shares the first place in 1."
         );
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
+    }
+
+    /// As seen in a duel: "Best for short waits: Puma", and all others undecided.
+    #[test]
+    fn winners_of_a_use_are_named_with_how_sure_that_is() {
+        let of = |names: &[&str], is_open: bool| {
+            let winners = names.iter().map(|name| (*name).to_owned()).collect();
+            of_use(&Verdict { winners, is_open, ..Verdict::default() }, &Styles::default())
+        };
+        assert_eq!([of(&["a"], false), of(&["a"], true)], ["a", "a (by its median alone)"]);
+        assert_eq!(of(&["a", "b"], false), "a and b (not told apart)");
+        assert_eq!(of(&["a", "b"], true), "a and b (not told apart, and others undecided)");
+        assert_eq!(of(&[], true), "nobody");
+    }
+
+    /// As seen in an import of one contender: its page said "Nothing could be ranked" and "Only Puma could be ranked".
+    #[test]
+    fn what_a_run_says_of_one_that_alone_was_ranked_is_what_its_cases_say() {
+        let styles = Styles::default();
+        let of = |names: &[&str]| {
+            let alone = |name: &&str| case("p99_ms", &[(*name, &[2.0])], &[&[*name]]);
+            let nobody = || case("p99_ms", &[("x", &[])], &[]);
+            let cases: Vec<Case> = names.iter().map(alone).collect();
+            let only = of_run(&Summary { cases: cases.clone(), ..Summary::default() }, &styles);
+            let cases = cases.into_iter().chain([nobody()]).collect();
+            (only.replace('\u{202f}', " "), of_run(&Summary { cases, ..Summary::default() }, &styles))
+        };
+        let only = "Only a could be ranked, and so is compared with nobody.".to_owned();
+        assert_eq!(of(&["a"]), ("Only a could be ranked: 2.00 ms.".to_owned(), only.clone()));
+        assert_eq!(of(&["a", "a"]), (only.clone(), only));
+        let both = "In no case could two be ranked: a and b could, each without a rival.".to_owned();
+        assert_eq!(of(&["a", "b"]), (both.clone(), both));
+    }
+
+    /// As of a quick run, whose page said "all 2 cases" and had four, or who is best without saying in which.
+    #[test]
+    fn of_a_run_in_which_some_cases_rank_nobody_their_number_is_said() {
+        let styles = Styles::default();
+        let both = Case {
+            title: "Page".into(),
+            ..case("p99_ms", &[("a", &[2.0, 2.0]), ("b", &[6.0, 6.0])], &[&["a"], &["b"]])
+        };
+        let alone = case("p99_ms", &[("a", &[2.0])], &[&["a"]]);
+        let run = |cases: &[&Case]| {
+            let cases = cases.iter().map(|case| (*case).clone()).collect();
+            of_run(&Summary { cases, ..Summary::default() }, &styles).replace('\u{202f}', " ")
+        };
+        assert_eq!(
+            run(&[&both, &alone]),
+            "Page: a is best with 2.00 ms; b has 3.00× as much. In 1 of 2 cases fewer than two are ranked."
+        );
+        let of_four = run(&[&both, &both, &alone, &alone]);
+        assert_eq!(of_four, "a is best in all 2 cases. In 2 of 4 cases fewer than two are ranked.");
     }
 
     #[test]
@@ -224,7 +323,27 @@ mod tests {
         let near: (&str, &[f64]) = ("near", &[97.0, 98.0, 96.0]);
         assert_eq!(
             run(&[&of(&[best, near, slow]), &of(&[near, best])]),
-            "best shares the first place in all 2 cases; near shares the first place in 2."
+            "best and near each share the first place in all 2 cases."
+        );
+    }
+
+    /// As seen in a quick run: of five that shared the first place in all cases, two were "others no more often".
+    #[test]
+    fn all_who_are_best_equally_often_are_named() {
+        let styles = Styles::default();
+        let level = |names: &[&str]| {
+            let numbers: Vec<(&str, &[f64])> = names.iter().map(|name| (*name, &[9.0][..])).collect();
+            case("requests_per_s", &numbers, &[names])
+        };
+        let run = |cases: &[Case]| of_run(&Summary { cases: cases.to_vec(), ..Summary::default() }, &styles);
+        let five = ["a", "b", "c", "d", "e"];
+        let all = run(&[level(&five), level(&five)]);
+        assert_eq!(all, "a, b, c, d and e each share the first place in all 2 cases.");
+        let some = run(&[level(&five), level(&five[..4]), level(&five[..3]), level(&five[..2])]);
+        assert_eq!(
+            some,
+            "a and b each share the first place in all 4 cases; c shares the first place in 3; d shares the first \
+             place in 2; others no more often."
         );
     }
 }

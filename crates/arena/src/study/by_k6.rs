@@ -32,9 +32,9 @@ pub fn in_words(study: &Plan, version: &str) -> String {
     };
     format!(
         "loaded by {version} in the place of the study's own tools (--load k6), which checked every answer, with the \
-         scripts in the run's folder k6/; its open loop sends at even distances, and what it had no client for is \
-         counted as failed (dropped); where a request's time goes was measured with the arena's own load, as without \
-         k6{rest}"
+         scripts in the run's folder k6/; its open loop sends at even distances, and what it did not send, since it \
+         had no free client, counts as failed (dropped) only if the server kept all clients waiting; where a request's \
+         time goes was measured with the arena's own load, as without k6{rest}"
     )
 }
 

@@ -22,10 +22,12 @@ const VARIANTS: usize = 3;
 /// numbers are each contender's own.
 pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> String {
     let path = &family.recipe.path;
-    let own = samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
-    let commands: BTreeSet<String> = own.map(|one| in_common(&one.command, path)).collect();
+    let own = || samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
+    let commands: BTreeSet<String> = own().map(|one| in_common(&one.command, path)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    match (as_planned(case, family, &commands), &commands[..]) {
+    // The numbers of an imported load are those that its user gave, whatever the plan has.
+    let is_imported = own().any(|one| !one.imported.is_empty());
+    match (as_planned(case, family, &commands).filter(|_| !is_imported), &commands[..]) {
         (_, []) => path.clone(),
         (Some(words), _) => words,
         (None, [one]) => (*one).to_owned(),
@@ -98,6 +100,7 @@ fn in_common(command: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ImportedFile;
     use crate::study::expect::Expected;
     use crate::study::recipe::CaseRecipe;
 
@@ -153,6 +156,11 @@ mod tests {
         assert_eq!(description(&case(Tool::Ladder, 50, 50), &steps, &all), "open loop: 70.2/s for 10 s");
         let differs = description(&case(Tool::Ladder, 50, 50), &steps, &samples);
         assert!(differs.starts_with("not the same in all loads: open loop: 140.5/s for 10 s"), "{differs}");
+        // Of imported loads it is not known whether their rate was that share.
+        let file = ImportedFile { name: "1.json".into(), fingerprint: "0".into() };
+        let command = "k6 on one machine: open loop: 2000/s for 60 s, at even distances";
+        let imported = [Sample { imported: vec![file], ..sample("a", command) }];
+        assert_eq!(description(&case(Tool::Ladder, 50, 0), &steps, &imported), command);
         let many: Vec<Sample> = (0..9).map(|at| sample("a", &format!("open loop: {at}/s"))).collect();
         let differs = description(&case(Tool::Ladder, 50, 50), &steps, &many);
         assert_eq!(differs, "/a, not by the same load in all rounds");

@@ -11,6 +11,7 @@ use super::origin::Origin;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
 use super::verdicts;
+use crate::duel::advise::for_here;
 use crate::duel::{cases, summing};
 use crate::measure::{judge, leave_out, note_who_kept_up, strays};
 use crate::record::Sample;
@@ -40,6 +41,7 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     let study = Study::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
     let asked: Option<RunRequest> = serde_json::from_value(plan).ok();
+    summary.is_imported = is_elsewhere;
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
@@ -47,7 +49,9 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
         tree.entry(name).or_default().push(print);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree, study.as_ref());
-    let shorter = study.zip(asked).and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
+    // Of imported loads the request says nothing of their length.
+    let both = study.zip(asked.filter(|_| !is_elsewhere));
+    let shorter = both.and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
     summary.shortcomings.extend(shorter);
     Ok(summary)
 }
@@ -71,6 +75,9 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
         _ => verdicts::again(study, summary),
     };
     summary.verdicts = verdicts;
+    if let Some(advice) = &mut summary.advice {
+        advice.command = for_here(std::mem::take(&mut advice.command));
+    }
     summary.notes.extend(gone.into_iter().map(|use_case| {
         format!("who was best for {use_case:?} is not shown: today's study does not say by which cases that is decided")
     }));
@@ -90,6 +97,11 @@ fn shortcomings(
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
     }
     found.extend(of_few_rounds(summary));
+    if summary.is_imported {
+        // It can have neither a twin nor recipes.
+        found.push("its loads were imported: how the servers ran is as it was stated".to_owned());
+        return found;
+    }
     found.extend(without_twins(summary, &styles));
     match origin {
         None if summary.study == DUEL => {}
@@ -200,7 +212,7 @@ fn recipes(folder: &Path) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::date;
-    use crate::record::summary::{Measured, Spread, Verdict, Who};
+    use crate::record::summary::{Advice, Measured, Spread, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -368,8 +380,10 @@ mod tests {
             twin: Some(result("twin", 1516.0, 9.0)),
             ..Case::default()
         };
-        let mut run = Summary { study: DUEL.into(), cases: vec![case], ..Summary::default() };
+        let advice = Advice { command: "puma -C TMP/puma-93/puma.rb".into(), ..Advice::default() };
+        let mut run = Summary { study: DUEL.into(), cases: vec![case], advice: Some(advice), ..Summary::default() };
         by_rules(&mut run, &[], None);
+        assert_eq!(run.advice.as_ref().map(|advice| advice.command.as_str()), Some("puma -C puma.rb"));
         let case = &run.cases[0];
         assert_eq!(case.ranking, [["up"]]);
         let shares = case.results.iter().chain(&case.twin).map(|result| result.served_share.is_some());

@@ -1,6 +1,7 @@
 //! Imports loads that k6 made on other machines with a recorded script, as a run like any other. The arena has observed
 //! neither the server nor the machines: the report shows what the user states about them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::request::RunRequest;
 use super::summarize::MeasuredRun;
 use crate::record::folder::Folder;
 use crate::record::summary::{Summary, Who};
-use crate::record::{Sample, date};
+use crate::record::{ImportedFile, Sample, date, fingerprint};
 use loadgen::k6_counted;
 
 /// One load of one contender: the output files of all machines.
@@ -41,6 +42,7 @@ impl Import {
             format!("--contender {}: {} has {}", self.contender, study.name, names.join(", "))
         })?;
         let (name, outcome) = k6_counted(&self.files)?;
+        let imported = self.imported()?;
         if !plan.cases().any(|case| case.name == name && case.tool.is_for_k6()) {
             return Err(format!("these are numbers of {name}: {} has no such case for k6", study.name));
         }
@@ -57,6 +59,7 @@ impl Import {
             errors: outcome.errors,
             remarks: outcome.remarks,
             missing_numbers: outcome.missing_numbers,
+            imported,
             ..Sample::default()
         };
         let title = context.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
@@ -67,10 +70,51 @@ impl Import {
             ruby: self.ruby.clone(),
             workers: entry.workers,
             threads: entry.threads,
-            notes: vec!["version, workers and threads are as they were said, and not looked at".to_owned()],
+            notes: vec![
+                "version and Ruby are as they were stated, workers and threads those of the study: none was looked at"
+                    .to_owned(),
+            ],
             ..Who::default()
         };
         Ok((sample, who))
+    }
+
+    /// The files by their contents. An error if two of them are the same.
+    fn imported(&self) -> Result<Vec<ImportedFile>, String> {
+        let mut all: Vec<ImportedFile> = Vec::new();
+        for path in &self.files {
+            let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let file = ImportedFile { name, fingerprint: fingerprint(&bytes) };
+            if let Some(at) = all.iter().position(|known| known.fingerprint == file.fingerprint) {
+                return Err(format!(
+                    "{}: it is a copy of {}: give the file of each machine once",
+                    path.display(),
+                    self.files[at].display()
+                ));
+            }
+            all.push(file);
+        }
+        Ok(all)
+    }
+
+    /// An error if one of the files of this load is among those of the run's earlier loads.
+    fn check_new(&self, sample: &Sample, earlier: &[Sample]) -> Result<(), String> {
+        let known = || earlier.iter().flat_map(|one| one.imported.iter().map(move |file| (one, file)));
+        for (path, file) in self.files.iter().zip(&sample.imported) {
+            if let Some((load, as_file)) = known().find(|(_, known)| known.fingerprint == file.fingerprint) {
+                return Err(format!(
+                    "{}: this run already has its numbers, from {} as round {} of {} in {}: leave it out, or give the \
+                     files of another load",
+                    path.display(),
+                    as_file.name,
+                    load.round,
+                    load.contender,
+                    load.case
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Opens the folder of an earlier import, if this load may be added to it.
@@ -112,6 +156,7 @@ impl Import {
             }
         }
         let earlier = folder.samples()?.0;
+        self.check_new(&sample, &earlier)?;
         let rounds = earlier.iter().filter(|one| one.case == sample.case && one.contender == sample.contender).count();
         sample.round = rounds as u32 + 1;
         folder.write_who(&all)?;

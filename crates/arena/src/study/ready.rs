@@ -66,6 +66,11 @@ impl<'a> ReadyRun<'a> {
         self.who.iter().map(|one| one.name.as_str()).collect()
     }
 
+    /// Name of the challenger, if it is a challenge.
+    pub fn challenger(&self) -> Option<String> {
+        self.asked.challenge.as_ref().map(|challenge| challenge.name_in(self.study))
+    }
+
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();

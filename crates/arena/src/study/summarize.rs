@@ -18,6 +18,10 @@ use crate::report::grammar;
 use crate::stats;
 use loadgen::metric::{Direction, Metric, P99, RATE};
 
+/// Note on imported loads of cases that are named by a share of a capacity.
+const OF_GIVEN_RATES: &str = "loads that are named by a share of a capacity had the rate that was given to k6 (RATE): \
+                              whether it was that share is not known";
+
 /// A run that has been measured, with all that its summary is made of.
 pub struct MeasuredRun<'a> {
     /// Request for the run.
@@ -59,6 +63,9 @@ impl MeasuredRun<'_> {
         let verdicts = verdicts::of(study, plan, &cases, &who);
         let mut notes = notes(study, context);
         notes.push(servers_in_words(asked, context));
+        let is_share = |case: &PlannedCase| case.load_pct > 0 && cases.iter().any(|one| one.name == case.name);
+        let has_given_rates = asked.machine.is_some() && plan.cases().any(is_share);
+        notes.extend(has_given_rates.then(|| OF_GIVEN_RATES.to_owned()));
         notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
         notes.extend(company_then(&machine));
         let title = |name: &str| cases.iter().find(|case| case.name == name).map_or("", |case| case.title.as_str());
@@ -86,6 +93,7 @@ impl MeasuredRun<'_> {
             traffic: None,
             notes,
             shortcomings: Vec::new(),
+            is_imported: asked.machine.is_some(),
         }
     }
 }
@@ -109,17 +117,22 @@ fn servers_in_words(asked: &RunRequest, context: &Context) -> String {
         ),
         Some(machine) => format!(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
-             neither started nor watched them, and whether a round met all servers at about the same time is not known"
+             neither started nor watched them; a round of a contender in a case is one imported load, and whether the \
+             loads of a round were made at about the same time is not known"
         ),
     }
 }
 
-/// Sentence on the number of rounds, and why there were no fewer or more.
+/// Sentence on the number of rounds, and why there were no fewer or more; `None` for imported loads, of which the user
+/// gives as many as there are.
 fn rounds_in_words(asked: &RunRequest, study: &Study, plan: &Plan, cases: &[Case], rounds: u32) -> Option<String> {
+    if asked.machine.is_some() {
+        return None;
+    }
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
         let rounds = grammar::count(least as usize, "round was", "rounds were");
-        return (!asked.is_quick && asked.machine.is_none())
+        return (!asked.is_quick)
             .then(|| format!("{rounds} asked for, and no further ones for what they leave undecided"));
     }
     // The best of a case is among the undecided ones that are compared with it.
@@ -169,12 +182,18 @@ fn apart_in_words<'a>(samples: &[Sample], title: impl Fn(&str) -> &'a str) -> Op
 }
 
 /// Families and contenders for which another round is needed: the best of a case, and all that neither differ
-/// significantly from it nor are found level with it.
+/// significantly from it nor are found level with it. Figures that a report does not show or rank, such as the latency
+/// of a server that did not keep up, need none.
 pub fn open(study: &Study, plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     let strays = strays(samples);
+    let at_once = |name: &str| {
+        let entry = study.contenders.iter().find(|entry| entry.name() == name)?;
+        Some(entry.workers.saturating_mul(entry.threads)).filter(|count| *count > 0)
+    };
     for case in plan.cases() {
-        let summed = one_case(case, plan, names, samples, &strays);
+        let mut summed = one_case(case, plan, names, samples, &strays);
+        judge(&mut summed, &at_once);
         let metrics = deciding(study, &case.family, &summed);
         let open = metrics.into_iter().flat_map(|metric| undecided(&summed, metric));
         found.extend(open.map(|name| (case.family.clone(), name)));
@@ -275,7 +294,10 @@ fn of_recipe(recipe: &PlotRecipe, plan: &Plan) -> Option<Plot> {
 
 #[cfg(test)]
 mod tests {
+    use loadgen::metric::{OFFERED, REQUESTS};
+
     use super::*;
+    use crate::study::Figures;
 
     fn sample(numbers: &[(&str, f64)]) -> Sample {
         let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
@@ -330,6 +352,47 @@ mod tests {
         let case = Case { metrics, ..Case::default() };
         let names = |family: &str| deciding(&study, family, &case).iter().map(|one| one.name).collect::<Vec<_>>();
         assert_eq!((names("c"), names("other")), (vec![RATE, P99], vec![RATE]));
+    }
+
+    #[test]
+    fn latencies_of_a_server_that_did_not_keep_up_get_no_further_rounds() {
+        let case = "name = \"steps\"\ntitle = \"Steps\"\ntool = \"ladder\"\npath = \"/\"\nexpect = {}";
+        let study = Study::sample(&format!("[[case]]\n{case}\nload_pct = [100]"));
+        let asked = RunRequest {
+            study: "s".into(),
+            is_quick: false,
+            effort: study.full.clone(),
+            only: Vec::new(),
+            without: Vec::new(),
+            cases: Vec::new(),
+            seed: 1,
+            command: String::new(),
+            origin: None,
+            k6: None,
+            machine: None,
+            challenge: None,
+        };
+        let plan = Plan::of(&study, &asked, &Figures::default()).unwrap();
+        let in_rounds = |name: &str, rate: f64, requests: f64, p99: [f64; 3]| {
+            (1..)
+                .zip(p99)
+                .map(|(round, p99)| Sample {
+                    round,
+                    case: "steps@100".into(),
+                    contender: name.to_owned(),
+                    ..sample(&[(RATE, rate), (OFFERED, 100.0), (REQUESTS, requests), (P99, p99)])
+                })
+                .collect::<Vec<_>>()
+        };
+        let found = |rate: f64, requests: f64| {
+            let other = in_rounds("b", rate, requests, [250.0, 120.0, 700.0]);
+            let all = [in_rounds("a", 99.0, 5_000.0, [100.0, 300.0, 200.0]), other].concat();
+            open(&study, &plan, &["a", "b"], &all)
+        };
+        let both = ["a", "b"].map(|name| ("steps".to_owned(), name.to_owned()));
+        assert_eq!(found(98.0, 5_000.0), BTreeSet::from(both));
+        // Its p99 is not ranked, or rests on too few requests to be shown.
+        assert!(found(80.0, 5_000.0).is_empty() && found(98.0, 300.0).is_empty());
     }
 
     #[test]

@@ -107,6 +107,19 @@ fn all_recipes_of_the_house_are_right() {
 }
 
 #[test]
+fn a_ring_gets_every_server_that_is_a_gem_and_no_package() {
+    let script = fs::read_to_string(here("../../bin/ring")).expect("the script");
+    let line = script.lines().find_map(|line| line.trim().strip_prefix("for gem in ")).expect("its gems");
+    let gems: Vec<&str> = line.trim_end_matches("; do").split_whitespace().collect();
+    let catalogue = recipes();
+    for recipe in catalogue.all().iter().filter(|recipe| recipe.get.apt.is_empty()) {
+        for gem in &recipe.get.gem {
+            assert!(gems.contains(&gem.as_str()), "{}: bin/ring gets {gems:?}, and not {gem}", recipe.name);
+        }
+    }
+}
+
+#[test]
 fn mistakes_of_all_files_are_told_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let good = fs::read_to_string(here("../../arena/contenders/puma.toml")).expect("a recipe");

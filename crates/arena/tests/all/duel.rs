@@ -132,7 +132,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
             |name: &str| counting.clone().all(|one| one.numbers.get(name).is_none_or(|all| all.all.len() == 2));
         assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
-        let unsettled = "for 2 of 2 rounds it is not known whether its rate had settled before the load";
+        let unsettled = "for 2 of 2 rounds it is not known whether the rate had settled before the load";
         let is_told = |remarks: &[String]| remarks.iter().any(|remark| remark.starts_with(unsettled));
         assert!(counting.clone().all(|one| is_told(&one.remarks)), "{}", told());
     }
@@ -143,7 +143,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
     assert!(!advice.command.is_empty() && !advice.reasons.is_empty() && advice.uncertainty.len() >= 4, "{advice:?}");
     let words = heard.words.join("\n");
-    assert!(words.contains("1 of 6 requests get no page: GET /old only leads to / (302)"), "{words}");
+    assert!(words.contains("1 of 6 requests gets no page: GET /old only leads to / (302)"), "{words}");
     for part in ["GET /form: 200, a page of HTML", "one place that varies", "GET /old: 302, to /", "GET /none: 404"] {
         assert!(words.contains(part), "{part} in {words}");
     }

@@ -57,18 +57,9 @@ struct LongRun {
 
 impl LongRun {
     fn begin(manner: &str) -> LongRun {
-        let home = tempfile::tempdir().unwrap();
-        let path = |inside: &str| home.path().join(inside);
-        for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
-            fs::create_dir_all(path(folder)).unwrap();
-        }
-        fs::write(path("apps/tiny/config.ru"), "# Nobody reads it.\n").unwrap();
-        fs::write(path("arena/published.toml"), "[study.long]\nresult = []\n").unwrap();
-        fs::write(path("arena/studies/long.toml"), STUDY).unwrap();
-        fs::write(path("server.rb"), SERVER).unwrap();
-        fs::write(path("arena/contenders/server.toml"), recipe(&path("server.rb"), manner)).unwrap();
+        let home = home_with(manner);
         let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
-        command.arg("--home").arg(home.path()).args(["run", "long"]).stdin(Stdio::null());
+        command.arg("--home").arg(home.path()).args(["run", "long", "--must", "server"]).stdin(Stdio::null());
         let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut run = LongRun { home, arena, family: BTreeSet::new() };
         // The load has begun when the server computes; its stray process exists by then.
@@ -120,6 +111,21 @@ impl LongRun {
     }
 }
 
+/// A folder like the one that comes with the program, with one server.
+fn home_with(manner: &str) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let path = |inside: &str| home.path().join(inside);
+    for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
+        fs::create_dir_all(path(folder)).unwrap();
+    }
+    fs::write(path("apps/tiny/config.ru"), "# Nobody reads it.\n").unwrap();
+    fs::write(path("arena/published.toml"), "[study.long]\nresult = []\n").unwrap();
+    fs::write(path("arena/studies/long.toml"), STUDY).unwrap();
+    fs::write(path("server.rb"), SERVER).unwrap();
+    fs::write(path("arena/contenders/server.toml"), recipe(&path("server.rb"), manner)).unwrap();
+    home
+}
+
 fn recipe(script: &Path, manner: &str) -> String {
     let (script, home) = (script.display(), script.parent().unwrap().display());
     format!(
@@ -163,6 +169,7 @@ fn servers_that_do_not_listen_end_with_a_run_that_is_told_to() {
     let (code, said) = run.end();
     assert_eq!(code, Some(143), "{said}");
     assert!(said.contains("SIGTERM: ending the servers") && said.contains("arena run --resume "), "{said}");
+    assert!(said.contains(&format!(" --must server --home {}", run.home.path().display())), "{said}");
     assert!(run.is_gone() && since.elapsed() < Duration::from_secs(10), "{:?}", run.folders());
     assert!(!said.contains("disqualified") && !said.contains("Error"), "{said}");
     let folder = fs::read_dir(run.home.path().join("arena/runs")).unwrap().next().unwrap().unwrap().path();
@@ -188,6 +195,31 @@ fn a_closed_terminal_ends_it_too() {
     let (code, said) = run.end();
     assert_eq!(code, Some(129), "{said}");
     assert!(run.is_gone(), "{:?}", run.folders());
+}
+
+#[test]
+fn a_list_that_is_interrupted_speaks_of_no_servers_and_no_measurements() {
+    let home = home_with("meek");
+    let asked = format!("asked {}", home.path().display());
+    let recipe = home.path().join("arena/contenders/server.toml");
+    let question = format!("[\"ruby\", \"--disable-gems\", \"-e\", \"$0 = '{asked}'; sleep\"]");
+    let text = fs::read_to_string(&recipe).unwrap().replace("[\"ruby\", \"--version\"]", &question);
+    assert!(text.contains(&asked), "{text}");
+    fs::write(&recipe, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+    command.arg("--home").arg(home.path()).arg("list").stdin(Stdio::null());
+    let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + TIMEOUT;
+    while !everybody().iter().any(|id| title(*id).starts_with(&asked)) {
+        assert!(Instant::now() < end, "no program is asked for its version");
+        thread::park_timeout(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &arena.id().to_string()]).status().unwrap().success());
+    let output = arena.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("SIGINT: ending the programs that were asked for their versions; once more"), "{said}");
+    assert!(said.ends_with("arena: interrupted\n") && !said.contains("server"), "{said}");
 }
 
 #[test]

@@ -89,7 +89,14 @@ fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
 #[test]
 fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
     let home = Home::with(&["liar"]);
-    let tools = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections", "killed", "overload"];
+    let recipe = home.path("arena/contenders/liar.toml");
+    // A reload that changes nothing: only the answers under its load matter here.
+    let reload = "[reload]\nabout = \"none\"\nkeeps_master = true\nnew_workers = \"false\"\n\
+                  [[reload.step]]\ncommand = [\"true\"]\n";
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text.replace("reload = \"it has none\"\n", "") + reload).unwrap();
+    let few = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections"];
+    let tools = [&few[..], &["killed", "reload", "overload"]].concat();
     // On a busy machine the 512 clients by whom a capacity is measured may wait for a second.
     let full = "full = { rounds = 1, seconds = 2.5, warm_up_s = 0, clients = 4 }";
     // So many requests that one of its two processes gives its hundredth answer, however they share them.

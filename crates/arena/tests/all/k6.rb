@@ -74,7 +74,7 @@ File.write("console.txt", "#{wrong}\n") if wrong
 File.write(said["OUT"], JSON.generate(
   arena_k6: 1, case: kase["name"], load: load["kind"], seconds: seconds, per_s: said["RATE"].to_f, vus: clients.size,
   ended_ms: ((now.call - begun) * 1000).round, iterations: times.size + errors.values.sum,
-  dropped: is_open ? dropped : 0, right: times.size, right_in_time: in_time, bytes: times.size * 6,
-  bytes_answers: times.size, errors: errors, latency: latency,
+  dropped: is_open ? dropped : 0, waited_ms: 0, longest_ms: 0, right: times.size, right_in_time: in_time,
+  bytes: times.size * 6, bytes_answers: times.size, errors: errors, latency: latency,
   late: is_open ? { count: 1, mean: 0.1, percents: [[0, 0], [99, 0.5], [100, 1]] } : nil
 ))

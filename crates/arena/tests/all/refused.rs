@@ -67,7 +67,7 @@ fn what_is_refused_leaves_no_folder_behind() {
         (&["challenge", &challenger, "tiny", "--case", "page", "--case", "zzz"], "--case zzz: tiny has page"),
         (&["duel", &rackup, "--contenders", "zzz"], "there is no contender `zzz`; there are good"),
         (&["duel", &rackup, "--now", "apache"], "there is no contender `apache`; there are good"),
-        (&["duel", &rackup, "--budget", "0.001"], "too short for 1 contenders"),
+        (&["duel", &rackup, "--budget", "0.001"], "too short for 1 contender: give "),
         (&["duel", &rackup, "--gemfile", "/nosuch"], "/nosuch"),
     ];
     for (words, says) in rows {

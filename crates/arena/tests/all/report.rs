@@ -412,6 +412,67 @@ fn a_curve_of_nothing_is_told_in_words() {
     }
     let html = page::html(&summary).expect("a page");
     assert!(html.contains("Nobody has a figure for this.") && !html.contains("<title id=\"curve-3-t\">"));
+    assert!(terminal(&summary, 120).contains(" is better)\nNobody has a figure for this."));
+}
+
+#[test]
+fn a_table_without_figures_is_printed_nowhere() {
+    // As of a quick run: loads at equal rates begin in the second round.
+    let mut summary = fixture("round-3");
+    let title = "Latency at the same rate for all";
+    let plot = Plot { title: title.into(), kind: PlotKind::Lines, metric: "p99_ms".into(), ..Plot::default() };
+    summary.plots.push(Plot { cases: vec!["ladder=50".into(), "ladder=80".into()], ..plot });
+    let html = page::html(&summary).expect("a page");
+    assert!(html.contains("<h2>Curves</h2>") && !html.contains(title), "{html}");
+    assert!(!terminal(&summary, 120).contains(title), "{}", terminal(&summary, 120));
+
+    // A second with 200 requests has no p99, nor has one who is disqualified.
+    let why = "p99 is not shown: a round has only 200 requests, and 400 are needed";
+    let few = Measured { contender: "few".into(), remarks: vec![why.into()], ..Measured::default() };
+    let lies = Measured { contender: "liar".into(), disqualified: Some("lies".into()), ..Measured::default() };
+    let case = |name: &str, title: &str| Case {
+        name: name.into(),
+        title: title.into(),
+        metrics: vec!["p99_ms".into()],
+        results: vec![few.clone(), lies.clone()],
+        ..Case::default()
+    };
+    summary = of_rates(&[]);
+    summary.cases = vec![case("a", "The first"), case("b", "The second")];
+    let (html, text) = (page::html(&summary).expect("a page"), terminal(&summary, 120));
+    for of_figures in ["<table", "At a glance", "Bars are medians"] {
+        assert!(!html.contains(of_figures), "{of_figures}: {html}");
+    }
+    assert!(html.contains("<h3>The first</h3>") && html.contains(why), "{html}");
+    assert!(text.contains("The second\nNobody could be ranked.\nOf few: p99 is not") && !text.contains('─'), "{text}");
+    let compared = compare::html(&summary, &summary).expect("a page");
+    assert!(!compared.contains("The first"), "{compared}");
+    // The only one with figures is disqualified.
+    let mut summary = of_rates(&[("liar", [9.0, 9.1, 9.2])]);
+    summary.cases[0].results[0].disqualified = Some("lies".into());
+    summary.cases[0].results.push(few);
+    assert!(!terminal(&summary, 120).contains('─'), "{}", terminal(&summary, 120));
+}
+
+#[test]
+fn a_remark_on_several_contenders_is_said_once() {
+    let words = "it is not known whether the rate had settled before the load";
+    let mut summary = of_rates(&[("a", [9.0, 9.1, 9.2]), ("b", [8.0, 8.1, 8.2]), ("c", [7.0, 7.1, 7.2])]);
+    for result in &mut summary.cases[0].results {
+        result.remarks = vec![words.to_owned()];
+    }
+    let html = page::html(&summary).expect("a page");
+    assert!(html.matches(words).count() == 1 && html.contains("<span>all contenders</span>"), "{html}");
+    let text = terminal(&summary, 120);
+    assert!(text.matches(words).count() == 1 && text.contains(&format!("Of all contenders: {words}.")), "{text}");
+    // Nor for each place of a curve.
+    summary.cases[0].x = Some(50.0);
+    summary.cases.push(Case { name: "d".into(), x: Some(80.0), ..summary.cases[0].clone() });
+    let cases = vec!["c".to_owned(), "d".to_owned()];
+    let plot = Plot { kind: PlotKind::Lines, metric: "requests_per_s".into(), cases, ..Plot::default() };
+    summary.plots.push(plot);
+    let text = terminal(&summary, 120);
+    assert!(text.matches(words).count() == 1 && text.contains("At 50 and 80, all contenders: it is not"), "{text}");
 }
 
 #[test]

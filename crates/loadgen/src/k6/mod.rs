@@ -2,7 +2,7 @@
 //! response and counts. The script writes a report at its end, which is read here, as are those from other machines.
 //!
 //! k6 sends the requests of an open loop at even intervals, and each needs a free client: a request without one is
-//! dropped, never sent, and counts here as failed.
+//! dropped and never sent. It counts here as failed if the server kept all clients waiting, and otherwise as not sent.
 
 mod pattern;
 mod report;
@@ -14,11 +14,9 @@ use std::process::{Command, Stdio};
 
 use super::ask::Workload;
 use super::outcome::Outcome;
-use super::run_queue::waited_pct;
 use super::scratch::Scratch;
-use super::tool::LoadTool;
+use super::tool::{LoadTool, ToolOutput};
 use super::usable_by;
-use crate::metric;
 
 pub use report::{DROPPED, counted as k6_counted};
 pub use script::{K6Load, K6Plan};
@@ -56,6 +54,8 @@ const SETTINGS: [&str; 21] = [
 const OUT: &str = "k6.json";
 const LOG: &str = "k6.log";
 const CONSOLE: &str = "console.txt";
+/// Share of the machine's processors from which on k6 counts as short of them, if it used or waited for as many.
+const SHORT_SHARE: f64 = 0.9;
 /// Prefix of the script's message about a wrong response.
 const WRONG: &str = "wrong answer: ";
 
@@ -113,9 +113,14 @@ impl K6Here {
         let report =
             report.map_err(|error| format!("k6: {error}: {} ({})", text(&scratch.file(LOG)), output.command))?;
         // The clients of k6 share as many threads at a time as there are processors.
-        let waited = output.waiting.map(|waiting| waited_pct(waiting, usable_by(u32::MAX)));
-        let mut outcome = report::outcome(&[report], output.command);
-        outcome.numbers.extend(waited.map(|share| (metric::GENERATOR_WAITED.to_owned(), share)));
+        let threads = usable_by(u32::MAX);
+        let load_s = match plan.load {
+            K6Load::Rate { seconds, .. } | K6Load::Clients { seconds, .. } => Some(seconds),
+            K6Load::Requests { .. } => output.took_s,
+        };
+        let is_short = load_s.and_then(|seconds| is_short_of_processors(&output, seconds, threads));
+        let mut outcome = report::outcome(&[report], output.command.clone(), is_short);
+        output.tell_processors(&mut outcome, threads);
         if let Some(wrong) = &mut outcome.wrong {
             let console = text(&scratch.file(CONSOLE));
             if let Some(first) = console.lines().find_map(|line| line.strip_prefix(WRONG)) {
@@ -135,8 +140,35 @@ impl K6Here {
     }
 }
 
+/// Whether k6 used, or waited for, nearly all processors during a load of this many seconds; `None` where that is not
+/// known.
+fn is_short_of_processors(output: &ToolOutput, seconds: f64, threads: u32) -> Option<bool> {
+    let busy = output.processors? + output.waiting?;
+    // Both are means of the whole run. In its other parts, such as the wait for the last answers, it may need none.
+    let in_load = busy * output.took_s? / seconds.max(1.0);
+    Some(in_load >= f64::from(threads) * SHORT_SHARE)
+}
+
 /// The beginning of a file as text; empty if it does not exist.
 fn text(file: &Path) -> String {
     let bytes = fs::read(file).unwrap_or_default();
     String::from_utf8_lossy(&bytes[..bytes.len().min(4_000)]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k6_is_short_of_processors_if_it_used_or_waited_for_nearly_all_while_it_sent() {
+        let of = |took_s, processors, waiting| {
+            let output = ToolOutput { took_s: Some(took_s), processors, waiting, ..ToolOutput::default() };
+            is_short_of_processors(&output, 10.0, 4)
+        };
+        assert_eq!(of(10.5, Some(0.4), Some(0.2)), Some(false), "its clients waited for answers");
+        assert_eq!(of(10.5, Some(3.7), Some(0.1)), Some(true), "it had all processors");
+        assert_eq!(of(10.5, Some(1.5), Some(2.2)), Some(true), "the server had the others");
+        assert_eq!(of(40.0, Some(0.6), Some(0.4)), Some(true), "of 40 s it waited for 30 for the last answers");
+        assert_eq!((of(10.5, None, Some(4.0)), of(10.5, Some(4.0), None)), (None, None));
+    }
 }

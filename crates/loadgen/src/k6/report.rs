@@ -11,8 +11,12 @@ use super::super::outcome::Outcome;
 
 /// The version of the report format that this program reads.
 const FORMAT: u32 = 1;
-/// Requests that k6 should have sent and did not, because all clients were waiting.
+/// Requests that k6 should have sent and did not, since the server kept all clients waiting.
 pub const DROPPED: &str = "dropped";
+/// Share of the clients' time for which they must have waited for answers, so that all of them may have been.
+const WAITED_LEAST: f64 = 0.9;
+/// The script's name for an open loop.
+const OPEN: &str = "open";
 /// The kind of failure that disqualifies a server.
 const WRONG: &str = "wrong answer";
 
@@ -25,9 +29,16 @@ pub struct Report {
     load: String,
     seconds: f64,
     per_s: f64,
+    #[serde(default)]
+    vus: u32,
     ended_ms: f64,
     iterations: u64,
     dropped: u64,
+    /// The time of all requests together, whatever became of them, and of the longest. Older scripts have neither.
+    #[serde(default)]
+    waited_ms: Option<f64>,
+    #[serde(default)]
+    longest_ms: Option<f64>,
     right: u64,
     right_in_time: u64,
     bytes: u64,
@@ -60,7 +71,8 @@ impl Report {
             let made = report.iterations;
             return Err(format!("the script ended early in some requests: {made} were made, {counted} were judged"));
         }
-        let numbers = [report.seconds, report.per_s, report.ended_ms];
+        let waits = [report.waited_ms, report.longest_ms].map(Option::unwrap_or_default);
+        let numbers = [report.seconds, report.per_s, report.ended_ms, waits[0], waits[1]];
         let are_times = [&report.latency, &report.late].into_iter().flatten().all(Distribution::is_good);
         if !are_times || !numbers.iter().all(|number| is_good(*number)) {
             return Err("its times are none: they are numbers, and grow with the percent".to_owned());
@@ -71,6 +83,79 @@ impl Report {
     /// Number of failed requests, without the dropped ones.
     fn failed(&self) -> u64 {
         self.errors.values().sum()
+    }
+
+    fn is_open(&self) -> bool {
+        self.load == OPEN
+    }
+
+    /// Whether all clients may have waited for answers whenever a request was dropped; `None` from an older script.
+    ///
+    /// In an open loop requests are due at even intervals, and one is dropped if no client is free then. So for each
+    /// dropped one all clients were busy for such an interval, and the longest request began when the first of them
+    /// became busy. A closed loop drops those that are left when the time is over that k6 has for it: until then each
+    /// client sent its next request when it had an answer. Where the requests took less time than that, something else
+    /// kept the clients: k6 itself.
+    fn clients_waited(&self) -> Option<bool> {
+        let (waited_ms, longest_ms) = (self.waited_ms?, self.longest_ms?);
+        let clients = f64::from(self.vus);
+        let (busy_ms, oldest_ms) = match self.is_open() {
+            true => {
+                let apart_ms = 1_000.0 / self.per_s;
+                (self.dropped as f64 * apart_ms * clients, f64::from(self.vus.saturating_sub(1)) * apart_ms)
+            }
+            false => (self.ended_ms * clients, 0.0),
+        };
+        Some(waited_ms >= busy_ms * WAITED_LEAST && longest_ms >= oldest_ms * WAITED_LEAST)
+    }
+
+    /// Whether there are too few clients for the rate, even if each answer takes no longer than the shortest one.
+    fn has_too_few_clients(&self) -> bool {
+        let shortest = self.latency.as_ref().filter(|_| self.right > 0).and_then(|times| times.percents.first());
+        shortest.is_some_and(|(_, ms)| ms * self.per_s / 1_000.0 >= f64::from(self.vus))
+    }
+}
+
+/// Why k6 did not send requests that were due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// The server kept all clients waiting, while k6 had processors to spare.
+    Server,
+    /// k6 was too slow: its clients were not all waiting for answers.
+    Generator,
+    /// k6 had too few clients for answers that take as long as these do without a queue.
+    Clients,
+    /// All clients were busy, and they may have waited for a processor as well as for answers.
+    Unknown,
+}
+
+impl Cause {
+    /// The cause, from the reports of a load with dropped requests; `is_short` if k6 lacked processors, as far as that
+    /// is known.
+    fn of(reports: &[Report], is_short: Option<bool>) -> Cause {
+        let waited: Vec<Option<bool>> =
+            reports.iter().filter(|report| report.dropped > 0).map(Report::clients_waited).collect();
+        match is_short {
+            _ if reports.iter().any(Report::has_too_few_clients) => Cause::Clients,
+            _ if waited.contains(&Some(false)) => Cause::Generator,
+            Some(false) if !waited.contains(&None) => Cause::Server,
+            _ => Cause::Unknown,
+        }
+    }
+
+    /// Remark on these dropped ones of all requests that were due.
+    fn in_words(self, dropped: u64, due: u64) -> String {
+        let why = match self {
+            Cause::Server => {
+                "since all its clients waited for answers, while it had processors to spare: they count as failed"
+            }
+            Cause::Generator => "since it was too slow itself: its clients were not all waiting for answers",
+            Cause::Clients => "since it had too few clients: even the shortest response takes too long for them",
+            Cause::Unknown => {
+                "since all its clients were busy: whether the server or k6 itself was too slow is not known"
+            }
+        };
+        format!("k6 did not send {dropped} of {due} requests, {why}")
     }
 }
 
@@ -161,15 +246,17 @@ pub fn counted(files: &[PathBuf]) -> Result<(String, Outcome), String> {
     let machines =
         if files.len() == 1 { "one machine".to_owned() } else { format!("{} machines at the same time", files.len()) };
     let load = match first.load.as_str() {
-        "open" => format!("open loop: {}/s for {} s, at even distances", first.per_s, first.seconds),
+        OPEN => format!("open loop: {}/s for {} s, at even distances", first.per_s, first.seconds),
         "clients" => format!("closed loop for {} s", first.seconds),
         _ => "closed loop of a number of requests".to_owned(),
     };
-    Ok((first.case.clone(), outcome(&reports, format!("k6 on {machines}: {load}"))))
+    // How busy those machines were is not known.
+    Ok((first.case.clone(), outcome(&reports, format!("k6 on {machines}: {load}"), None)))
 }
 
-/// The common outcome of several reports about the same load at the same time.
-pub fn outcome(reports: &[Report], command: String) -> Outcome {
+/// The common outcome of several reports about the same load at the same time. `is_short` if k6 lacked processors for
+/// it, as far as that is known.
+pub fn outcome(reports: &[Report], command: String, is_short: Option<bool>) -> Outcome {
     let sum = |of: &dyn Fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
     let most = |of: &dyn Fn(&Report) -> f64| reports.iter().map(of).fold(0.0, f64::max);
     let mut errors: BTreeMap<String, u64> = BTreeMap::new();
@@ -177,7 +264,9 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         *errors.entry(kind.clone()).or_default() += count;
     }
     let dropped = sum(&|report| report.dropped);
-    if dropped > 0 {
+    let cause = (dropped > 0).then(|| Cause::of(reports, is_short));
+    let is_servers = cause == Some(Cause::Server);
+    if is_servers {
         errors.insert(DROPPED.to_owned(), dropped);
     }
     errors.retain(|_, count| *count > 0);
@@ -196,6 +285,11 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
     if right + failed > 0.0 {
         numbers.insert("availability_pct".to_owned(), right * 100.0 / (right + failed));
     }
+    if let Some(cause) = cause.filter(|_| !is_servers) {
+        numbers.insert(metric::NOT_SENT.to_owned(), dropped as f64);
+        let is_own = matches!(cause, Cause::Generator | Cause::Clients);
+        numbers.insert(metric::NOT_SENT_BY_ITSELF.to_owned(), f64::from(u8::from(is_own)));
+    }
     let measured = sum(&|report| report.bytes_answers);
     if measured > 0 {
         numbers.insert("bytes_per_answer".to_owned(), sum(&|report| report.bytes) as f64 / measured as f64);
@@ -210,9 +304,10 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         numbers.extend([("shortest_ms".to_owned(), shortest), ("max_ms".to_owned(), longest)]);
     }
     let mut missing_numbers = BTreeMap::new();
-    if reports.iter().any(|report| report.load == "open") {
-        let offered = sum(&|report| report.iterations + report.dropped) as f64;
-        numbers.insert("offered_per_s".to_owned(), offered / span_s);
+    if reports.iter().any(Report::is_open) {
+        // What k6 did not send was offered to no server, unless this one kept it from that.
+        let offered = sum(&|report| report.iterations) + if is_servers { dropped } else { 0 };
+        numbers.insert(metric::OFFERED.to_owned(), offered as f64 / span_s);
         // After a drop the script does not know which request was due when.
         let late = Pool(reports.iter().filter_map(|report| report.late.as_ref()).collect());
         numbers.extend(late.at(99.0).filter(|_| dropped == 0).map(|ms| (metric::LATE.to_owned(), ms)));
@@ -222,7 +317,9 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         }
     }
     let wrong = errors.get(WRONG).map(|count| format!("{count} wrong answers"));
-    Outcome { command, numbers, errors, wrong, missing_numbers, ..Outcome::default() }
+    let due = sum(&|report| report.iterations + report.dropped);
+    let remarks = cause.map(|cause| cause.in_words(dropped, due)).into_iter().collect();
+    Outcome { command, numbers, errors, wrong, remarks, missing_numbers, ..Outcome::default() }
 }
 
 #[cfg(test)]
@@ -242,7 +339,7 @@ mod tests {
 
     #[test]
     fn numbers_have_the_names_and_the_sense_of_our_own_loops() {
-        let seen = outcome(&[Report::parse(PLAIN).unwrap()], "k6 run".to_owned());
+        let seen = outcome(&[Report::parse(PLAIN).unwrap()], "k6 run".to_owned(), None);
         let of = |name: &str| seen.numbers[name];
         assert_eq!((of("requests"), of("failed"), of("requests_per_s"), of("elapsed_s")), (100.0, 0.0, 49.0, 2.01));
         assert_eq!((of("p50_ms"), of("p99_ms"), of("p9999_ms"), of("max_ms")), (2.0, 5.0, 7.0, 8.0));
@@ -252,23 +349,72 @@ mod tests {
     }
 
     #[test]
-    fn what_was_dropped_has_failed_and_lateness_is_unknown_then() {
+    fn what_was_not_sent_has_failed_only_if_the_server_kept_all_clients_waiting() {
         let open = changed("\"clients\"", "\"open\"").replace("\"late\":null", LATE);
-        let late = outcome(&[Report::parse(&open).unwrap()], String::new());
+        let open = open.replace("\"per_s\":0", "\"per_s\":50");
+        let late = outcome(&[Report::parse(&open).unwrap()], String::new(), Some(false));
         assert_eq!((late.numbers["late_ms"], late.numbers["offered_per_s"]), (1.5, 50.0));
-        let dropped = Report::parse(&open.replace("\"dropped\":0", "\"dropped\":25")).unwrap();
-        let seen = outcome(&[dropped], String::new());
+        assert!(late.remarks.is_empty() && !late.numbers.contains_key("not_sent"), "{late:?}");
+        let of = |waits: &str, is_short: Option<bool>| {
+            let dropped = open.replace("\"dropped\":0", &format!("\"dropped\":25{waits}"));
+            let seen = outcome(&[Report::parse(&dropped).unwrap()], String::new(), is_short);
+            assert!(!seen.numbers.contains_key("late_ms") && seen.missing_numbers.contains_key("late_ms"), "{seen:?}");
+            seen
+        };
+        // While 25 requests were dropped, a fiftieth of a second apart, the 4 clients were busy for 2 seconds together.
+        let long = r#","waited_ms":2100,"longest_ms":300"#;
+        let seen = of(long, Some(false));
         assert_eq!((seen.numbers["failed"], seen.errors["dropped"], seen.numbers["offered_per_s"]), (25.0, 25, 62.5));
-        assert!(!seen.numbers.contains_key("late_ms") && seen.numbers["availability_pct"] == 80.0);
+        assert_eq!((seen.numbers["availability_pct"], seen.numbers.get("not_sent")), (80.0, None));
+        assert!(seen.remarks[0].contains("25 of 125 requests, since all its clients waited"), "{seen:?}");
+        let (short, quick) = (r#","waited_ms":900,"longest_ms":300"#, r#","waited_ms":2100,"longest_ms":40"#);
+        for (waits, is_short, by_itself, words) in [
+            (long, Some(true), 0.0, "is not known"),
+            (long, None, 0.0, "is not known"),
+            // A script of before.
+            ("", Some(false), 0.0, "is not known"),
+            (short, Some(false), 1.0, "it was too slow itself"),
+            (quick, Some(true), 1.0, "it was too slow itself"),
+        ] {
+            let seen = of(waits, is_short);
+            let number = |name: &str| seen.numbers[name];
+            assert_eq!((number("failed"), number("not_sent"), number("offered_per_s")), (0.0, 25.0, 50.0), "{seen:?}");
+            assert_eq!((number("availability_pct"), number("not_sent_by_itself")), (100.0, by_itself), "{seen:?}");
+            assert!(seen.errors.is_empty() && seen.remarks[0].contains(words), "{seen:?}");
+        }
+        // Four clients get 50 answers in a second only if each takes 80 ms at most.
+        let slow = "[[0,90],[50,120],[75,130],[90,140],[95,150],[99,160],[99.9,170],[99.99,180],[100,190]]";
+        let slow = open.replace("[[0,1],[50,2],[75,2.5],[90,3],[95,4],[99,5],[99.9,6],[99.99,7],[100,8]]", slow);
+        let slow = slow.replace("\"dropped\":0", &format!("\"dropped\":25{long}"));
+        let seen = outcome(&[Report::parse(&slow).unwrap()], String::new(), Some(false));
+        assert_eq!((seen.numbers["failed"], seen.numbers["not_sent_by_itself"]), (0.0, 1.0), "{seen:?}");
+        assert!(seen.remarks[0].contains("too few clients"), "{seen:?}");
     }
 
     const LATE: &str = r#""late":{"count":100,"mean":1,"percents":[[0,0],[99,1.5],[100,2]]}"#;
+
+    /// k6 ends such a load after 15 minutes at the latest.
+    #[test]
+    fn what_is_left_of_a_counted_load_has_failed_only_if_the_server_kept_the_clients_waiting_to_its_end() {
+        let of = |waits: &str, is_short: Option<bool>| {
+            let left = changed("\"seconds\":2", "\"seconds\":0").replace("\"clients\"", "\"requests\"");
+            let left = left.replace("\"dropped\":0", &format!("\"dropped\":25{waits}"));
+            let seen = outcome(&[Report::parse(&left).unwrap()], String::new(), is_short);
+            assert!(!seen.numbers.contains_key("offered_per_s"), "{seen:?}");
+            (seen.numbers["failed"], seen.numbers.get("not_sent_by_itself").copied())
+        };
+        // The 4 clients had 2.01 seconds.
+        let (long, short) = (r#","waited_ms":7900,"longest_ms":300"#, r#","waited_ms":900,"longest_ms":300"#);
+        assert_eq!(of(long, Some(false)), (25.0, None));
+        assert_eq!((of(long, Some(true)), of(long, None)), ((0.0, Some(0.0)), (0.0, Some(0.0))));
+        assert_eq!(of(short, Some(false)), (0.0, Some(1.0)));
+    }
 
     #[test]
     fn a_counted_load_has_the_rate_of_the_time_that_it_took() {
         let counted =
             changed("\"seconds\":2", "\"seconds\":0").replace("\"right_in_time\":98", "\"right_in_time\":100");
-        let seen = outcome(&[Report::parse(&counted).unwrap()], String::new());
+        let seen = outcome(&[Report::parse(&counted).unwrap()], String::new(), None);
         assert!((seen.numbers["requests_per_s"] - 100.0 / 2.01).abs() < 1e-9);
     }
 
@@ -278,14 +424,14 @@ mod tests {
         let slow = changed("[[0,1],[50,2],[75,2.5],[90,3],[95,4],[99,5],[99.9,6],[99.99,7],[100,8]]", SLOW);
         let (one, other) =
             (Report::parse(PLAIN).unwrap(), Report::parse(&slow.replace("\"mean\":2", "\"mean\":20")).unwrap());
-        let seen = outcome(&[one.clone(), other], String::new());
+        let seen = outcome(&[one.clone(), other], String::new(), None);
         let of = |name: &str| seen.numbers[name];
         assert_eq!((of("requests"), of("requests_per_s"), of("mean_ms")), (200.0, 98.0, 11.0));
         assert_eq!((of("shortest_ms"), of("max_ms")), (1.0, 80.0));
         // Half of all requests is the whole of the fast machine; 99 % is 98 % of the slow one.
         assert_eq!((of("p50_ms"), of("p99_ms")), (8.0, 50.0));
         // Two equal reports give the numbers of one.
-        let both = outcome(&[one.clone(), one], String::new());
+        let both = outcome(&[one.clone(), one], String::new(), None);
         assert_eq!((both.numbers["p90_ms"], both.numbers["requests_per_s"]), (3.0, 98.0));
     }
 

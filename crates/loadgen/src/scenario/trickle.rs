@@ -154,13 +154,13 @@ fn request(style: SlowStyle, path: &str) -> (String, String) {
     }
 }
 
-/// Whether an answer that was read to its end is the right one. To a POST no right answer is known: an application that
-/// does not take it says so by its status, and only what pretends to be the right answer and is another one is wrong.
+/// Whether an answer that was read to its end is the right one. To a POST no right answer is known, since `ask` has
+/// that to a GET: any answer that is whole and valid HTTP will do.
 async fn judged(ask: &Ask, style: SlowStyle, answer: &[u8]) -> Result<(), Fault> {
     let (status, body) = read(answer).await.map_err(|error| Fault::of_exchange(&error))?;
-    match judge(ask, status, &body) {
-        Err(Fault::Status(..)) if style == SlowStyle::Body => Ok(()),
-        verdict => verdict,
+    match style {
+        SlowStyle::Body => Ok(()),
+        SlowStyle::Head | SlowStyle::Reader => judge(ask, status, &body),
     }
 }
 
@@ -212,5 +212,33 @@ impl SlowClientCounts {
              most were connected at a time, {done} came to their end, {failed} of these without the right answer, the \
              server closed {closed}, and {refused} got no connection"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BodyRule, on_this_thread};
+
+    /// An application that takes a form answers it otherwise than it shows it.
+    #[test]
+    fn any_whole_answer_to_a_post_will_do() {
+        let ask = Ask::get("/").with_body(BodyRule::Exactly(b"gold".to_vec()));
+        let of = |style, answer: &str| on_this_thread(judged(&ask, style, answer.as_bytes())).unwrap();
+        let right = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngold";
+        let other = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nthanks";
+        let refused = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+        let broken = "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nthanks";
+        for answer in [right, other, refused] {
+            assert_eq!(of(SlowStyle::Body, answer), Ok(()), "{answer:?}");
+        }
+        for style in [SlowStyle::Head, SlowStyle::Reader] {
+            assert_eq!(of(style, right), Ok(()), "{style:?}");
+            assert!(matches!(of(style, other), Err(Fault::Wrong(_))), "{style:?}");
+            assert!(matches!(of(style, refused), Err(Fault::Status(404, _))), "{style:?}");
+        }
+        for style in [SlowStyle::Head, SlowStyle::Body, SlowStyle::Reader] {
+            assert!(of(style, broken).is_err(), "{style:?}");
+        }
     }
 }

@@ -96,15 +96,19 @@ fn every_rule_weight_and_body_is_that_of_the_workload() {
 }
 
 #[test]
-fn an_open_loop_offers_its_rate_and_counts_what_it_dropped() {
+fn an_open_loop_offers_its_rate_and_counts_what_it_did_not_send() {
     let Some(k6) = InstalledK6::if_here() else { return };
     let server = Small::start();
     let rate = |connections: u32| K6Load::Rate { per_s: 20.5, seconds: 2.0, connections };
     let seen = k6.load(server.port, vec![ask("/right")], rate(8));
     assert!((19.0..22.0).contains(&number(&seen, "offered_per_s")), "{seen:?}");
-    assert!(seen.numbers.contains_key("late_ms") || seen.errors.contains_key("dropped"), "{seen:?}");
+    assert!(seen.numbers.contains_key("late_ms") || !seen.remarks.is_empty(), "{seen:?}");
     // One client waits a second for each request; there is none for the others.
     let seen = k6.load(server.port, vec![ask("/hang")], rate(1));
-    assert!(seen.errors["dropped"] > 20 && seen.errors["timeout"] > 0, "{seen:?}");
-    assert!(!seen.numbers.contains_key("late_ms") && number(&seen, "failed") > 30.0, "{seen:?}");
+    assert!(!seen.numbers.contains_key("late_ms") && seen.errors["timeout"] > 0, "{seen:?}");
+    // On a machine that other tests use as well, k6 may have been short of a processor.
+    let dropped = seen.errors.get("dropped").map(|dropped| *dropped as f64);
+    assert!(dropped.or(seen.numbers.get("not_sent").copied()).is_some_and(|dropped| dropped > 20.0), "{seen:?}");
+    assert!(seen.numbers.get("not_sent_by_itself").is_none_or(|by_itself| *by_itself == 0.0), "{seen:?}");
+    assert!(dropped.is_none_or(|_| number(&seen, "failed") > 30.0) && seen.remarks.len() == 1, "{seen:?}");
 }

@@ -86,6 +86,8 @@ fn a_loop_of_requests_or_seconds_ends_with_the_first_of_them() {
     let plan = |requests, seconds| Closed { until: Until::First { requests, seconds }, ..requests_of(4) };
     let outcome = closed(server.port, &workload("/right"), &plan(50, 60.0));
     assert_eq!(number(&outcome, "requests"), 50.0, "{outcome:?}");
+    let rate = number(&outcome, "requests_per_s");
+    assert!((rate - 50.0 / number(&outcome, "elapsed_s")).abs() < 0.001, "over the time that it took: {outcome:?}");
     let outcome = closed(server.port, &workload("/slow"), &plan(1_000_000, 0.3));
     assert!(number(&outcome, "elapsed_s") < 30.0 && number(&outcome, "requests") < 1000.0, "{outcome:?}");
 }
