@@ -104,7 +104,7 @@ fn several_workers_of_the_embedded_engine_are_refused() {
     let output = server::command().current_dir(&folder).args(["--engine", "mruby", "-w", "2"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said.contains("say -t N for N interpreters"), "{said}");
+    assert!(said.contains("say --threads N for N interpreters"), "{said}");
     fs::remove_dir_all(folder).unwrap();
 }
 

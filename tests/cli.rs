@@ -43,6 +43,20 @@ fn every_command_has_help_on_standard_output() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Their options and exit codes are there, and not in the help of the server.
+#[test]
+fn an_error_of_a_command_names_the_help_of_that_command() {
+    let folder = folder_with_app();
+    for command in ["config", "explain", "native", "doctor", "options", "status"] {
+        let (output, said) = server::run(&folder, &[], &[command, "--zebra"]);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("See foolsgold {command} --help.")), "{said}");
+    }
+    let (_, said) = server::run(&folder, &[], &["--zebra"]);
+    assert!(said.contains("See foolsgold --help."), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
     let folder = folder_with_app();
@@ -74,21 +88,29 @@ fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
 #[test]
 fn a_missing_application_is_named() {
     let folder = server::folder();
-    let cases: [(&[&str], &str); 8] = [
-        (&[], "config.ru"),
-        (&["config.ru"], "config.ru: there is no such file; name the application's config.ru"),
-        (&["explian", "config/puma.rb"], "`foolsgold explain` is the nearest"),
-        (&["other.ru"], "other.ru"),
-        (&["no/where"], "no/where"),
-        (&["natve"], "`foolsgold native` is the nearest"),
-        (&["start"], "config.ru"),
-        (&["-d"], "needs --log-file FILE"),
+    // Wrong usage has the exit code 2, with or without flags; a missing application is a failed start.
+    let cases: [(&[&str], &str, i32); 11] = [
+        (&[], "config.ru", 1),
+        (&["config.ru"], "config.ru: there is no such file; name the application's config.ru", 1),
+        (&["explian", "config/puma.rb"], "`foolsgold explain` is the nearest", 2),
+        (&["-e", "production", "explian", "config/puma.rb"], "`foolsgold explain` is the nearest", 2),
+        (&["other.ru"], "other.ru", 1),
+        (&["no/where"], "no/where", 1),
+        (&["natve"], "`foolsgold native` is the nearest", 2),
+        (&["stauts"], "`foolsgold status` is the nearest", 2),
+        (&["-e", "production", "explain", "x.rb"], "comes first: `foolsgold explain -e production x.rb`", 2),
+        (&["start"], "config.ru", 1),
+        (&["-d"], "needs --log-file FILE", 2),
     ];
-    for (arguments, word) in cases {
+    for (arguments, word, code) in cases {
         let (output, said) = server::run(&folder, &[], arguments);
-        assert!(!output.status.success());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains(word), "{said}");
     }
+    std::fs::create_dir(folder.join("config")).unwrap();
+    let (output, said) = server::run(&folder, &[], &["-e", "production", "config"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("comes first: `foolsgold config -e production`"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -97,7 +119,8 @@ fn what_other_programs_call_a_command_is_called_here() {
     let folder = folder_with_app();
     for (word, ours) in [("upgrade", "restart"), ("phased-restart", "reload"), ("help", "--help")] {
         let (output, said) = server::run(&folder, &[], &[word]);
-        assert!(!output.status.success() && said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

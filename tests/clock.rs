@@ -1,6 +1,7 @@
 //! A clock that is set forward, and back again.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{MAX_WAIT, Server, app, server, within};
@@ -25,19 +26,43 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 "#;
 
+/// The clock of a server that is started with its variables.
+pub struct Clock {
+    library: String,
+    offset: String,
+}
+
+impl Clock {
+    /// A clock that is right, with its files in this folder; none where there is no C compiler.
+    pub fn in_folder(folder: &Path) -> Option<Clock> {
+        fs::write(folder.join("clock.c"), CLOCK).unwrap();
+        let compile = ["-shared", "-fPIC", "-o", "clock.so", "clock.c"];
+        let compiled = Command::new("cc").args(compile).current_dir(folder).status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: there is no C compiler here");
+            return None;
+        }
+        let [library, offset] = ["clock.so", "offset"].map(|name| folder.join(name).display().to_string());
+        let clock = Clock { library, offset };
+        clock.set(0);
+        Some(clock)
+    }
+
+    /// Sets it so many seconds ahead.
+    pub fn set(&self, seconds: i64) {
+        fs::write(&self.offset, seconds.to_string()).unwrap();
+    }
+
+    pub fn environment(&self) -> [(&str, &str); 2] {
+        [("LD_PRELOAD", self.library.as_str()), ("CLOCK_OFFSET", self.offset.as_str())]
+    }
+}
+
 #[test]
 fn the_date_follows_it_and_the_uptime_does_not() {
-    let folder = server::folder_with(&[("config.ru", &app("", "'gold'")), ("clock.c", CLOCK)]);
-    let compiled =
-        Command::new("cc").args(["-shared", "-fPIC", "-o", "clock.so", "clock.c"]).current_dir(&folder).status();
-    if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no C compiler here");
-        return;
-    }
-    let (library, offset) = (folder.join("clock.so"), folder.join("offset"));
-    fs::write(&offset, "0").unwrap();
-    let env = [("LD_PRELOAD", library.to_str().unwrap()), ("CLOCK_OFFSET", offset.to_str().unwrap())];
-    let server = Server::spawn(folder.clone(), &env, &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
+    let Some(clock) = Clock::in_folder(&folder) else { return };
+    let server = Server::spawn(folder.clone(), &clock.environment(), &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
     let date = |request: &str| {
         let mut client = server.client();
         client.send(request).unwrap();
@@ -46,11 +71,11 @@ fn the_date_follows_it_and_the_uptime_does_not() {
     let year = |date: &str| date.split(' ').nth(3).unwrap().parse::<u32>().unwrap();
     for request in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"] {
         let now = year(&date(request));
-        fs::write(&offset, (366 * 86_400 * 2).to_string()).unwrap();
+        clock.set(366 * 86_400 * 2);
         assert!(within(MAX_WAIT, || year(&date(request)) >= now + 2), "{}", date(request));
         let status = server.status();
         assert!(status["server"]["uptime_s"].as_f64().is_some_and(|up| up < 86_400.0), "{status}");
-        fs::write(&offset, "0").unwrap();
+        clock.set(0);
         assert!(within(MAX_WAIT, || year(&date(request)) == now), "{} stays in the future", date(request));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -146,6 +147,21 @@ fn commands_find_the_server_of_their_folder_and_only_that() {
     fs::remove_dir_all(elsewhere).unwrap();
 }
 
+/// Its config.ru is made in a temporary folder, and it may be started in any.
+#[test]
+fn commands_find_the_server_of_a_script_by_the_folder_of_that() {
+    let script = server::folder();
+    let folder = script.to_str().unwrap();
+    let server = Server::with(&app("", "\"gold\""), &[("FOOLSGOLD_APP_FOLDER", folder)], &[]);
+    let pid = format!("process {}", server.id());
+    for (place, words) in [(&*script, &["status"][..]), (Path::new("/"), &["status", "--dir", folder])] {
+        let output = server::command().current_dir(place).args(words).output().unwrap();
+        assert!(said(&output).contains(&pid), "{words:?}: {}", said(&output));
+    }
+    assert_eq!(server.status()["server"]["folder"], folder);
+    fs::remove_dir_all(script).unwrap();
+}
+
 /// systemd tells only the unit's own processes where that is.
 #[test]
 fn commands_find_the_server_of_a_unit_in_its_runtime_directory() {
@@ -172,6 +188,9 @@ fn commands_find_the_server_that_a_settings_file_is_of() {
     fs::write(elsewhere.join("socket.toml"), format!("control = \"{socket}\"\n")).unwrap();
     fs::write(elsewhere.join("broken.toml"), "dir = \n").unwrap();
     fs::write(elsewhere.join("puma.rb"), "abort 'is run'").unwrap();
+    let erb = "<% File.write('ran', '') %>";
+    fs::write(elsewhere.join("erb.yml"), format!("port: {erb}0\nchdir: '{folder}' # here\n")).unwrap();
+    fs::write(elsewhere.join("all-erb.yml"), format!("chdir: {erb}{folder}\n")).unwrap();
     // Called where another server is found by itself.
     let of = |words: &[&str]| {
         let words: Vec<String> =
@@ -179,21 +198,25 @@ fn commands_find_the_server_that_a_settings_file_is_of() {
         server::command().current_dir(&other.folder).args(words).output().unwrap()
     };
     let pid = format!("process {}", server.id());
-    for file in ["AT/thin.yml", "AT/shop.toml", "AT/socket.toml"] {
+    for file in ["AT/thin.yml", "AT/erb.yml", "AT/shop.toml", "AT/socket.toml"] {
         let output = of(&["status", "-C", file]);
         assert!(said(&output).contains(&pid), "{file}: {}", said(&output));
     }
     for (file, right) in [
         ("AT/broken.toml", "broken.toml:1"),
         ("AT/puma.rb", "puma.rb: is Ruby, which is not run to find its server: name the served folder by --dir"),
+        ("AT/all-erb.yml", "all-erb.yml: its chdir depends on ERB, which is not run to find its server"),
         ("AT/none.yml", "there is no such file"),
     ] {
         let output = of(&["stop", "--config", file]);
         assert_eq!(output.status.code(), Some(2), "{file}: {}", said(&output));
         assert!(said(&output).contains(right), "{file}: {}", said(&output));
     }
+    let output = of(&["status", "-C", "AT/all-erb.yml", "--dir", &folder]);
+    assert!(said(&output).contains(&pid), "{}", said(&output));
     let output = of(&["stop", "-C", "AT/thin.yml"]);
     assert!(output.status.success(), "{}", said(&output));
+    assert!(!other.folder.join("ran").exists() && !elsewhere.join("ran").exists(), "no code is run for a command");
     assert!(other.done(&["status"]).contains(&format!("process {}", other.id())));
     fs::remove_dir_all(elsewhere).unwrap();
 }
@@ -374,7 +397,8 @@ fn a_server_that_starts_says_so() {
     command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--control", "c.sock"]);
     let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     let socket = folder.join("c.sock");
-    assert!(within(MAX_WAIT, || socket.exists()));
+    // The file is there a moment before anybody listens.
+    assert!(within(MAX_WAIT, || UnixStream::connect(&socket).is_ok()));
     let ready = || Client::unix(&socket).get("/readyz");
     assert_eq!((ready().status, ready().text().as_str()), (503, "starting\n"));
     assert_eq!(Client::unix(&socket).get("/healthz").status, 200);

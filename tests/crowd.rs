@@ -302,6 +302,8 @@ fn an_upload_for_which_no_file_can_be_opened_may_come_again() {
     };
     assert!(within(support::MAX_WAIT, is_refused), "{}", server.log());
     assert!(server.logs("raise the server's limit of open files") && server.logs(" out_of_files"), "{}", server.log());
+    assert!(server.status()["apps"][0]["faults"]["out_of_files"].as_u64() >= Some(1), "{}", server.status());
+    assert!(server.done(&["recorder", "--json"]).contains("\"out_of_files\""));
 }
 
 #[test]

@@ -101,6 +101,33 @@ fn a_file_that_becomes_shorter_while_it_is_sent_is_no_fault_of_the_client() {
     let line = || server.log().lines().find(|line| line.contains(" GET /shrinks 200 ")).map(str::to_owned);
     let is_named = within(MAX_WAIT, || line().is_some_and(|line| line.contains(" broken")));
     assert!(is_named, "{:?}\n{}", line(), server.log());
+    let told = server.log().matches("cannot read the file of a response").count();
+    assert_eq!(told, 1, "the response and the wire have both found it: {}", server.log());
+}
+
+/// What is not sent, and a connection that is cut, have a line that names the request.
+#[test]
+fn a_body_that_is_not_as_long_as_announced_is_logged_with_its_request() {
+    let long = "lambda { |s| 20.times { s.write(\"some\" * 100_000) } }";
+    let shorter = format!("[200, {{ \"content-length\" => \"9000000\" }}, {long}]");
+    let cases = [
+        ("/longer", "[200, { \"content-length\" => \"2\" }, [\"gold\"]]"),
+        ("/none", "[200, { \"content-length\" => \"0\" }, [\"gold\"]]"),
+        ("/shorter", shorter.as_str()),
+    ];
+    let server = Server::start(&paths(&cases), &["--engine", "mruby", "-t", "1"]);
+    assert_eq!(server.text("/longer"), "go");
+    assert_eq!(server.text("/none"), "");
+    assert!(server.send_get("/shorter").reply().is_err(), "it breaks off");
+    let fault = "the application's answer is not valid Rack: the body is";
+    for said in [
+        format!(", GET /longer: {fault} longer than its Content-Length"),
+        format!(", GET /none: {fault} longer than its Content-Length"),
+        format!(", GET /shorter: {fault} 1000000 bytes shorter than its Content-Length"),
+    ] {
+        assert!(server.logs(&said), "{said}: {}", server.log());
+    }
+    assert!(server.log().contains("count bytes and not characters"), "{}", server.log());
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::successor::signal;
 use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 fn serve(form: &str) -> Server {
@@ -16,7 +17,7 @@ fn serve(form: &str) -> Server {
 fn trouble(server: &Server) -> String {
     assert_eq!((server.get("/bad").status, server.get("/stuck").status), (500, 504));
     let pid = server.text("/pid");
-    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    signal(pid.parse().unwrap(), Signal::KILL);
     assert!(server.logs("killed by SIGKILL"), "{}", server.log());
     pid
 }
@@ -65,7 +66,7 @@ fn several_applications_are_told_apart() {
     let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
     let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "-C", "foolsgold.toml"]);
     let pid = server.text("/shop/pid");
-    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    signal(pid.parse().unwrap(), Signal::KILL);
     assert!(server.logs(&format!(" (pid {pid}) exited: killed by SIGKILL app=shop\n")), "{}", server.log());
 }
 

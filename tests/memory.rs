@@ -9,8 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::server::{self, Server};
+use crate::support::successor::signal;
 use crate::support::{MAX_WAIT, ruby, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const LIMIT: u64 = 160 << 20;
 
@@ -148,7 +149,7 @@ fn a_death_by_the_kernel_is_told_once() {
     // The mold tells of ends in their order, so of this one before that of another.
     let dead = server.log().lines().find(is_end).unwrap().split("(pid ").nth(1).unwrap().to_owned();
     let other = ruby::workers(&server).into_iter().find(|pid| !dead.starts_with(&pid.to_string())).unwrap();
-    kill_process(Pid::from_raw(other.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    signal(other, Signal::KILL);
     assert!(server.logs(&format!("(pid {other}) exited: ")), "{}", server.log());
     let log = server.log();
     let pid = dead.split(')').next().unwrap();
@@ -269,7 +270,7 @@ fn a_worker_that_ends_long_after_the_kernel_has_killed_somebody_else_has_crashed
     // What the kernel has killed is made something of for five to ten seconds.
     assert!(!within(Duration::from_secs(11), || false));
     let worker = ruby::workers(&server)[0];
-    kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    signal(worker, Signal::KILL);
     assert!(within(MAX_WAIT, || ends(&server, "crash") + ends(&server, "out_of_memory") > 0), "{}", server.log());
     assert_eq!(ends(&server, "crash"), 1, "{}", server.log());
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::support;
 use crate::support::{Client, Reply, Server, app, paths, server};
 
@@ -115,6 +116,8 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
         assert!(client.body(&head).is_err(), "an answer that broke off looks whole");
         assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"app_error\"}}")), 1.0);
         assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 1.0, "it has a status, too");
+        let recorded = server.done(&["recorder", "--json"]);
+        assert!(recorded.contains("\"/broken\"") && recorded.contains("\"app_error\""), "{recorded}");
         let mut held = server.send_get("/hold");
         assert_eq!(held.head().unwrap().status, 200);
         let waiting: Vec<Client> = (0..3).map(|_| server.send_get("/wait")).collect();
@@ -396,6 +399,108 @@ fn whole_page(browser: &str, server: &Server, url: &str) -> String {
     let is_whole = |page: &String| page.contains("class=\"line\"");
     let looks = (0..4).map(|_| dom(browser, url, &profile));
     looks.reduce(|last, next| if is_whole(&last) { last } else { next }).unwrap()
+}
+
+/// What Chromium makes of functions of the page's script, and of a script that calls them and leaves its result in
+/// `document.body.title`.
+fn result(browser: &str, functions: &[&str], script: &str) -> String {
+    let page = include_str!("../crates/server/src/admin/page/page.js");
+    let texts = functions.iter().map(|head| {
+        let (_, rest) = page.split_once(head).unwrap_or_else(|| panic!("no {head:?} in page.js"));
+        format!("{head}{}\n}}\n", rest.split_once("\n}\n").unwrap().0)
+    });
+    let functions: String = texts.collect();
+    let html = format!("<!doctype html><body><script>\n{functions}\n{script}\n</script></body>");
+    let folder = server::folder_with(&[("functions.html", &html)]);
+    let dom = dom(browser, &format!("file://{}/functions.html", folder.display()), &folder.join("browser"));
+    let result = dom.split_once("<body title=\"").map(|(_, rest)| rest.split('"').next().unwrap().to_owned());
+    let _ = std::fs::remove_dir_all(folder);
+    result.unwrap_or_else(|| panic!("no result: {dom}"))
+}
+
+/// The timer and a click may look at once, and the server's second answer be read before its first.
+#[test]
+fn the_curves_stay_whole_when_answers_come_in_the_wrong_order() {
+    let Some(browser) = browser() else { return };
+    let script = r#"
+        const state = { step: "second", past: new Map() };
+        const answers = [];
+        const ask = () => new Promise((done) => answers.push(done));
+        const points = (from, next) => {
+          const at_ms = Array.from({ length: next - from }, (_, i) => from + i);
+          return { apps: [{ app: "app", from, next, at_ms }] };
+        };
+        const seen = () => {
+          const { next, at_ms } = state.past.get("second").get("app");
+          return `${next} ${at_ms.length} ${at_ms.every((at, i) => at === i)}`;
+        };
+        (async () => {
+          const first = askHistory();
+          answers[0](points(0, 100));
+          await first;
+          const [timer, click] = [askHistory(), askHistory()];
+          answers[2](points(100, 102));
+          await click;
+          answers[1](points(100, 101));
+          await timer;
+          const whole = seen();
+          // The server was started anew: what comes of the old one is not put back.
+          const [old, anew] = [askHistory(), (state.past.clear(), askHistory())];
+          answers[4](points(0, 3));
+          await anew;
+          answers[3](points(102, 103));
+          await old;
+          document.body.title = `${whole}, ${seen()}`;
+        })();
+    "#;
+    assert_eq!(result(browser, &["async function askHistory() {"], script), "102 102 true, 3 3 true");
+}
+
+/// Beside the banner that none of them can be started.
+#[test]
+fn a_request_starts_a_worker_only_where_none_is_always_to_run() {
+    let Some(browser) = browser() else { return };
+    let script = "document.body.title = [{ min: 0, max: 4 }, { min: 1, max: 4 }].map(noWorker).join(' | ');";
+    let words = result(browser, &["function noWorker(pool) {"], script);
+    assert_eq!(words, "No worker runs. The next request starts one. | No worker runs.");
+}
+
+/// The x coordinates of each line on the page.
+fn lines(dom: &str) -> Vec<Vec<f64>> {
+    let lines = dom.split("<path class=\"line\" d=\"M").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let x = |point: &str| point.split(' ').next().unwrap().parse::<f64>().unwrap();
+    lines.map(|line| line.split('L').map(x).collect()).collect()
+}
+
+/// As in a container whose machine has slept, or after the server's clock was set.
+#[test]
+fn the_page_shows_the_servers_times_whatever_the_clocks_are() {
+    let Some(browser) = browser() else { return };
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
+    let Some(clock) = Clock::in_folder(&folder) else { return };
+    clock.set(7_200);
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--admin", "0"];
+    let server = Server::spawn(folder, &clock.environment(), &options);
+    let port = admin_port(&server);
+    let times = || {
+        let text = ask(port, "/v1/history?step=second", "").text();
+        let history: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let times = history["apps"][0]["at_ms"].as_array().unwrap().iter();
+        times.map(|time| time.as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    let has_back = |hours: u64| {
+        let times = times();
+        let first = times[0] - hours * 3_600_000;
+        times.iter().filter(|time| time.abs_diff(first) < 600_000).count() > 3
+    };
+    for hours in [0, 2, 4] {
+        clock.set(7_200 - 3_600 * i64::try_from(hours).unwrap());
+        assert!(support::within(support::MAX_WAIT, || times().len() > 1 && has_back(hours)), "{:?}", times());
+        let dom = whole_page(browser, &server, &format!("http://127.0.0.1:{port}/"));
+        let lines = lines(&dom);
+        assert!(!lines.is_empty(), "{hours} h back:\n{dom}");
+        assert!(lines.iter().all(|line| line.is_sorted()), "{hours} h back: {lines:?}");
+    }
 }
 
 /// Somebody who looks because clients get 503 must not read that all is well.

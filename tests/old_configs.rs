@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::support;
+use crate::support::successor::signal;
 use crate::support::{Server, ruby, server};
+use rustix::process::Signal;
 
 /// What `rails new` writes, with more of what people add.
 const PUMA: &str = r##"# frozen_string_literal: true
@@ -134,13 +136,12 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    for words in [
-        "config/puma.rb:7: worker_timeout: as in Puma this is a heartbeat of the process; --request-time bounds a",
-        "config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that --trust-proxy names",
-    ] {
-        assert!(server.logs(words), "{words:?}: {}", server.log());
+    let differs = "config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that";
+    assert!(server.logs(differs), "{}", server.log());
+    // The line with all settings has it, without a remark.
+    for words in ["without a counterpart", "worker_timeout: "] {
+        assert!(!server.log().contains(words), "{words}: {}", server.log());
     }
-    assert!(!server.log().contains("without a counterpart"), "{}", server.log());
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
@@ -151,7 +152,7 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let count = |note: &str| notes.iter().filter(|line| *line == note).count();
     assert_eq!((notes[0].as_str(), count("before_fork")), ("before_fork", 1), "{notes:?}");
     assert_eq!((count("on_worker_fork 0"), count("on_worker_fork 1")), (1, 1), "{notes:?}");
-    server.signal(rustix::process::Signal::TERM);
+    server.signal(Signal::TERM);
     assert!(server.ended(support::MAX_WAIT).is_some());
     let notes = ruby::notes(&server);
     for note in ["shutdown 0", "shutdown 1", "shutdown with data 0", "after 0 0", "after 1 0", "stopped"] {
@@ -166,9 +167,7 @@ fn a_worker_that_was_killed_gives_its_place_to_the_next() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "1")];
     let server = serve(&files, &env, &["-C", "config/puma.rb"]);
     ruby::wait_for_note(&server, "boot 0");
-    let worker = ruby::workers(&server)[0].cast_signed();
-    let worker = rustix::process::Pid::from_raw(worker).unwrap();
-    rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
+    signal(ruby::workers(&server)[0], Signal::KILL);
     let boots = || ruby::count(&server, "boot 0");
     assert!(support::within(support::MAX_WAIT, || boots() == 2), "{:?}", ruby::notes(&server));
 }
@@ -250,12 +249,11 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     assert!(server.logs("worker=1"), "its logger writes: {}", server.log());
     // A service manager sends TERM to all processes. The traps of the file must not end the mold.
     for pid in ruby::processes(server.id()) {
-        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        signal(pid, Signal::TERM);
     }
     assert!(server.text("/").starts_with("staging "), "{}", server.log());
     assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
-    server.signal(rustix::process::Signal::TERM);
+    server.signal(Signal::TERM);
     assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
     // Its trap in `before_fork` makes that of it in Unicorn, too.
     assert!(server.log().contains("SIGTERM: graceful shutdown"), "{}", server.log());
@@ -329,7 +327,7 @@ fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
         serve(&[("config.ru", APP), ("config/puma.rb", CONTAINER)], &[("PIDFILE", "/dev/null")], &["-w", "0"]);
     let lines = |server: &Server| server.log().lines().count();
     for _ in 0..2 {
-        server.signal(rustix::process::Signal::HUP);
+        server.signal(Signal::HUP);
         assert!(server.logs("there is no log file to open anew"), "{}", server.log());
     }
     assert!(server.text("/").starts_with("development "), "{}", server.log());
@@ -340,7 +338,7 @@ fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
         "{}",
         server.log()
     );
-    server.signal(rustix::process::Signal::TERM);
+    server.signal(Signal::TERM);
     assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
 }
 
@@ -758,6 +756,23 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     // The application is elsewhere, and Puma would not look there.
     let below = [("below/config.ru", APP), ("below/config/puma.rb", "threads 1, 2")];
     check(&below, &["below"], &["below/config/puma.rb is there and is not read"], "puma.rb:1");
+    // Puma looks in the working directory, also for an application below it, unless that is a project of its own.
+    let lib = ("lib/config.ru", APP);
+    let read = "config/puma.rb:1: threads: all threads";
+    check(&[lib, puma], &["lib/config.ru"], &[read], "is not read");
+    check(&[lib, puma, ("lib/Gemfile", "")], &["lib/config.ru"], &["Gemfile is beside config.ru"], "puma.rb");
+    check(&[lib, puma, ("lib/foolsgold.toml", "")], &["lib/config.ru"], &["lib/foolsgold.toml"], "puma.rb");
+    check(&[lib, puma, ("foolsgold.toml", "")], &["lib/config.ru"], &["config/puma.rb is there and is not"], "rb:1");
+    check(&[lib, puma], &["lib"], &["threads"], "puma.rb");
+    // The gem starts the server of a script without the user's flags.
+    let unread = "config/unicorn.rb is there and is not read: `FOOLS_GOLD_CONFIG=config/unicorn.rb` reads it";
+    for (script, file, words) in [("lib/app.rb", puma, read), ("app.rb", unicorn, unread)] {
+        let folder = ruby::folder(&[(script, ""), ("made/config.ru", APP), file]);
+        let beside = folder.join(script).parent().unwrap().display().to_string();
+        let (_, said) = run(&folder, &[("FOOLSGOLD_APP_FOLDER", beside.as_str())], &["config", "made/config.ru"]);
+        assert_says(&said, &[words]);
+        fs::remove_dir_all(folder).unwrap();
+    }
     // Of several files it is not clear which one is meant; those of Unicorn and Thin are read only when they are named.
     check(&[app, puma, unicorn], &[], &["config/puma.rb and config/unicorn.rb are there, and none is read"], "rb:1");
     check(&[app, unicorn], &[], &["config/unicorn.rb is there and is not read"], "rb:1");
@@ -765,6 +780,32 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
         let files = [app, puma, (name, "worker_processes 1")];
         check(&files, options, &[&format!("config/puma.rb and {name} are there, and none is read")], "rb:1");
     }
+}
+
+/// The pages about hooks advise to write this file, and most applications of Rails have a config/puma.rb.
+#[test]
+fn own_hooks_that_do_not_run_beside_those_of_another_servers_file_are_told() {
+    let hooks = "after_fork { |_| nil }\n";
+    let puma = "workers 1\nbefore_worker_boot { nil }\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", puma), ("config/foolsgold.rb", hooks)]);
+    let is_told = |options: &[&str]| {
+        let (output, said) = run(&folder, &[], &[&["config"], options].concat());
+        assert!(output.status.success(), "{said}");
+        said.contains("note: config/foolsgold.rb is there and is not read, since config/puma.rb has hooks: register")
+    };
+    assert!(is_told(&[]));
+    assert!(!is_told(&["--hooks", "config/foolsgold.rb"]), "it was chosen");
+    let ways = |env: &[(&str, &str)]| {
+        let (_, said) = run(&folder, env, &["config", "config.ru"]);
+        ["or say --hooks config/foolsgold.rb,", "or say FOOLS_GOLD_HOOKS=config/foolsgold.rb,"]
+            .map(|way| said.contains(way))
+    };
+    // The gem starts the server of a script without the user's flags.
+    let script = [("FOOLSGOLD_APP_FOLDER", folder.to_str().unwrap())];
+    assert_eq!((ways(&[]), ways(&script)), ([true, false], [false, true]));
+    fs::write(folder.join("config/puma.rb"), "workers 1\n").unwrap();
+    assert!(!is_told(&[]), "it is read");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -858,10 +899,49 @@ fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
         assert_eq!(count(&server, "read"), 1, "{:?}", ruby::notes(&server));
         assert_eq!(count(&server, "forked 0"), usize::from(!hooks.is_empty()), "{:?}", ruby::notes(&server));
         // As in Unicorn, a reload reads the file again.
-        server.signal(rustix::process::Signal::HUP);
+        server.signal(Signal::HUP);
         assert!(server.logs("generation 2 serves"), "{}", server.log());
         assert_eq!(count(&server, "read"), 2, "{:?}", ruby::notes(&server));
         assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
+    }
+}
+
+/// As all that the code of a file does in its process: in Unicorn, the application's files have these permissions.
+#[test]
+fn a_umask_that_a_file_sets_is_that_of_the_application() {
+    let app = "run ->(_) { [200, {}, [File.umask.to_s(8)]] }\n";
+    for (code, expected) in [("File.umask(0o027)\n", "27"), ("", "77")] {
+        let file = format!("{code}listen '127.0.0.1:0'\n");
+        let server = serve(&[("config.ru", app), ("unicorn.rb", &file)], &[], &["-C", "unicorn.rb", "--umask", "077"]);
+        assert_eq!(server.text("/"), expected, "{}", server.log());
+    }
+}
+
+/// Likewise, unless a directive says otherwise: that counts more in Unicorn, too.
+#[test]
+fn what_a_file_redirects_its_output_to_gets_that_of_the_application() {
+    let app = "run(lambda do |_|\n  $stdout.puts 'vein out'\n  $stderr.puts 'vein err'\n  [200, {}, ['said']]\nend)\n";
+    // Which is no IO, and has not all of its methods.
+    let object = "own = Object.new\ndef own.write(*words)\n  File.write('own', words.join, mode: 'a')\nend\n\
+                  def own.puts(words)\n  write(words, $/)\nend\n$stdout = own\n";
+    for (code, own) in [
+        ("$stdout.reopen('own', 'a')\n", &["vein out"][..]),
+        ("$stderr.reopen('own', mode: 'a')\n", &["vein err"]),
+        ("STDOUT.reopen('own', 'a')\nSTDERR.reopen(STDOUT)\n", &["vein out", "vein err"]),
+        ("$stdout = File.open('own', 'a')\n", &["vein out"]),
+        (object, &["vein out"]),
+        ("kept = $stdout.dup\n$stdout.reopen(File::NULL)\n$stdout.reopen(kept)\n", &[]),
+        ("$stdout.reopen('own', 'a')\nstdout_path '/dev/stdout'\n", &[]),
+    ] {
+        let file = format!("{code}listen '127.0.0.1:0'\n");
+        let server = serve(&[("config.ru", app), ("unicorn.rb", &file), ("own", "")], &[], &["-C", "unicorn.rb"]);
+        assert_eq!(server.text("/"), "said", "{code}{}", server.log());
+        let found = fs::read_to_string(server.folder.join("own")).unwrap();
+        assert_eq!(found.lines().collect::<Vec<_>>(), own, "{code}{}", server.log());
+        for words in ["vein out", "vein err"] {
+            let is_logged = if own.contains(&words) { server.log().contains(words) } else { server.logs(words) };
+            assert_eq!(is_logged, !own.contains(&words), "{code}{}", server.log());
+        }
     }
 }
 
@@ -871,8 +951,7 @@ fn a_mold_that_takes_the_place_of_another_reads_the_file_for_its_hooks() {
     let server = serve(&[("config.ru", COUNTED_APP), ("unicorn.rb", &file)], &[], &["-C", "unicorn.rb"]);
     let mold = ruby::mold(&server);
     for pid in [mold, ruby::workers(&server)[0]] {
-        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        signal(pid, Signal::KILL);
     }
     assert!(support::within(support::MAX_WAIT, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
     assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
@@ -890,7 +969,7 @@ fn the_code_of_a_file_runs_once_in_the_background_too() {
     let text = support::Client::unix(&folder.join("web.sock")).get("/").text();
     let mold = text.split(' ').next().unwrap();
     assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), format!("read in {mold}\n"));
-    process.signal(rustix::process::Signal::TERM);
+    process.signal(Signal::TERM);
     assert!(process.ended());
     // What is wrong is told where it was called, as ever.
     let (output, said) = run(&folder, &[], &[&options[..], &["-t", "0"]].concat());
@@ -900,6 +979,28 @@ fn the_code_of_a_file_runs_once_in_the_background_too() {
     let (output, said) = run(&folder, &[], &options);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_code_of_a_file_that_is_read_without_being_named_runs_once_and_not_to_build_an_extension() {
+    support::successor::adopt_orphans();
+    let puma = ("config/puma.rb", "File.write('notes', \"read\\n\", mode: 'a')\nworkers 1\n");
+    for (app, named) in [("lib/config.ru", &["lib/config.ru"][..]), ("config.ru", &[])] {
+        let folder = ruby::folder(&[(app, COUNTED_APP), puma]);
+        let options = ["-D", "--log-file", "log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
+        let (output, said) = run(&folder, &[], &[named, &options].concat());
+        assert!(output.status.success(), "{said}");
+        let process = support::successor::Process::named_in(&folder.join("web.pid"), 0);
+        assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), "read\n", "{app}");
+        process.signal(Signal::TERM);
+        assert!(process.ended());
+        fs::remove_dir_all(folder).unwrap();
+    }
+    // Root may do that, in any folder.
+    let folder = ruby::folder(&[puma]);
+    let (_, said) = run(&folder, &[], &["native", "-t", "0"]);
+    assert!(!folder.join("notes").exists(), "{said}");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -957,8 +1058,7 @@ fn what_a_file_has_started_is_told_where_only_its_settings_are_wanted() {
         let said = fs::read_to_string(out).unwrap().replace("\n# ", " ");
         let (_, pids) = said.split_once("`kill ").unwrap_or_else(|| panic!("{said}"));
         for pid in pids.split('`').next().unwrap().split(' ') {
-            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+            signal(pid.parse().unwrap(), Signal::KILL);
         }
         assert!(status.success(), "{said}");
         assert_says(&said, &["its code has started processes that still run: ", "(sleep 61)", "sleep 62"]);
@@ -1030,6 +1130,9 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
             let told = "puma.rb: without a counterpart: plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` \
                         says more";
             assert!(server.log().contains(told), "{}", server.log());
+            // Rails 8 runs its jobs in Puma: without them, mails are not sent, and no request fails.
+            let jobs = "puma.rb: plugin :solid_queue is not loaded, so no jobs run: start bin/jobs as a process";
+            assert!(server.log().contains(jobs), "{}", server.log());
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The program anew with the same sockets: nobody who asks notices, and a new program that fails changes nothing.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
+use crate::support::successor::{Load, Manager, Process, adopt_orphans, kill, pid_in, signal};
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
@@ -31,6 +33,14 @@ fn serve(options: &[&str]) -> Server {
 
 fn write(server: &Server, config: &str) {
     fs::write(server.folder.join("config.ru"), config).unwrap();
+}
+
+/// Writes settings with these Unix sockets, and with more lines.
+fn write_settings(folder: &Path, sockets: &[&str], more: &str) {
+    let bind = |name: &&str| format!("\"unix://{}\"", folder.join(name).display());
+    let binds: Vec<String> = sockets.iter().map(bind).collect();
+    let text = format!("bind = [{}]\npidfile = \"web.pid\"\nthreads = 1\n{more}", binds.join(", "));
+    fs::write(folder.join("foolsgold.toml"), text).unwrap();
 }
 
 fn pidfile(server: &Server) -> std::path::PathBuf {
@@ -275,6 +285,26 @@ fn a_reload_while_a_new_program_loads_is_repeated_by_that() {
     assert!(next.ended(), "{}", server.log());
 }
 
+/// The signal for that goes to the old process, whose id is still in the pid file.
+#[test]
+fn a_log_that_is_rotated_while_a_new_program_loads_is_opened_anew_by_that() {
+    adopt_orphans();
+    let server = ruby::serve(GATED, &["-w", "1", "--log-file", "log", "--pidfile", "web.pid"]);
+    let next = upgrade_that_loads(&server);
+    let aside = server.folder.join("log.1");
+    fs::rename(server.folder.join("log"), &aside).unwrap();
+    server.signal(Signal::HUP);
+    assert!(server.logs("opened anew"), "{}", server.log());
+    fs::remove_file(server.folder.join("gate")).unwrap();
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+    next.signal(Signal::TERM);
+    assert!(next.ended(), "{}", server.log());
+    // The last lines of both.
+    assert_eq!(server.log().matches("shut down:").count(), 2, "{}", server.log());
+    assert!(!fs::read_to_string(&aside).unwrap().contains("shut down:"), "{}", server.log());
+}
+
 /// No other server is left: the memory of two was too much, and the kernel has chosen the older one.
 #[test]
 fn a_new_program_whose_old_process_is_killed_while_it_loads_serves() {
@@ -332,17 +362,11 @@ fn shut_down_at_the_report(signals: &str) {
 fn addresses_change_with_an_upgrade() {
     adopt_orphans();
     let folder = server::folder_with(&[("config.ru", &version(1))]);
-    let settings = |names: &[&str]| {
-        let binds: Vec<String> =
-            names.iter().map(|name| format!("\"unix://{}\"", folder.join(name).display())).collect();
-        let text = format!("bind = [{}]\npidfile = \"web.pid\"\nthreads = 1\n", binds.join(", "));
-        fs::write(folder.join("foolsgold.toml"), text).unwrap();
-    };
-    settings(&["one.sock", "two.sock"]);
+    write_settings(&folder, &["one.sock", "two.sock"], "");
     let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
     let get = |name: &str| Client::unix(&folder.join(name)).get("/x").text();
     assert_eq!((get("one.sock"), get("two.sock")), ("v1 /x".to_owned(), "v1 /x".to_owned()));
-    settings(&["two.sock", "three.sock"]);
+    write_settings(&folder, &["two.sock", "three.sock"], "");
     fs::write(folder.join("config.ru"), version(2)).unwrap();
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(&server), server.id());
@@ -352,6 +376,59 @@ fn addresses_change_with_an_upgrade() {
     next.signal(Signal::TERM);
     assert!(next.ended());
     assert!(!folder.join("two.sock").exists() && !folder.join("three.sock").exists(), "{}", server.log());
+}
+
+/// With a log file, standard output is a pipe to the old process, which ends with that.
+#[test]
+fn a_log_file_that_is_named_no_more_leaves_the_new_program_a_log() {
+    adopt_orphans();
+    for (has_journal, file) in [(true, "log"), (false, "web.log")] {
+        let folder = server::folder_with(&[("config.ru", &version(1)), ("log", "")]);
+        write_settings(&folder, &["web.sock"], "log-file = \"web.log\"\n");
+        let found = fs::metadata(folder.join("log")).unwrap();
+        let journal = if has_journal { format!("{}:{}", found.dev(), found.ino()) } else { String::new() };
+        let mut server = Server::begin(folder.clone(), &[("JOURNAL_STREAM", journal.as_str())], &[] as &[&str]);
+        assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+        write_settings(&folder, &["web.sock"], "");
+        server.signal(Signal::USR2);
+        let next = Process::named_in(&pidfile(&server), server.id());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        next.signal(Signal::USR1);
+        let log = || fs::read_to_string(folder.join(file)).unwrap();
+        assert!(within(MAX_WAIT, || log().contains("generation 2 serves")), "{file}: {}", log());
+        next.signal(Signal::TERM);
+        assert!(next.ended());
+    }
+}
+
+/// A new program inherits it from the old one.
+#[test]
+fn a_umask_that_is_taken_out_of_the_settings_is_that_from_before_them_again() {
+    adopt_orphans();
+    let folder = server::folder_with(&[("config.ru", &version(1))]);
+    let umask = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        status.lines().find_map(|line| line.strip_prefix("Umask:\t")).unwrap().to_owned()
+    };
+    write_settings(&folder, &["web.sock"], "umask = \"037\"\n");
+    let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
+    assert_eq!(umask(server.id()), "0037");
+    server.signal(Signal::USR2);
+    let second = Process::named_in(&pidfile(&server), server.id());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    assert_eq!(umask(second.0), "0037", "the settings are the same");
+    write_settings(&folder, &["web.sock"], "");
+    // It starts none before it has seen that the first one is gone.
+    let is_followed = || {
+        kill(second.0, Signal::USR2);
+        pid_in(&pidfile(&server)).is_some_and(|pid| pid != second.0)
+    };
+    assert!(within(MAX_WAIT, is_followed), "{}", server.log());
+    let third = Process::named_in(&pidfile(&server), second.0);
+    assert!(second.ended(), "{}", server.log());
+    assert_eq!(umask(third.0), umask(std::process::id()));
+    third.signal(Signal::TERM);
+    assert!(third.ended(), "{}", server.log());
 }
 
 #[test]
@@ -406,6 +483,34 @@ fn systemd_is_told_who_the_service_is() {
     manager.hears("READY=1");
     next.signal(Signal::TERM);
     manager.hears("STOPPING=1");
+}
+
+/// It would log a warning for each message.
+#[test]
+fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
+    adopt_orphans();
+    let config = app("", "sleep 60 if env['PATH_INFO'] == '/slow'; 'gold'");
+    let folder = server::folder_with(&[("config.ru", &config)]);
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let env = [("NOTIFY_SOCKET", notify.as_str()), ("WATCHDOG_USEC", "200000")];
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--request-time", "90s", "--pidfile", "web.pid"];
+    let mut server = Server::spawn(folder, &env, &options);
+    let _slow = server.send_get("/slow");
+    assert!(within(MAX_WAIT, || server.status().to_string().contains("/slow")), "{}", server.log());
+    manager.hears("WATCHDOG=1");
+    server.signal(Signal::USR2);
+    manager.hears("after an upgrade");
+    let next = Process::named_in(&pidfile(&server), server.id());
+    next.signal(Signal::STOP);
+    // What it said before it was stopped.
+    thread::park_timeout(Duration::from_millis(200));
+    manager.heard();
+    thread::park_timeout(Duration::from_secs(1));
+    let said = manager.heard();
+    next.signal(Signal::CONT);
+    assert!(server.is_alive(), "{}", server.log());
+    assert_eq!(said, "");
 }
 
 /// systemd drops what comes from another process than the service's (NotifyAccess=main).

@@ -276,6 +276,31 @@ fn a_named_path_that_redirects_to_tls_is_probed_over_tls() {
 }
 
 #[test]
+fn probes_are_not_among_the_requests_that_were_served() {
+    for engine in ENGINES {
+        let mut server = serve(engine, &["--probe", "/up", "-e", "production", "--slow-time", "1ms"]);
+        assert_eq!(server.text("/"), "v1");
+        put(&server.folder, "up2", "500");
+        put(&server.folder, "config.ru", &pages(2));
+        reload(&server, "generation 2 failed, generation 1 goes on");
+        put(&server.folder, "up2", "200");
+        reload(&server, "generation 3 serves");
+        let is_gone = || server.status()["apps"][0]["leaving"].as_array().is_some_and(Vec::is_empty);
+        assert!(within(MAX_WAIT, is_gone), "{}", server.log());
+        let status = server.status();
+        let app = &status["apps"][0];
+        assert_eq!((app["served"].as_u64(), app["requests"].as_u64()), (Some(1), Some(1)), "{engine}: {app}");
+        let of_workers: u64 = app["workers"].as_array().unwrap().iter().filter_map(|one| one["served"].as_u64()).sum();
+        assert_eq!(of_workers, 0, "{engine}: {app}");
+        let recorded = server.done(&["recorder", "--json"]);
+        assert!(!recorded.contains("\"probe\""), "{recorded}");
+        server.signal(Signal::TERM);
+        assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+        assert!(server.log().contains("shut down: 1 request served;"), "{engine}: {}", server.log());
+    }
+}
+
+#[test]
 fn in_development_and_where_it_is_not_wanted_nothing_is_asked() {
     for (environment, options) in [("development", &[][..]), ("production", &["--probe", "none"][..])] {
         let server = serve("mruby", &[&["-e", environment], options].concat());

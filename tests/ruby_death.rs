@@ -6,15 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
+use crate::support::successor::{kill, signal};
 use crate::support::{Client, MAX_WAIT, Rng, Server, ruby, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 const CLIENTS: usize = 8;
-
-fn kill(pid: u32) {
-    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
-}
 
 /// How many workers are killed under fire.
 const KILLS: usize = 8;
@@ -31,7 +28,7 @@ fn kill_workers(server: &Server, answered: &[AtomicUsize]) {
         let now: Vec<usize> = answered.iter().map(|count| count.load(Ordering::SeqCst)).collect();
         let is_through = |then: &Vec<usize>| now.iter().zip(then).all(|(now, then)| now > then);
         if workers.len() == 2 && kills.iter().nth_back(1).is_none_or(is_through) {
-            kill(workers[rng.below(2)]);
+            kill(workers[rng.below(2)], Signal::KILL);
             // Counted anew: what is answered until now was not met by this death.
             kills.push(answered.iter().map(|count| count.load(Ordering::SeqCst)).collect());
         }
@@ -99,7 +96,7 @@ fn a_post_is_answered_at_once_when_its_worker_dies_and_others_are_unharmed() {
     ruby::wait_for_note(&server, "runs go");
     let busy = ruby::workers(&server).into_iter().find(|pid| *pid != free).unwrap();
     let began = Instant::now();
-    kill(busy);
+    kill(busy, Signal::KILL);
     let reply = ruby::expect(&server, post.reply().unwrap(), 502);
     assert!(began.elapsed() < Duration::from_secs(2), "{:?} {}", began.elapsed(), reply.text());
     ruby::let_go(&server, "go");
@@ -119,11 +116,11 @@ fn a_process_of_the_application_does_not_hide_the_death_of_its_worker() {
     post.send("POST /wait?never HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
     ruby::wait_for_note(&server, "runs never");
     let began = Instant::now();
-    kill(server.text("/pid").parse().unwrap());
+    kill(server.text("/pid").parse().unwrap(), Signal::KILL);
     ruby::expect(&server, post.reply().unwrap(), 502);
     let took = began.elapsed();
     let lived = ruby::is_alive(child);
-    kill(child);
+    kill(child, Signal::KILL);
     assert!(lived && took < Duration::from_secs(2), "{took:?}");
     assert_eq!(server.text("/"), "gold");
 }
@@ -190,7 +187,7 @@ fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_sam
     ruby::wait_for_note(&server, "runs go");
     let began = Instant::now();
     assert!(within(MAX_WAIT, || began.elapsed() > Duration::from_millis(300)));
-    kill(worker);
+    kill(worker, Signal::KILL);
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
     ruby::let_go(&server, "go");
     assert_eq!(client.reply().unwrap().text(), "waited", "{}", server.log());
@@ -238,7 +235,7 @@ fn a_worker_that_is_stopped_gets_no_requests_while_another_runs() {
     for client in &mut clients {
         assert_eq!(client.reply().unwrap().text(), runs.to_string(), "{}", server.log());
     }
-    kill_process(Pid::from_raw(stopped.cast_signed()).unwrap(), Signal::CONT).unwrap();
+    signal(stopped, Signal::CONT);
     assert!(within(MAX_WAIT, || idle() == Some(4)), "{:?}: {}", idle(), server.log());
 }
 
@@ -266,7 +263,7 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
         seen["apps"][0]["running"].as_array().map_or(0, Vec::len)
     };
     assert!(within(MAX_WAIT, || running() == 6), "{}", server.log());
-    workers.iter().copied().for_each(kill);
+    workers.iter().copied().for_each(|pid| kill(pid, Signal::KILL));
     for client in &mut clients {
         assert_eq!(client.reply().unwrap().text(), "gold", "{}", server.log());
     }
@@ -284,7 +281,7 @@ fn a_boot_that_fails_later_does_not_spin() {
     let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2));
     ruby::let_go(&server, "broken");
-    kill(ruby::workers(&server)[0]);
+    kill(ruby::workers(&server)[0], Signal::KILL);
     assert!(server.logs("no database"), "{}", server.log());
     // For a while it is tried less and less often, and the other worker serves.
     let end = Instant::now() + Duration::from_millis(1500);
@@ -304,17 +301,17 @@ fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let (mold, workers) = (ruby::mold(&server), ruby::workers(&server));
-    kill(mold);
+    kill(mold, Signal::KILL);
     assert!(within(MAX_WAIT, || !ruby::is_alive(mold)));
     for _ in 0..50 {
         assert_eq!(server.text("/"), "gold");
     }
     assert!(workers.iter().all(|pid| ruby::is_alive(*pid)), "workers go on");
-    kill(workers[0]);
+    kill(workers[0], Signal::KILL);
     // Old workers are not below the server any more: their parent is gone.
     let below = |count: usize| within(MAX_WAIT, || ruby::workers(&server).len() == count);
     assert!(below(1), "a new mold forks the new worker\n{}", server.log());
-    kill(workers[1]);
+    kill(workers[1], Signal::KILL);
     assert!(below(2), "the new mold goes on\n{}", server.log());
     let said = server.log().matches(") loaded the application after ").count();
     assert_eq!(said, 1, "of the new mold alone: the server itself says that it has started\n{}", server.log());

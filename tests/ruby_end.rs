@@ -280,8 +280,7 @@ fn ctrl_backslash_ends_all_of_it_without_a_word_of_ruby() {
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let pids = ruby::processes(server.id());
     for pid in &pids {
-        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-        let _ = rustix::process::kill_process(pid, Signal::QUIT);
+        support::successor::kill(*pid, Signal::QUIT);
     }
     server.signal(Signal::QUIT);
     assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());

@@ -164,9 +164,9 @@ fn a_request_whose_connection_was_taken_is_not_run_again_after_the_death_of_its_
     let server = ruby::serve(app, &["-w", "1", "-t", "2"]);
     let _client = get(&server, "/taken", "");
     ruby::wait_for_note(&server, "taken");
-    let pid: i32 = server.text("/").parse().unwrap();
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    assert!(within(MAX_WAIT, || server.text("/").parse().is_ok_and(|other: i32| other != pid)), "{}", server.log());
+    let pid: u32 = server.text("/").parse().unwrap();
+    support::successor::signal(pid, Signal::KILL);
+    assert!(within(MAX_WAIT, || server.text("/").parse().is_ok_and(|other: u32| other != pid)), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["began", "taken"], "{}", server.log());
 }
 

@@ -1,8 +1,9 @@
 //! Long bodies on the Ruby engine, up and down: every byte as it was, whatever the worker, and no thread lost when one
 //! of the two sides goes in the middle.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use crate::support::successor::signal;
 use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 
 const APP: &str = r#"
@@ -109,7 +110,7 @@ fn whoever_goes_in_the_middle_takes_nobody_along() {
         let mut reads = asked(&server, "GET /huge HTTP/1.1\r\nHost: a\r\n\r\n");
         let head = reads.head().unwrap();
         let pid = ruby::workers(&server)[0];
-        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        signal(pid, Signal::KILL);
         assert!(reads.body(&head).is_err(), "an answer that broke off looks whole");
         assert!(within(MAX_WAIT, || ruby::workers(&server).iter().any(|new| *new != pid)), "{}", server.log());
         assert_eq!(server.text("/"), "ready");

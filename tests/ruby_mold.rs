@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
+use crate::support::successor::kill;
 use crate::support::{MAX_WAIT, ruby, server, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 /// Notes its process and does what the test has asked for by a file.
@@ -18,10 +19,6 @@ const HOOKS: &str = "before_fork do
   sleep if File.exist?(\"hang\")
 end
 ";
-
-fn kill(pid: u32, signal: Signal) {
-    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
-}
 
 /// A start that is to fail; how long it took.
 fn fail(folder: &Path, options: &[&str]) -> (Output, String, Duration) {

@@ -7,8 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::reload::{code, deploy, put, reload, serve, under_load};
+use crate::support::successor::{kill, signal};
 use crate::support::{MAX_WAIT, Rng, Server, ruby, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const HIJACK: &str = include_str!("apps/ruby/hijack.ru");
 
@@ -95,7 +96,7 @@ fn a_storm_of_killed_workers_and_reloads_together_costs_no_safe_request() {
                 let workers = ruby::workers(&server);
                 if !workers.is_empty() && rng.below(4) == 0 {
                     let pid = workers[rng.below(workers.len())];
-                    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+                    kill(pid, Signal::KILL);
                     killed += 1;
                     thread::park_timeout(Duration::from_millis(60));
                 }
@@ -180,7 +181,7 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
     assert!(server.logs("shutting down: fewer workers wanted"), "{}", server.log());
     let serves = || server.log().contains("generation 2 serves");
     assert!(!within(Duration::from_secs(2), serves), "{}", server.log());
-    kill_process(Pid::from_raw(mold.cast_signed()).unwrap(), Signal::CONT).unwrap();
+    signal(mold, Signal::CONT);
     assert!(within(MAX_WAIT, serves), "{}", server.log());
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::support::successor::{Process, adopt_orphans};
 use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
 use rustix::process::Signal;
+use serde_json::json;
 
 const SIZE: &[(&str, &str)] = &[("/size", "text(env[\"rack.input\"].read.bytesize)"), ("/", "text(\"gold\")")];
 const LARGE: &str = "[200, {}, Enumerator.new { |out| 100.times { |n| out << (97 + n % 26).chr * 65_536 } }]";
@@ -65,6 +66,10 @@ fn bodies_that_memory_has_no_room_for_are_507_and_the_others_are_not() {
     }
     let log = server.log();
     assert!(log.contains("the 64 MiB of memory are full: no temporary file can be made in"), "{log}");
+    let status = server.status();
+    assert_eq!((&status["apps"][0]["faults"]["disk_full"], &status["apps"][0]["requests"]), (&json!(3), &json!(6)));
+    let recorded = server.done(&["recorder"]);
+    assert!(recorded.contains("disk_full: the body cannot be kept: the 64 MiB of memory are full"), "{recorded}");
     assert_eq!(server.text("/"), "gold");
 }
 

@@ -92,6 +92,23 @@ class HandlerTest < Minitest::Test
     assert_equal "first", body
   end
 
+  # As of a config.ru; that of Puma in the working directory, as there.
+  def test_sinatra_has_the_settings_beside_it
+    write("app.rb", "require 'sinatra'\nset :server, :foolsgold\nget('/') { 'gold' }\n")
+    Dir.mkdir(File.join(@folder, "config"))
+    write("config/puma.rb", "threads 4, 4\nport 1\nbefore_thread_start { File.write('started', '') }\n")
+    command = [RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s]
+    assert_equal "gold", serve(*command)
+    assert_match(/\b4 threads/, log)
+    assert File.exist?(File.join(@folder, "started"))
+    # In the background, the file that is made for a script would be gone.
+    write("foolsgold.toml", "threads = 3\ndaemonize = true\n")
+    write("config/foolsgold.rb", "on_worker_boot { File.write('booted', '') }\n")
+    assert_equal "gold", serve(*command)
+    assert_match(/\b3 threads/, log)
+    assert File.exist?(File.join(@folder, "booted"))
+  end
+
   # The server's own handlers are back when the script has been loaded: programs that the application starts would
   # inherit an ignored signal.
   def test_sinatra_leaves_no_signal_ignored

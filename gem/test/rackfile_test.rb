@@ -37,24 +37,33 @@ class RackfileTest < Minitest::Test
     assert_empty Dir.children(ENV["TMPDIR"])
   end
 
-  VARIABLES = %w[FOOLS_GOLD_RESTART_FILE FOOLS_GOLD_CONFIG].freeze
+  # Settings such as `user` make the server of root another user.
+  def test_what_root_has_made_can_be_read_by_all
+    return unless Process.euid.zero?
 
-  # The arguments for a script, beside whose made file nobody touches anything.
-  def arguments_with(variables)
-    kept = VARIABLES.map { |name| [name, ENV[name]] }.to_h
-    VARIABLES.each { |name| ENV[name] = variables[name] }
-    script = File.join(@folder, "app.rb")
-    File.write(script, "")
-    FoolsGold::Rackfile.new(nil, { app: true }, script).use { |arguments| arguments[0..-2] }
-  ensure
-    kept.each { |name, value| ENV[name] = value }
+    modes = FoolsGold::Rackfile.new(nil, { builder: "run ->(_) {}" }).use do |arguments|
+      [File.dirname(arguments.last), arguments.last].map { |path| File.stat(path).mode & 0o777 }
+    end
+    assert_equal [0o755, 0o644], modes
   end
 
-  def test_the_restart_file_is_beside_the_script
-    named = ->(name) { ["--tag", "app", "--restart-file", File.join(@folder, name)] }
-    assert_equal named.call("tmp/restart.txt"), arguments_with({})
-    assert_equal named.call("again"), arguments_with({ "FOOLS_GOLD_RESTART_FILE" => "again" })
-    assert_equal %w[--tag app], arguments_with({ "FOOLS_GOLD_RESTART_FILE" => "none" })
-    assert_equal %w[--tag app], arguments_with({ "FOOLS_GOLD_CONFIG" => "/etc/foolsgold.toml" })
+  # In the background the server would outlive it.
+  def test_with_a_file_that_is_made_the_server_stays_in_the_foreground
+    _, arguments = use({ builder: "run ->(_) {}" })
+    assert_includes arguments, "--daemonize=no"
+  end
+
+  # Beside the file that is made, nobody touches or configures anything.
+  def test_the_folder_of_a_script_is_told
+    script = File.join(@folder, "app.rb")
+    File.write(script, "")
+    of_script = FoolsGold::Rackfile.new(nil, { app: true }, script)
+    assert_equal %w[--tag app --daemonize=no], of_script.use { |arguments| arguments[0..-2] }
+    assert_equal({ "FOOLSGOLD_APP_FOLDER" => @folder }, of_script.variables)
+    of_line = FoolsGold::Rackfile.new(nil, { builder: "run ->(_) {}" })
+    assert_equal({ "FOOLSGOLD_APP_FOLDER" => Dir.pwd }, of_line.variables)
+    path = File.join(@folder, "config.ru")
+    File.write(path, "run ->(_) {}")
+    assert_equal({ "FOOLSGOLD_APP_FOLDER" => nil }, FoolsGold::Rackfile.new(nil, { config: path }).variables)
   end
 end

@@ -24,6 +24,11 @@ pub fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
+/// The same, to one that may have ended.
+pub fn kill(pid: u32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
 /// A process by its number, ended and waited for when this goes.
 pub struct Process(pub u32);
 
@@ -61,7 +66,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         let below = ruby::processes(self.0);
         if self.is_alive() {
-            let _ = kill_process(self.pid(), Signal::KILL);
+            kill(self.0, Signal::KILL);
         }
         within(MAX_WAIT, || !self.is_alive());
         let _ = waitpid(Some(self.pid()), WaitOptions::NOHANG);

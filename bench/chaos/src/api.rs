@@ -45,6 +45,19 @@ impl Worker {
     }
 }
 
+impl Status {
+    /// Number of the generation of the first application that gets its requests; 0 without a status.
+    pub fn generation(&self) -> u64 {
+        self.all["apps"][0]["generation"].as_u64().unwrap_or(0)
+    }
+
+    /// Number of workers, or interpreters, of all applications that have ended for this reason.
+    pub fn ends_by(&self, reason: &str) -> u64 {
+        let apps = self.all["apps"].as_array().into_iter().flatten();
+        apps.filter_map(|app| app["restarts_by"][reason].as_u64()).sum()
+    }
+}
+
 /// Requests the status of the server with this control socket.
 pub fn status(socket: &Path) -> Result<Status, String> {
     let told = |error: std::io::Error| format!("{}: {error}", socket.display());
@@ -84,5 +97,13 @@ mod tests {
         let ids: Vec<Option<u32>> = seen.workers.iter().map(|worker| worker.id).collect();
         assert_eq!((ids, seen.molds), (vec![Some(7), None, Some(9)], vec![5]));
         assert!(seen.workers[0].is_ready() && seen.workers[2].is_leaving() && !seen.workers[1].is_ready());
+    }
+
+    #[test]
+    fn the_ends_of_all_applications_are_counted() {
+        let app = |count: u32| serde_json::json!({ "generation": 3, "restarts_by": { "crash": count } });
+        let seen = read(serde_json::json!({ "apps": [app(2), app(5)] }));
+        assert_eq!((seen.generation(), seen.ends_by("crash"), seen.ends_by("memory")), (3, 7, 0));
+        assert_eq!((Status::default().generation(), Status::default().ends_by("crash")), (0, 0));
     }
 }

@@ -15,6 +15,8 @@ const EVERY: Duration = Duration::from_millis(250);
 const STEPS: u32 = 20;
 /// Greatest extension of a limit.
 const MORE_MAX: Duration = Duration::from_secs(60);
+/// Start of a program above which the machine counts as busy.
+const STALL: Duration = Duration::from_millis(300);
 
 /// Slowest start of a program since [`begin`], in milliseconds.
 static SLOWEST_MS: AtomicU64 = AtomicU64::new(0);
@@ -42,6 +44,11 @@ pub fn begin() {
 /// Slowest start of a program in this scenario.
 pub fn slowest() -> Duration {
     Duration::from_millis(SLOWEST_MS.load(Ordering::Acquire))
+}
+
+/// Whether this machine was busy in this scenario.
+pub fn is_busy() -> bool {
+    slowest() >= STALL
 }
 
 /// Processor time so far, in clock ticks.
@@ -152,9 +159,9 @@ mod tests {
     fn limits_grow_with_what_a_start_takes_and_not_without_end() {
         let second = Duration::from_secs(1);
         begin();
-        assert_eq!(allowed(second), second);
+        assert!(allowed(second) == second && !is_busy());
         SLOWEST_MS.store(500, Ordering::Release);
-        assert_eq!(allowed(second), 11 * second);
+        assert!(allowed(second) == 11 * second && is_busy());
         SLOWEST_MS.store(50_000, Ordering::Release);
         assert_eq!(allowed(second), 61 * second);
         begin();

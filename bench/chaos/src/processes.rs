@@ -1,15 +1,20 @@
 //! The processes of a server under test, as /proc shows them, zombies and orphans included: each is recognised by its
 //! session, its ancestors, a variable in its environment, or an open file in the scenario's folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process;
+use std::process::{self, ExitStatus};
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
 /// Variable that all processes of a scenario inherit.
 pub const MARK: &str = "CHAOS_MARK";
+
+/// Exit statuses of orphans that were reaped, by process id.
+static ENDS: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
 
 /// A process, as /proc shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,9 +91,16 @@ fn reap_orphans(all: Vec<ProcessInfo>, roots: &[u32]) -> Vec<ProcessInfo> {
     let (dead, rest) = all.into_iter().partition::<Vec<ProcessInfo>, _>(is_orphan);
     for one in dead {
         let id = i32::try_from(one.id).ok().and_then(Pid::from_raw);
-        let _ = waitpid(id, WaitOptions::NOHANG);
+        if let Ok(Some((_, status))) = waitpid(id, WaitOptions::NOHANG) {
+            ENDS.lock().insert(one.id, ExitStatus::from_raw(status.as_raw()).to_string());
+        }
     }
     rest
+}
+
+/// Exit status of an orphan that was reaped.
+pub fn end_of(id: u32) -> Option<String> {
+    ENDS.lock().get(&id).cloned()
 }
 
 fn is_marked(id: u32, marks: &Marks) -> bool {

@@ -26,6 +26,8 @@ const END: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(60);
 /// Time to recover after a disturbance.
 const RECOVERY_TIME: Duration = Duration::from_secs(20);
+/// Time until new code serves.
+const RELOAD_TIME: Duration = Duration::from_secs(30);
 /// Time for a server's processes to exit after it: they notice its end within a second.
 const EXIT_TIME: Duration = Duration::from_secs(5);
 /// Exit status of a good shutdown.
@@ -137,6 +139,17 @@ impl Server {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
+    /// Has it load new code by SIGUSR1, and complains unless that serves in the end.
+    pub fn reload(&self, findings: &mut Findings) {
+        let before = match self.status() {
+            Ok(status) => status.generation(),
+            Err(why) => return findings.complain(why),
+        };
+        self.signal(Signal::USR1);
+        let is_new = pace::within(RELOAD_TIME, || self.status().is_ok_and(|status| status.generation() > before));
+        findings.expect(is_new, || format!("generation {before} still serves {RELOAD_TIME:?} after SIGUSR1"));
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         processes::signal(self.id, signal);
@@ -188,9 +201,15 @@ impl Server {
         if !self.is_successor {
             return ended;
         }
-        // A successor is no child of this process.
+        // This process did not start a successor, and has only adopted it.
         let is_there = self.processes().iter().any(|one| one.id == self.id && !one.is_zombie);
-        (!is_there).then(|| WELL.to_owned())
+        (!is_there).then(|| processes::end_of(self.id).unwrap_or_else(|| WELL.to_owned()))
+    }
+
+    /// Exit status of one of its processes that has exited, a former server, if that is no good shutdown.
+    pub fn bad_end_of(&mut self, id: u32) -> Option<String> {
+        let how = if id == self.process.id() { self.process.ended() } else { processes::end_of(id) };
+        how.filter(|how| how != WELL)
     }
 
     /// Waits until all workers are ready, and there are no zombies.

@@ -128,10 +128,14 @@ module FoolsGold
       out = Stream.new(@slot, @slot.input)
       begin
         yield out
+        has_returned = true
       ensure
         out.finish unless ended?
+        @slot.forget_loan unless has_returned
       end
       return if ended?
+
+      @slot.settle
       raise IOError, Stream::TORN if @slot.torn?
 
       end_more(Frames::END_OF_BODY)

@@ -20,9 +20,9 @@ module FoolsGold
       @setup = setup
     end
 
-    # Variables by which the gem tells the server the address of `rails server`, and with which process it ends. A
-    # server that the application starts would take the address for its own.
-    OF_GEM = %w[FOOLSGOLD_DEFAULT_HOST FOOLSGOLD_DEFAULT_PORT FOOLSGOLD_ENDS_WITH].freeze
+    # Variables by which the gem tells the server the address of `rails server`, the folder of a script, and with which
+    # process it ends. A server that the application starts would take them for its own.
+    OF_GEM = %w[FOOLSGOLD_DEFAULT_HOST FOOLSGOLD_DEFAULT_PORT FOOLSGOLD_APP_FOLDER FOOLSGOLD_ENDS_WITH].freeze
 
     # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare

@@ -22,8 +22,8 @@ module FoolsGold
     # Whether this Ruby gives the address of a string: CRuby only.
     HAS_ADDRESSES = RUBY_ENGINE == "ruby"
 
-    # A string that the front reads, and the queue for the number of bytes that it has read.
-    Loan = Struct.new(:string, :taken)
+    # A string that the front reads, the queue for the number of bytes that it has read, and the number of the request.
+    Loan = Struct.new(:string, :taken, :seq)
     private_constant :Loan
 
     # Whether the front sends files by their path; whether it reads long strings in the memory of this process; and
@@ -40,7 +40,7 @@ module FoolsGold
       @sending = Mutex.new
       @cancelled = NONE
       @loans = []
-      @direct = nil
+      @direct = @lent = nil
       @directs = 0
       @pid = Process.pid
       @taken = @taken_seq = @answered = @torn = nil
@@ -84,8 +84,12 @@ module FoolsGold
     # Writes a chunk of a body at once.
     def chunk(string)
       check_client
+      settle
       size = string.bytesize
-      send_pieces(string, size >= LENT && lends? ? lend(string.b.freeze, size) : 0)
+      return send_pieces(string) unless size >= LENT && lends?
+
+      lend(string.b.freeze, size)
+      settle
     end
 
     # Whether the front may read strings here. Not in a process that the application has forked in this request: the
@@ -108,24 +112,43 @@ module FoolsGold
                      "write to a pipe (IO.pipe), which the body reads in the worker"
     end
 
-    # Writes a string that nothing changes to the client itself, or lets the front read it, as the front decides.
-    # Returns the number of bytes that are written or read; if those are not all, the front may not read here. If an
-    # exception of another thread breaks the wait off, the string stays until the front has released it.
+    # Writes a string that nothing changes to the client itself, or lets the front read it, as the front decides. It
+    # stays until the front has released it; `settle` waits for that.
     def lend(string, size)
       Thread.handle_interrupt(WAITING) do
         direct = open_direct if @writes_directly
-        loan = Loan.new(string, Queue.new)
+        @lent = loan = Loan.new(string, Queue.new, seq)
         @loans << loan
         add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size, direct ? direct.number : 0].pack("Q>Q>N"))
-        if offer(direct, string) == size
-          # No release follows. Compared by identity: there may be an equal string that the front still reads.
-          @loans.delete_if { |one| one.equal?(loan) }
-          next size
-        end
-        taken = loan.taken.pop
-        @lends_memory &&= taken == size
-        taken
+        next unless offer(direct, string) == size
+
+        # No release follows. Compared by identity: there may be an equal string that the front still reads.
+        @loans.delete_if { |one| one.equal?(loan) }
+        @lent = nil
       end
+    end
+
+    # Waits until the front has released the string that was lent last, and sends what the front may not read of it. If
+    # an exception of another thread breaks the wait off and the application goes on, this comes before whatever follows
+    # in the same body, which would have a hole otherwise.
+    def settle
+      loan = @lent or return
+      return unless loan.seq == seq && own_process? # A child that the application has forked learns of no release.
+
+      Thread.handle_interrupt(WAITING) do
+        flush # The exception may have come before the offer was sent.
+        taken = loan.taken.pop
+        @lent = nil
+        next if taken == loan.string.bytesize
+
+        @lends_memory = false
+        send_pieces(loan.string, taken)
+      end
+    end
+
+    # Forgets the string that was lent last, since its body breaks off: it stays only until the front has released it.
+    def forget_loan
+      @lent = nil
     end
 
     # Sends the offer of a string, and writes it to the client if the front passes that on. Returns the number of bytes.

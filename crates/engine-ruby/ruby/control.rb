@@ -67,10 +67,17 @@ module FoolsGold
     end
 
     # Notes that the client of a request has gone. If that request runs already, sends the answers before it, which
-    # would otherwise wait for its end.
+    # would otherwise wait for its end. In a thread of its own: the front may read no more of this slot for as long as
+    # the client of one of them is slow, and who answers no PING meanwhile is killed.
     def cancel(runner, seq)
       runner.slot.cancel(seq)
-      runner.slot.flush if TAKES_TURNS && runner.running == seq
+      aside("answers") { send_answers(runner.slot) } if TAKES_TURNS && runner.running == seq
+    end
+
+    def send_answers(slot)
+      slot.flush
+    rescue SystemCallError, IOError
+      nil # The front has closed the connection, and knows.
     end
 
     def go_out

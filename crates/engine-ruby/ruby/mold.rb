@@ -34,7 +34,7 @@ module FoolsGold
     end
 
     def run
-      $stdout.sync = $stderr.sync = true
+      [$stdout, $stderr].each { |stream| write_at_once(stream) }
       LastResort.loading
       limit_files
       Signals.quieten(Signals::QUIET)
@@ -47,6 +47,14 @@ module FoolsGold
     end
 
     private
+
+    # A configuration that was read in this process may have put an object of its own in the place of a stream, or may
+    # have closed it.
+    def write_at_once(stream)
+      stream.sync = true if stream.respond_to?(:sync=)
+    rescue IOError, FrozenError
+      nil
+    end
 
     # Opens the pipe to which the SIGCHLD handler writes: a handler may interrupt anything, for instance the writing of
     # a frame. It is opened before the application is loaded, as is the pipe for the reports of workers: if that chooses

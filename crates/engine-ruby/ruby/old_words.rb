@@ -215,7 +215,8 @@ module FoolsGold
         when /\A\d+\z/ then "0.0.0.0:#{text}"
         when /\A\*:(\d+)\z/ then "0.0.0.0:#{$1}"
         when %r{\Aunix:(?://)?(.*)\z}m, /\A([~\/.].*)\z/m then File.expand_path($1)
-        else text.delete_prefix("tcp://")
+        when /:\d+\z/, /\A\[/, /\A(?:\d+\.){3}\d+\z/ then text.delete_prefix("tcp://")
+        else File.expand_path(text)
         end
       end
     end

@@ -18,11 +18,13 @@ module FoolsGold
       @names = names.split(",")
       @workers = workers unless workers.empty?
       @flags = flags
+      @umask = File.umask
       # Programs that the file starts must not get the socket, and what they print goes to standard error.
       @server = IO.for_fd(0, "r+b", autoclose: false).dup
       $stdin.reopen(File::NULL)
       $stdout.reopen($stderr)
       $stdout.sync = $stderr.sync = true
+      @redirects = Redirects.new
     end
 
     # Evaluates the file. Returns the order to become a mold, with the file, if there is one.
@@ -133,7 +135,7 @@ module FoolsGold
       # File names are bytes: in the locale C they need not be valid in its encoding.
       order = socket.read.b.split("\0", -1).map { |word| word.force_encoding(Encoding.default_external) }
       socket.close
-      order.empty? ? nil : Successor.new(streams, order.each_slice(2).to_h)
+      order.empty? ? nil : Successor.new(streams, order.each_slice(2).to_h, @umask, @redirects)
     rescue IOError, SocketError, SystemCallError
       nil # The server has dropped this file.
     end

@@ -153,6 +153,7 @@ module FoolsGold
       @lock.synchronize do
         next rest.close if @closed
 
+        @slot.settle
         Thread.handle_interrupt(Channel::WHOLLY) do
           rest.stream = self
           @out = @rest = rest

@@ -11,6 +11,51 @@ module FoolsGold
     attr_reader :evaluated
   end
 
+  # Where the code of a configuration redirects standard output and standard error to by `reopen`. While it runs, both
+  # lead to standard error; what it has not redirected gets the server's streams afterwards.
+  class Redirects
+    # The directives of Puma and Unicorn that redirect a stream once the code has run.
+    DIRECTIVES = { STDOUT => %w[stdout_path stdout_redirect], STDERR => %w[stderr_path stdout_redirect] }.freeze
+
+    def initialize
+      # The stream of the server that each is to lead to; none if it leads to a file of the configuration.
+      @sources = { STDOUT => STDOUT, STDERR => STDERR }
+      @first = file(STDERR)
+      redirects = self
+      @noted = Module.new do
+        define_method(:reopen) do |target, *mode, **options|
+          super(target, *mode, **options)
+          redirects.note(self, target)
+          self
+        end
+      end
+      DIRECTIVES.each_key { |stream| stream.extend(@noted) }
+    end
+
+    def note(stream, target)
+      # A duplicate of what it was, to which code returns that silences something.
+      is_first = target.respond_to?(:to_io) && file(stream) == @first
+      @sources[stream] = @sources.fetch(target) { stream if is_first }
+    end
+
+    # Gives the streams of the server to those that lead to them; `said` are the directives of the configuration.
+    def finish(stdout, stderr, said)
+      @noted.send(:remove_method, :reopen)
+      given = { STDOUT => stdout, STDERR => stderr }
+      DIRECTIVES.each do |stream, names|
+        source = names.any? { |name| said.args(name) } ? stream : @sources[stream]
+        stream.reopen(given[source]) if source
+      end
+    end
+
+    private
+
+    def file(stream)
+      stat = stream.stat
+      [stat.dev, stat.ino]
+    end
+  end
+
   class Successor
     # Files of this script that the mold loads too.
     SHARED = %w[directives puma_options old_words old_file].freeze
@@ -30,17 +75,20 @@ module FoolsGold
       Kernel.syscall(PRCTL, what, value, 0, 0, 0)
     end
 
-    def initialize(streams, order)
+    # `umask` is that of this process before it evaluated the configuration.
+    def initialize(streams, order, umask, redirects)
       @streams = streams
       @order = order
+      @umask = umask
+      @redirects = redirects
     end
 
     def begin(file)
       trap("TERM", "DEFAULT")
-      [$stdin, $stdout, $stderr].zip(@streams) do |stream, io|
-        stream.reopen(io)
-        io.close
-      end
+      stdin, *outputs = @streams
+      STDIN.reopen(stdin)
+      @redirects.finish(*outputs, file._said)
+      @streams.each(&:close)
       move
       change_user unless @order["uid"].to_s.empty?
       @order.each { |name, value| ENV[name.delete_prefix("env:")] = value if name.start_with?("env:") }
@@ -53,9 +101,10 @@ module FoolsGold
 
     private
 
+    # One that the configuration has set is for the application.
     def move
       Dir.chdir(@order["folder"])
-      File.umask(@order["umask"].to_i)
+      File.umask(@order["umask"].to_i) if File.umask == @umask
     end
 
     def change_user

@@ -50,6 +50,15 @@ LONG = <<~RUBY
         end
       end
       Timeout.timeout(0.2) { block.call(text) } if env["PATH_INFO"] == "/late"
+      if %w[/rescued /ended].include?(env["PATH_INFO"])
+        begin
+          Timeout.timeout(0.2) { block.call(text) }
+        rescue Timeout::Error
+          File.write(env["QUERY_STRING"], "")
+          block.call("rest") if env["PATH_INFO"] == "/rescued"
+          next
+        end
+      end
       next late.call(env["QUERY_STRING"]) { block.call(text) } if env["PATH_INFO"] == "/errno"
       block.call(text)
       text << "changed"
@@ -90,6 +99,20 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes") do |front|
     chunks = [[f::CHUNK, 524_288], [f::CHUNK, 524_288], [f::CHUNK, 451_423], [f::END_OF_BODY, 0]]
     Harness.same([[f::MEMORY, 1_500_000], *chunks], lent(worker, "/", 1))
     Harness.same([f::CHUNK, f::CHUNK, f::CHUNK, f::END_OF_BODY], lent(worker, "/").map(&:first))
+  end
+  Harness.check("it is sent before what follows, also where an exception has ended the wait for the front") do
+    [["/rescued", "rest"], ["/ended", ""]].each.with_index(2) do |(path, rest), number|
+      name = File.join(front.folder, "late#{number}")
+      late = front.fork(number)
+      late.ask(path, query: name)
+      late.answer # its head
+      Harness.same(f::MEMORY, Timeout.timeout(Front::DEADLINE) { f.read(late.slots[0]) }.first)
+      Harness.eventually("the timer goes off") { File.exist?(name) }
+      late.control.write(f.frame(f::RELEASE, [0, 7].pack("NQ>")))
+      parts = [late.answer]
+      parts << late.answer until parts.last.kind == f::END_OF_BODY
+      Harness.same(("long " * 300_000).byteslice(7..-1) + rest, parts[0..-2].map(&:body).join)
+    end
   end
 end
 

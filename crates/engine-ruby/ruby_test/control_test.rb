@@ -2,6 +2,8 @@
 
 # Orders to a worker while it serves.
 
+require_relative "../ruby/control"
+
 BUSY = <<~'RUBY'
   class Endless
     def each
@@ -109,6 +111,15 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     answer = worker.answer while answer.kind == frames::CHUNK
     Harness.match(/\AErrno::EPIPE/, answer.body)
     Harness.match(/\A\[true, true/, worker.get("/ended").body)
+  end
+  Harness.check("CANCEL of a request before which the front reads no more") do
+    taken = Queue.new
+    slot = Object.new
+    slot.define_singleton_method(:cancel) { |_seq| nil }
+    slot.define_singleton_method(:flush) { taken.pop }
+    control = FoolsGold::Control.new(nil, nil)
+    Timeout.timeout(5) { control.send(:cancel, Struct.new(:slot, :running).new(slot, 12), 12) }
+    taken << true
   end
   Harness.check("CANCEL before the beginning") do
     worker.ask("/sleep", seq: 9)

@@ -1,7 +1,7 @@
 //! The reasons for which a worker exits.
 
 /// The reason for which a worker exits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitReason {
     /// It exited by itself or was killed from outside.
     Crash,
@@ -25,8 +25,10 @@ pub enum ExitReason {
     Scale,
     /// It was idle for too long.
     Idle,
-    /// The control group or the machine is short of memory.
+    /// The control group or the machine is short of memory, and there are fewer workers from now on.
     Pressure,
+    /// The control group or the machine is short of memory; another worker takes its place when there is room for it.
+    PressureReplaced,
 }
 
 impl ExitReason {
@@ -44,7 +46,7 @@ impl ExitReason {
             ExitReason::Order => "order",
             ExitReason::Scale => "scale",
             ExitReason::Idle => "idle",
-            ExitReason::Pressure => "memory_pressure",
+            ExitReason::Pressure | ExitReason::PressureReplaced => "memory_pressure",
         }
     }
 
@@ -62,7 +64,7 @@ impl ExitReason {
             ExitReason::Order => "kill-worker",
             ExitReason::Scale => "fewer workers wanted",
             ExitReason::Idle => "idle (--idle-time)",
-            ExitReason::Pressure => "memory is short",
+            ExitReason::Pressure | ExitReason::PressureReplaced => "memory is short",
         }
     }
 

@@ -125,17 +125,25 @@ fn a_request_over_its_time_is_answered_and_its_worker_replaced() {
 #[test]
 fn a_long_string_is_read_out_of_the_memory_of_its_worker_and_arrives_whole() {
     let source = "
-      FoolsGold::Channel.prepend(Module.new { def lend(*) = super.tap { |taken| $taken = taken } })
+      FoolsGold::Channel.prepend(Module.new {
+        def lend(_, size) = super.tap { $lent = size }
+        def send_pieces(*) = super.tap { $sent = true }
+      })
       run(lambda do |env|
         text = (0...300_000).map(&:to_s).join
         body = Object.new
         # What the application does to its string after it was sent concerns nobody.
-        body.define_singleton_method(:each) { |&block| block.call(text); text.clear; block.call(\" #{$taken}\") }
+        body.define_singleton_method(:each) do |&block|
+          $lent = $sent = nil
+          block.call(text)
+          text.clear
+          block.call(\" #{$lent} #{$sent.inspect}\")
+        end
         [200, {}, body]
       end)";
     let app = start(source, 1, 2).unwrap();
     let whole: String = (0..300_000).map(|number| number.to_string()).collect();
-    let whole = format!("{whole} {}", whole.len());
+    let whole = format!("{whole} {} nil", whole.len());
     for _ in 0..3 {
         assert!(app.get("/") == Ok((200, whole.clone())));
     }

@@ -1,18 +1,31 @@
 //! A bounded stream of bytes between two sides, each of which may block a thread or be an asynchronous task.
 //! Back-pressure is by bytes: a sink that is `capacity` bytes ahead of its source waits.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::direct_write::{DirectRequest, DirectWrite};
 use crate::fault::Fault;
+
+/// Bytes that [`poll_piece`] reads at once.
+const PIECE_BYTES: usize = 16 * 1024;
+/// A piece below this length is copied out of the read buffer. A longer one keeps all of that buffer while it waits for
+/// its receiver, which is at most twice what it needs.
+const COPIED_BYTES: usize = PIECE_BYTES / 2;
+
+thread_local! {
+    /// The read buffer of [`poll_piece`], of all connections of a thread.
+    static PIECE: RefCell<BytesMut> = RefCell::new(BytesMut::new());
+}
 
 /// What a source gives next.
 #[derive(Debug)]
@@ -39,6 +52,19 @@ pub fn make_room(buffer: &mut BytesMut, room: usize, more: usize) {
     if buffer.capacity() - buffer.len() < room {
         buffer.reserve(more);
     }
+}
+
+/// Reads what has come on a connection, by `read`, which appends it to a buffer. The connections of a thread share that
+/// buffer, so that one on which nothing comes has none. Small pieces are copied: one that waits for its receiver keeps
+/// no more memory than it needs.
+pub fn poll_piece(read: impl FnOnce(&mut BytesMut) -> Poll<io::Result<usize>>) -> Poll<io::Result<BytesMut>> {
+    PIECE.with_borrow_mut(|buffer| {
+        buffer.clear();
+        buffer.reserve(PIECE_BYTES);
+        ready!(read(buffer))?;
+        let is_small = buffer.len() < COPIED_BYTES;
+        Poll::Ready(Ok(if is_small { BytesMut::from(&buffer[..]) } else { buffer.split() }))
+    })
 }
 
 /// Returns both ends of an upgraded connection; each direction buffers about `capacity` bytes at most.
@@ -80,7 +106,12 @@ struct State {
     hold: Hold,
     source_gone: bool,
     source_waker: Option<Waker>,
+    /// The task of a source that waits for a fault and takes no chunks.
+    fault_waker: Option<Waker>,
+    /// The task of a sink that waits for room.
     sink_waker: Option<Waker>,
+    /// The task of a sink that waits for the end of the source: it has nothing to do when the source takes a chunk.
+    gone_waker: Option<Waker>,
 }
 
 /// The end of a stream that decides whether the client gets it.
@@ -105,23 +136,20 @@ pub fn stream(capacity: usize) -> (Sink, Source) {
         hold: Hold::Sink,
         source_gone: false,
         source_waker: None,
+        fault_waker: None,
         sink_waker: None,
+        gone_waker: None,
     };
     let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), capacity });
     (Sink(shared.clone()), Source(shared))
 }
 
-fn wake(waker: &mut Option<Waker>) {
-    if let Some(waker) = waker.take() {
-        waker.wake();
-    }
-}
-
 impl State {
-    fn push(&mut self, chunk: Bytes) {
+    /// Appends a chunk. Returns the task of the source if that waits.
+    fn push(&mut self, chunk: Bytes) -> Option<Waker> {
         self.bytes += chunk.len();
         self.chunks.push_back(chunk);
-        wake(&mut self.source_waker);
+        self.source_waker.take()
     }
 }
 
@@ -139,8 +167,8 @@ impl Sink {
         if state.source_gone {
             return Err(SendError::Gone);
         }
-        state.push(chunk);
-        self.0.changed.notify_all();
+        let waker = state.push(chunk);
+        self.0.unlock_and_wake(state, [waker]);
         Ok(())
     }
 
@@ -157,8 +185,8 @@ impl Sink {
                 return Poll::Pending;
             }
             if let Some(chunk) = chunk.take() {
-                state.push(chunk);
-                self.0.changed.notify_all();
+                let waker = state.push(chunk);
+                self.0.unlock_and_wake(state, [waker]);
             }
             Poll::Ready(Ok(()))
         })
@@ -176,8 +204,8 @@ impl Sink {
                 return None;
             }
             state.direct = Some(request);
-            wake(&mut state.source_waker);
-            self.0.changed.notify_all();
+            let waker = state.source_waker.take();
+            self.0.unlock_and_wake(state, [waker]);
         }
         granted.await.ok()
     }
@@ -194,7 +222,7 @@ impl Sink {
             if state.source_gone {
                 return Poll::Ready(());
             }
-            state.sink_waker = Some(context.waker().clone());
+            state.gone_waker = Some(context.waker().clone());
             Poll::Pending
         })
         .await;
@@ -214,7 +242,8 @@ impl Sink {
     pub fn leave(&self) {
         let mut state = self.0.state.lock();
         state.is_leaving = true;
-        wake(&mut state.source_waker);
+        let waker = state.source_waker.take();
+        self.0.unlock_and_wake(state, [waker]);
     }
 
     /// Ends the stream in order.
@@ -232,8 +261,8 @@ impl Sink {
         let mut state = self.0.state.lock();
         if state.end.is_none() {
             state.end = Some(how);
-            wake(&mut state.source_waker);
-            self.0.changed.notify_all();
+            let wakers = [state.source_waker.take(), state.fault_waker.take()];
+            self.0.unlock_and_wake(state, wakers);
         }
     }
 }
@@ -286,6 +315,16 @@ impl Source {
         Poll::Pending
     }
 
+    /// The fault with which the stream has ended, while there are chunks before it that are not taken yet.
+    pub fn poll_fault(&self, context: &mut Context<'_>) -> Poll<Fault> {
+        let mut state = self.0.state.lock();
+        if let Some(Err(fault)) = &state.end {
+            return Poll::Ready(fault.clone());
+        }
+        state.fault_waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
     /// The next chunk, `None` after the last. Declines direct writes. Blocks this thread until `deadline`; `Err(None)`
     /// means that none came in time.
     pub fn next_blocking(&mut self, deadline: Instant) -> Result<Option<Bytes>, Option<Fault>> {
@@ -305,13 +344,25 @@ impl Source {
 }
 
 impl Shared {
+    /// Wakes these tasks, and the threads that wait, without the lock: what is woken may take the processor from this
+    /// thread at once, and would then wait for the lock.
+    fn unlock_and_wake<const N: usize>(&self, state: MutexGuard<'_, State>, wakers: [Option<Waker>; N]) {
+        drop(state);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+        self.changed.notify_all();
+    }
+
     /// The next item that can be read at once: a chunk, a fault, or the end (`Some(None)`); `None` if there is nothing
     /// yet.
     fn take(&self, state: &mut State) -> Option<Option<Result<Bytes, Fault>>> {
         if let Some(chunk) = state.chunks.pop_front() {
             state.bytes -= chunk.len();
-            wake(&mut state.sink_waker);
-            self.changed.notify_all();
+            if state.bytes < self.capacity {
+                if let Some(waker) = state.sink_waker.take() {
+                    waker.wake();
+                }
+                self.changed.notify_all();
+            }
             return Some(Some(Ok(chunk)));
         }
         match &state.end {
@@ -333,8 +384,8 @@ impl Drop for Source {
         state.chunks.clear();
         state.bytes = 0;
         state.direct = None;
-        wake(&mut state.sink_waker);
-        self.0.changed.notify_all();
+        let wakers = [state.sink_waker.take(), state.gone_waker.take()];
+        self.0.unlock_and_wake(state, wakers);
     }
 }
 
@@ -353,6 +404,8 @@ impl fmt::Debug for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    use std::task::Wake;
     use std::thread;
     use std::time::Duration;
 
@@ -369,6 +422,27 @@ mod tests {
         assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
         assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("b"))));
         assert_eq!(source.next_blocking(soon()), Ok(None));
+    }
+
+    #[test]
+    fn a_small_piece_keeps_no_memory_beside_its_own_and_a_large_one_is_not_copied() {
+        let read = |bytes: &[u8]| {
+            let mut from = std::ptr::null();
+            let piece = poll_piece(|buffer| {
+                from = buffer.as_ptr();
+                buffer.extend_from_slice(bytes);
+                Poll::Ready(Ok(bytes.len()))
+            });
+            let Poll::Ready(Ok(piece)) = piece else { panic!("there was something") };
+            assert_eq!(piece, bytes);
+            (piece.capacity() < 99, piece.as_ptr() == from)
+        };
+        let half = [7_u8; PIECE_BYTES / 2];
+        assert_eq!((read(b"gold"), read(b""), read(&half)), ((true, false), (true, false), (false, true)));
+        assert_eq!(read(&half[1..]), (false, false), "it would keep more than as much again");
+        assert!(poll_piece(|_| Poll::Pending).is_pending());
+        let failed = poll_piece(|_| Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())));
+        assert!(matches!(failed, Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset));
     }
 
     #[test]
@@ -429,20 +503,24 @@ mod tests {
         assert!(matches!(source.next_blocking(soon()), Err(Some(Fault::Broken(_)))));
     }
 
-    struct Woken(std::sync::atomic::AtomicUsize);
+    struct Woken(AtomicUsize);
 
-    impl std::task::Wake for Woken {
+    impl Wake for Woken {
         fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            self.0.fetch_add(1, SeqCst);
         }
+    }
+
+    /// A waker, and how often it was woken.
+    fn counted() -> (Waker, impl Fn() -> usize) {
+        let woken = Arc::new(Woken(AtomicUsize::default()));
+        (Waker::from(woken.clone()), move || woken.0.load(SeqCst))
     }
 
     #[test]
     fn a_task_at_either_end_is_woken_and_gets_the_fault_after_the_bytes() {
-        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
-        let waker = Waker::from(woken.clone());
+        let (waker, count) = counted();
         let mut context = Context::from_waker(&waker);
-        let count = || woken.0.load(std::sync::atomic::Ordering::SeqCst);
         let (sink, mut source) = stream(1);
         assert!(!sink.is_gone() && source.poll_next(&mut context).is_pending());
         {
@@ -459,10 +537,8 @@ mod tests {
 
     #[test]
     fn whoever_waits_learns_that_the_other_end_leaves_or_is_gone() {
-        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
-        let waker = Waker::from(woken.clone());
+        let (waker, count) = counted();
         let mut context = Context::from_waker(&waker);
-        let count = || woken.0.load(std::sync::atomic::Ordering::SeqCst);
         let (sink, mut source) = stream(1);
         assert_eq!(source.next_blocking(Instant::now()), Err(None), "nothing has come in time");
         assert!(source.poll_next(&mut context).is_pending());
@@ -538,15 +614,81 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_the_end_of_the_source_is_woken_by_it() {
-        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
-        let waker = Waker::from(woken.clone());
+    fn whoever_waits_for_the_end_of_the_source_is_woken_by_it_and_not_by_each_chunk_that_is_taken() {
+        let (waker, count) = counted();
         let mut context = Context::from_waker(&waker);
-        let (sink, source) = stream(1);
+        let (sink, mut source) = stream(1);
         let mut gone = Box::pin(sink.gone());
         assert!(gone.as_mut().poll(&mut context).is_pending());
+        sink.send_blocking("a".into(), soon()).unwrap();
+        assert_eq!((source.next_blocking(soon()), count()), (Ok(Some(Bytes::from("a"))), 0));
         drop(source);
-        assert_eq!(woken.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+        assert_eq!(count(), 1);
         assert_eq!(gone.as_mut().poll(&mut context), Poll::Ready(()));
+    }
+
+    #[test]
+    fn who_waits_for_room_is_woken_when_there_is_some_and_not_by_each_chunk_that_is_taken() {
+        let (waker, count) = counted();
+        let mut context = Context::from_waker(&waker);
+        let (sink, mut source) = stream(3);
+        for chunk in ["a", "bbb"] {
+            sink.send_blocking(chunk.into(), soon()).unwrap();
+        }
+        let mut sending = Box::pin(sink.send("c".into()));
+        assert!(sending.as_mut().poll(&mut context).is_pending());
+        assert_eq!((source.next_blocking(soon()), count()), (Ok(Some(Bytes::from("a"))), 0), "three bytes are left");
+        assert_eq!((source.next_blocking(soon()), count()), (Ok(Some(Bytes::from("bbb"))), 1));
+        assert_eq!(sending.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("c"))));
+    }
+
+    #[test]
+    fn a_source_that_takes_no_chunks_learns_of_the_fault_behind_them_and_of_nothing_else() {
+        let (waker, count) = counted();
+        let mut context = Context::from_waker(&waker);
+        let (sink, mut source) = stream(9);
+        assert!(source.poll_fault(&mut context).is_pending());
+        sink.send_blocking("a".into(), soon()).unwrap();
+        assert!(count() == 0 && source.poll_fault(&mut context).is_pending());
+        sink.fail(Fault::OutOfFiles);
+        assert_eq!((count(), source.poll_fault(&mut context)), (1, Poll::Ready(Fault::OutOfFiles)));
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
+        assert_eq!(source.next_blocking(soon()), Err(Some(Fault::OutOfFiles)));
+        let (sink, source) = stream(9);
+        sink.finish();
+        assert!(source.poll_fault(&mut context).is_pending(), "it has ended without one");
+    }
+
+    /// A task that is woken looks whether the stream is locked.
+    struct Looks(Arc<Shared>, AtomicBool);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.store(self.0.state.try_lock().is_some(), SeqCst);
+        }
+    }
+
+    #[test]
+    fn who_is_woken_by_a_chunk_the_end_or_the_other_end_does_not_wait_for_the_lock() {
+        let looks = |shared: &Arc<Shared>| Arc::new(Looks(shared.clone(), AtomicBool::default()));
+        let is_free = |looks: &Looks| looks.1.load(SeqCst);
+        let acts: [fn(Sink); 3] =
+            [|sink| sink.send_blocking("a".into(), soon()).unwrap(), |sink| sink.finish(), |sink| sink.leave()];
+        for act in acts {
+            let (sink, mut source) = stream(9);
+            let reader = looks(&source.0);
+            let waker = Waker::from(reader.clone());
+            assert!(source.poll_next(&mut Context::from_waker(&waker)).is_pending());
+            act(sink);
+            assert!(is_free(&reader));
+        }
+        let (sink, source) = stream(9);
+        let writer = looks(&sink.0);
+        let waker = Waker::from(writer.clone());
+        let mut gone = Box::pin(sink.gone());
+        assert!(gone.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(source);
+        assert!(is_free(&writer));
     }
 }

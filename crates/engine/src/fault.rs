@@ -86,11 +86,21 @@ pub enum Fault {
     WorkerDied(String),
     /// The engine cannot run the application at all; the text says why.
     Broken(String),
+    /// The body of the request is not valid HTTP; the text says why.
+    BodyMalformed(&'static str),
+    /// The body of the request is larger than allowed.
+    BodyTooLarge,
+    /// The body of the request came too slowly; the text says more.
+    BodyLate(&'static str),
+    /// There is no space for the body of the request; the text says where.
+    DiskFull(String),
+    /// The body of the request could not be stored; the text says why.
+    DiskError(String),
 }
 
 impl Fault {
     /// The name of each fault in logs and metrics, with the party at fault.
-    pub const NAMES: [(&str, Culprit); 11] = [
+    pub const NAMES: [(&str, Culprit); 16] = [
         ("client_gone", Culprit::Client),
         ("app_error", Culprit::App),
         ("bad_answer", Culprit::App),
@@ -102,14 +112,19 @@ impl Fault {
         ("stopping", Culprit::Load),
         ("worker_died", Culprit::Engine),
         ("broken", Culprit::Engine),
+        ("body_malformed", Culprit::Client),
+        ("body_too_large", Culprit::Client),
+        ("body_late", Culprit::Client),
+        ("disk_full", Culprit::Engine),
+        ("disk_error", Culprit::Engine),
     ];
 
     /// The party at fault.
     pub fn culprit(&self) -> Culprit {
         match self {
-            Fault::ClientGone => Culprit::Client,
+            Fault::ClientGone | Fault::BodyMalformed(_) | Fault::BodyTooLarge | Fault::BodyLate(_) => Culprit::Client,
             Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => Culprit::App,
-            Fault::WorkerDied(_) | Fault::Broken(_) => Culprit::Engine,
+            Fault::WorkerDied(_) | Fault::Broken(_) | Fault::DiskFull(_) | Fault::DiskError(_) => Culprit::Engine,
             Fault::QueueFull(_)
             | Fault::QueueWait(_)
             | Fault::QueuePaused(_)
@@ -149,6 +164,11 @@ impl Fault {
             Fault::Stopping => "stopping",
             Fault::WorkerDied(_) => "worker_died",
             Fault::Broken(_) => "broken",
+            Fault::BodyMalformed(_) => "body_malformed",
+            Fault::BodyTooLarge => "body_too_large",
+            Fault::BodyLate(_) => "body_late",
+            Fault::DiskFull(_) => "disk_full",
+            Fault::DiskError(_) => "disk_error",
         }
     }
 }
@@ -175,6 +195,9 @@ impl fmt::Display for Fault {
             Fault::Stopping => f.write_str("the server is shutting down"),
             Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
             Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),
+            Fault::BodyMalformed(why) | Fault::BodyLate(why) => f.write_str(why),
+            Fault::BodyTooLarge => f.write_str("the body is too large"),
+            Fault::DiskFull(why) | Fault::DiskError(why) => write!(f, "the body cannot be kept: {why}"),
         }
     }
 }
@@ -191,7 +214,7 @@ mod tests {
         let causes = vec!["caused by F: n".to_owned()];
         let error = AppError { class: "E".into(), message: "m".into(), causes, backtrace: backtrace.clone() };
         let time = Overrun { limit: Duration::from_secs(3), backtrace: backtrace.clone() };
-        let faults: [(Fault, &str, &[&str]); 13] = [
+        let faults: [(Fault, &str, &[&str]); 18] = [
             (Fault::ClientGone, "", &[]),
             (Fault::App(Box::new(error)), "E: m", &["caused by F: n", "app.rb:1"]),
             (Fault::BadAnswer("no status".into()), "no status", &[]),
@@ -205,6 +228,11 @@ mod tests {
             (Fault::Stopping, "", &[]),
             (Fault::WorkerDied("killed".into()), "killed", &[]),
             (Fault::Broken("no Ruby".into()), "no Ruby", &[]),
+            (Fault::BodyMalformed("no end"), "no end", &[]),
+            (Fault::BodyTooLarge, "too large", &[]),
+            (Fault::BodyLate("too slow"), "too slow", &[]),
+            (Fault::DiskFull("no space".into()), "cannot be kept: no space", &[]),
+            (Fault::DiskError("no permission".into()), "cannot be kept: no permission", &[]),
         ];
         // All faults of a wait have one name.
         let mut names = faults.each_ref().map(|(fault, ..)| (fault.name(), fault.culprit())).to_vec();

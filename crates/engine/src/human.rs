@@ -1,5 +1,6 @@
-//! Durations and counts in words for people: a duration keeps three digits.
+//! Durations, counts and panics in words for people: a duration keeps three digits.
 
+use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
@@ -23,6 +24,13 @@ pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &st
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// The log line about a panic that was caught, with its message.
+pub fn panic_words(panic: &(dyn Any + Send)) -> String {
+    let literal = panic.downcast_ref::<&str>().copied();
+    let words = literal.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    format!("a request has panicked inside the server and gets 500: {words}; this is a defect of the server")
+}
+
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_zero() { f.write_str("0s") } else { write!(f, "{:?}", self.0) }
@@ -36,6 +44,13 @@ mod tests {
     #[test]
     fn a_noun_is_in_the_plural_unless_there_is_one() {
         assert_eq!([0, 1, 2].map(|number| count(number, "worker")), ["0 workers", "1 worker", "2 workers"]);
+    }
+
+    #[test]
+    fn a_panic_has_the_words_with_which_it_began() {
+        let words = [panic_words(&"literal"), panic_words(&"made".to_owned()), panic_words(&7)];
+        let expected = ["literal", "made", "no message"].map(|words| format!(" gets 500: {words}; "));
+        assert!(words.iter().zip(&expected).all(|(words, expected)| words.contains(expected)), "{words:?}");
     }
 
     #[test]

@@ -110,6 +110,7 @@ impl IoThread {
     }
 
     /// Does all queued work. Returns false if another OS thread has taken over meanwhile, after which the caller ends.
+    /// Work may panic: the caller, which logs that, then goes on with the event loop and the rest of the work.
     pub fn work(self: &Arc<IoThread>, term: u64) -> bool {
         loop {
             let work = {
@@ -122,9 +123,8 @@ impl IoThread {
                     None => return true,
                 }
             };
-            WORKING.set(Some(term));
+            let _working = Working::begin(term);
             work(self);
-            WORKING.set(None);
         }
     }
 
@@ -146,6 +146,22 @@ impl IoThread {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+}
+
+/// While it exists, this OS thread is doing work. A panic ends that, too.
+struct Working;
+
+impl Working {
+    fn begin(term: u64) -> Working {
+        WORKING.set(Some(term));
+        Working
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        WORKING.set(None);
     }
 }
 
@@ -206,6 +222,27 @@ mod tests {
         assert!(poll().is_pending());
         assert!(turn(&io).is_pending());
         assert!(poll().is_ready());
+    }
+
+    #[test]
+    fn after_work_that_panics_its_request_is_answered_and_the_rest_is_done() {
+        let io = io_thread(&Arc::default());
+        let (responder, mut panicked) = reply::pair();
+        let (other, mut rest) = reply::pair();
+        io.enter();
+        io.defer(Box::new(move |_| {
+            let _responder = responder;
+            panic!("pyrite");
+        }));
+        io.defer(Box::new(move |_| other.send(Err(Fault::Stopping), Duration::ZERO)));
+        let work = || io.work(0);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+        assert_eq!(WORKING.get(), None, "answers go out at once again");
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = |reply: &mut crate::Reply| Future::poll(std::pin::Pin::new(reply), &mut context);
+        assert!(matches!(poll(&mut panicked), Poll::Ready(Answer { result: Err(Fault::Broken(_)), .. })));
+        assert!(turn(&io).is_ready() && io.work(0));
+        assert!(turn(&io).is_pending() && poll(&mut rest).is_ready());
     }
 
     #[test]

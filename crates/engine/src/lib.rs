@@ -32,7 +32,7 @@ pub use body::{Duplex, Sink, Source};
 pub use counters::Counters;
 pub use direct_write::{DirectRequest, DirectWrite};
 pub use fault::{AppError, Culprit, Fault, Overrun};
-pub use human::{brief, count};
+pub use human::{brief, count, panic_words};
 pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};
@@ -66,6 +66,13 @@ pub trait Engine: Send + Sync {
 
     /// The name of the application that would serve this request, if the engine has several.
     fn app_of(&self, request: &Request) -> Option<Arc<str>> {
+        let _ = request;
+        None
+    }
+
+    /// The meter of the application that would serve this request. The front counts there a request that it refuses
+    /// itself. By default there is none, and nothing is counted.
+    fn meter_of(&self, request: &Request) -> Option<Arc<Meter>> {
         let _ = request;
         None
     }

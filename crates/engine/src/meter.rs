@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::recorder::Recorder;
+use crate::snapshot::Past;
 
 /// Upper bounds of the histogram buckets in the metrics, in microseconds; a last bucket has no bound.
 pub const BOUNDS_US: [u64; 16] = [
@@ -122,6 +123,14 @@ impl Meter {
         self.turned_away.add(0, 1);
     }
 
+    /// Counts and records a request with this fault that no engine gets, since its body was not accepted; `about` gives
+    /// its identity.
+    pub fn refuse(&self, fault: &Fault, about: impl FnOnce() -> Past) {
+        self.turn_away();
+        self.failed(fault);
+        self.recorder.note(Err(fault), Duration::ZERO, Duration::ZERO, about);
+    }
+
     /// The number of requests that were refused at once.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.read().iter().sum()
@@ -188,6 +197,24 @@ mod tests {
         meter.turn_away();
         assert_eq!((counted(&meter.queue), counted(&meter.service)), ((2, 6000), (1, 7000)));
         assert_eq!(meter.turned_away(), 1);
+    }
+
+    #[test]
+    fn a_request_whose_body_is_refused_is_over_and_counted_and_recorded_and_has_not_waited() {
+        let meter = Meter::default();
+        let faults =
+            [Fault::BodyTooLarge, Fault::DiskFull("no space".to_owned()), Fault::OutOfFiles, Fault::ClientGone];
+        for fault in &faults {
+            meter.refuse(fault, || Past { id: fault.name().to_owned(), ..Past::default() });
+        }
+        assert_eq!((meter.turned_away(), meter.queue.read().0.iter().sum::<u64>()), (4, 0));
+        for (at, (name, _)) in Fault::NAMES.iter().enumerate() {
+            assert_eq!(meter.faults()[at] == 1, faults.iter().any(|fault| fault.name() == *name), "{name}");
+        }
+        let recorded = meter.recorder.read();
+        let failed: Vec<&str> = recorded.failed.iter().map(|past| past.id.as_str()).collect();
+        assert_eq!((failed, recorded.refused.len()), (vec!["disk_full", "body_too_large"], 1));
+        assert!(recorded.failed[0].why.contains("no space"), "{recorded:?}");
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::snapshot::{Past, Recorded};
 
 /// Number of requests that are kept of each kind.
 const KEPT: usize = 50;
+/// Number of requests that are kept whose only failure is that the client left in the middle of the response, or sent a
+/// body that was not accepted. Clients do that all the time, and must not push out the requests that failed otherwise.
+const CLIENTS_KEPT: usize = 10;
 /// Lines of a backtrace that are kept.
 const BACKTRACE_LINES: usize = 200;
 /// Interval in which at most one refused request is recorded; an overload can refuse thousands per second.
@@ -59,13 +62,14 @@ impl Recorder {
     }
 
     /// Records a request with the status of its response, or its fault, if it was slow, failed or refused. Calls
-    /// `about` for its identity only then.
+    /// `about` for its identity only then; that has the status of a fault which may have several.
     pub fn note(&self, outcome: Result<u16, &Fault>, queued: Duration, ran: Duration, about: impl FnOnce() -> Past) {
         let fault = outcome.err();
         let culprit = fault.map(Fault::culprit);
         let has_failed = match outcome {
             Ok(status) => status >= 500,
-            Err(_) => matches!(culprit, Some(Culprit::App | Culprit::Engine)),
+            Err(Fault::ClientGone) => false,
+            Err(_) => culprit != Some(Culprit::Load),
         };
         let is_refused = culprit == Some(Culprit::Load);
         let is_slow = ran.as_micros() >= u128::from(self.slow_us.load(Ordering::Relaxed));
@@ -73,22 +77,21 @@ impl Recorder {
         if !is_kept {
             return;
         }
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        let at_ms = now_ms();
         if is_refused && !self.is_next_refusal(at_ms) {
             return;
         }
+        let about = about();
         let past = Past {
             at_ms,
             queued_ms: queued.as_secs_f64() * 1e3,
             took_ms: ran.as_secs_f64() * 1e3,
-            status: outcome.ok(),
-            fault: fault.map_or("", Fault::name).to_owned(),
-            why: fault.map(|fault| cut(fault.to_string())).unwrap_or_default(),
-            backtrace: fault.map_or_else(Vec::new, |fault| {
-                fault.lines().into_iter().take(BACKTRACE_LINES).map(|line| cut(line.to_owned())).collect()
-            }),
-            ..about()
+            status: outcome.ok().or(about.status),
+            ..about
+        };
+        let past = match fault {
+            Some(fault) => with_fault(past, fault),
+            None => past,
         };
         let mut kept = self.kept.lock();
         if is_refused {
@@ -98,8 +101,23 @@ impl Recorder {
             push(&mut kept.slow, past.clone());
         }
         if has_failed {
-            push(&mut kept.failed, past);
+            push_failed(&mut kept.failed, past);
         }
+    }
+
+    /// Records a request whose response broke off with this fault when its head was sent, among those that failed.
+    /// `past` has its identity, times and status.
+    pub fn note_broken_off(&self, fault: &Fault, past: Past) {
+        let mut past = with_fault(Past { at_ms: now_ms(), ..past }, fault);
+        let mut kept = self.kept.lock();
+        let Kept { slow, failed, .. } = &mut *kept;
+        // The engine has recorded it with its worker, if it was slow, or failed by its status.
+        let earlier = failed.iter().position(|other| other.id == past.id).and_then(|at| failed.remove(at));
+        let by = earlier.as_ref().or_else(|| slow.iter().find(|other| other.id == past.id));
+        if let Some(by) = by {
+            (past.worker, past.pid) = (by.worker, by.pid);
+        }
+        push_failed(failed, past);
     }
 
     /// Adds the backtrace of its thread to the records of a request that timed out: the engine learns it only after it
@@ -138,9 +156,46 @@ impl Recorder {
     }
 }
 
+/// The record with what is known of its fault.
+fn with_fault(past: Past, fault: &Fault) -> Past {
+    let lines = fault.lines();
+    Past {
+        fault: fault.name().to_owned(),
+        why: cut(fault.to_string()),
+        backtrace: lines.into_iter().take(BACKTRACE_LINES).map(|line| cut(line.to_owned())).collect(),
+        ..past
+    }
+}
+
+/// The time in milliseconds since 1970.
+fn now_ms() -> u64 {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn push(kept: &mut VecDeque<Past>, past: Past) {
     kept.truncate(KEPT - 1);
     kept.push_front(past);
+}
+
+/// Adds a request that failed. Of those whose client alone is at fault the last [`CLIENTS_KEPT`] stay.
+fn push_failed(failed: &mut VecDeque<Past>, past: Past) {
+    if is_of_client(&past) {
+        let mut left = CLIENTS_KEPT - 1;
+        failed.retain(|other| {
+            let is_of_client = is_of_client(other);
+            let stays = !is_of_client || left > 0;
+            left -= usize::from(is_of_client && stays);
+            stays
+        });
+    }
+    push(failed, past);
+}
+
+/// Whether the client alone is at fault.
+fn is_of_client(past: &Past) -> bool {
+    past.status.is_none_or(|status| status < 500)
+        && Fault::NAMES.iter().any(|(name, culprit)| *name == past.fault && *culprit == Culprit::Client)
 }
 
 #[cfg(test)]
@@ -169,6 +224,65 @@ mod tests {
         assert_eq!((ids(&refused), refused[0].fault.as_str()), (vec!["refused"], "queue_full"));
         assert_eq!((failed[0].fault.as_str(), failed[1].status), ("out_of_time", Some(503)));
         assert!(failed[0].why.contains("3s") && failed[0].took_ms >= 3000.0, "{:?}", failed[0]);
+    }
+
+    fn break_off(recorder: &Recorder, fault: &Fault, id: &str) {
+        recorder.note_broken_off(fault, Past { id: id.to_owned(), status: Some(200), ..Past::default() });
+    }
+
+    #[test]
+    fn a_response_that_breaks_off_has_failed_with_its_status_and_the_worker_that_is_known() {
+        let recorder = Recorder::default();
+        let about = || Past { id: "slow".to_owned(), worker: Some(3), pid: Some(7), ..Past::default() };
+        recorder.note(Ok(200), Duration::ZERO, Duration::from_secs(5), about);
+        note(&recorder, Ok(500), 1, "failed");
+        let why = Fault::BadAnswer("shorter".to_owned());
+        ["quick", "failed", "slow"].into_iter().for_each(|id| break_off(&recorder, &why, id));
+        let Recorded { slow, failed, .. } = recorder.read();
+        assert_eq!((ids(&slow), ids(&failed)), (vec!["slow"], vec!["slow", "failed", "quick"]));
+        let seen = (failed[0].status, failed[0].fault.as_str(), failed[0].worker, failed[0].pid);
+        assert_eq!(seen, (Some(200), "bad_answer", Some(3), Some(7)));
+        assert!(failed[0].why.contains("shorter") && failed[0].at_ms > 0, "{:?}", failed[0]);
+        assert_eq!(failed[2].worker, None);
+    }
+
+    #[test]
+    fn clients_that_leave_in_the_middle_of_a_response_push_out_few_others() {
+        let recorder = Recorder::default();
+        (0..KEPT).for_each(|number| note(&recorder, Ok(500), 1, &format!("failed {number}")));
+        (0..KEPT).for_each(|number| break_off(&recorder, &Fault::ClientGone, &format!("gone {number}")));
+        let failed = recorder.read().failed;
+        let gone: Vec<_> = failed.iter().filter(|past| past.fault == "client_gone").cloned().collect();
+        assert_eq!((failed.len(), gone.len()), (KEPT, CLIENTS_KEPT));
+        assert_eq!((ids(&gone)[0], ids(&gone)[CLIENTS_KEPT - 1]), ("gone 49", "gone 40"), "the newest stay");
+        assert_eq!(failed[KEPT - 1].id, "failed 10");
+    }
+
+    /// As the page of an error that its client does not take: it would be gone after ten clients that leave.
+    #[test]
+    fn a_failure_whose_client_leaves_as_well_stays_among_the_failures() {
+        let recorder = Recorder::default();
+        note(&recorder, Ok(500), 1, "failed");
+        let past = Past { id: "failed".to_owned(), status: Some(500), ..Past::default() };
+        recorder.note_broken_off(&Fault::ClientGone, past);
+        (0..KEPT).for_each(|number| break_off(&recorder, &Fault::ClientGone, &format!("gone {number}")));
+        let failed = recorder.read().failed;
+        let last = failed.last().map(|past| (past.id.as_str(), past.status, past.fault.as_str()));
+        assert_eq!((failed.len(), last), (CLIENTS_KEPT + 1, Some(("failed", Some(500), "client_gone"))));
+    }
+
+    #[test]
+    fn bodies_that_are_not_accepted_push_out_few_others_and_none_that_have_failed_otherwise() {
+        let recorder = Recorder::default();
+        (0..KEPT).for_each(|number| note(&recorder, Ok(500), 1, &format!("failed {number}")));
+        break_off(&recorder, &Fault::ClientGone, "gone");
+        (0..KEPT).for_each(|number| note(&recorder, Err(&Fault::BodyTooLarge), 0, &format!("large {number}")));
+        note(&recorder, Err(&Fault::DiskFull("no space".to_owned())), 0, "full");
+        let Recorded { failed, refused, .. } = recorder.read();
+        assert_eq!((failed.len(), refused.len()), (KEPT, 0));
+        assert_eq!(ids(&failed)[..2], ["full", "large 49"]);
+        assert_eq!(failed.iter().filter(|past| past.fault == "body_too_large").count(), CLIENTS_KEPT);
+        assert_eq!(failed.iter().filter(|past| past.status == Some(500)).count(), KEPT - CLIENTS_KEPT - 1);
     }
 
     #[test]

@@ -32,8 +32,18 @@ pub struct Responder {
     sender: Option<oneshot::Sender<Box<Answer>>>,
     meter: Option<(Arc<Meter>, Instant)>,
     replacement: Option<oneshot::Receiver<Box<Answer>>>,
-    /// Whether this is for the answer that replaces another, which has added its times to the meter.
-    is_second: bool,
+    role: Role,
+}
+
+/// Which answer of its request a responder is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The first.
+    First,
+    /// One that would replace a stream, which has added its times to the meter.
+    Spare,
+    /// The one that replaces a stream that is withdrawn.
+    Replacement,
 }
 
 impl fmt::Debug for Responder {
@@ -45,7 +55,7 @@ impl fmt::Debug for Responder {
 /// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    let responder = Responder { sender: Some(sender), meter: None, replacement: None, is_second: false };
+    let responder = Responder { sender: Some(sender), meter: None, replacement: None, role: Role::First };
     (responder, Reply { receiver, due: None, is_deferred: false })
 }
 
@@ -72,14 +82,16 @@ impl Reply {
     }
 
     /// Sets the deadline of the answer.
-    pub fn with_due(self, due: Instant) -> Reply {
-        Reply { due: Some(due), ..self }
+    pub fn with_due(mut self, due: Instant) -> Reply {
+        self.due = Some(due);
+        self
     }
 
     /// Marks the answer as made by [`crate::IoThread`] work: it is not ready before the current iteration of the event
     /// loop is over.
-    pub fn deferred(self) -> Reply {
-        Reply { is_deferred: true, ..self }
+    pub fn deferred(mut self) -> Reply {
+        self.is_deferred = true;
+        self
     }
 
     /// Whether the answer is made by [`crate::IoThread`] work.
@@ -101,6 +113,16 @@ impl Reply {
                 Some(receiver) => self.receiver = receiver,
                 None => return Poll::Ready(answer),
             }
+        }
+    }
+}
+
+/// An answer that comes too late, and whose stream the engine has withdrawn, counts nothing: what replaces it does.
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.receiver.close();
+        if let Ok(mut answer) = self.receiver.try_recv() {
+            drop(answer.take_replacement());
         }
     }
 }
@@ -139,7 +161,7 @@ impl Responder {
             let ran = waited.map_or(Duration::ZERO, |queued| since.elapsed().saturating_sub(queued));
             let outcome = result.as_ref().map(|response| response.head.status.as_u16());
             match waited {
-                _ if self.is_second => {}
+                _ if self.role != Role::First => {}
                 Some(queued) => meter.add_times(queued, outcome.is_ok().then_some(ran)),
                 None => meter.turn_away(),
             }
@@ -163,7 +185,12 @@ impl Responder {
         let meter = self.meter.clone().filter(|_| !self.is_abandoned());
         self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { sender: Some(sender), meter, replacement: None, is_second: true }
+        Responder { sender: Some(sender), meter, replacement: None, role: Role::Spare }
+    }
+
+    /// Notes that the stream that this one's answer replaces is withdrawn: the request is counted here from now on.
+    pub fn replace_withdrawn(&mut self) {
+        self.role = Role::Replacement;
     }
 
     /// Whether the client has disconnected: a request that has not begun need not run.
@@ -175,11 +202,13 @@ impl Responder {
 /// Counts a request that is dropped without an answer: its client has disconnected while it waited in the queue.
 impl Drop for Responder {
     fn drop(&mut self) {
-        if self.is_second || self.sender.is_none() {
+        if self.role == Role::Spare || self.sender.is_none() {
             return;
         }
         let Some((meter, since)) = &self.meter else { return };
-        meter.add_times(since.elapsed(), None);
+        if self.role == Role::First {
+            meter.add_times(since.elapsed(), None);
+        }
         let fault = if self.is_abandoned() { Fault::ClientGone } else { Fault::Broken(String::new()) };
         meter.failed(&fault);
     }
@@ -310,6 +339,29 @@ mod tests {
         let second = responder.send_for_now(response, Duration::ZERO, Past::default);
         second.send(Err(Fault::WorkerDied("killed".to_owned())), Duration::ZERO);
         assert_eq!(counted(), (3, 3, 4));
+    }
+
+    #[test]
+    fn a_client_that_leaves_while_its_request_is_to_run_again_is_counted_once_whether_it_had_looked_or_not() {
+        for has_looked in [true, false] {
+            let meter = Arc::new(Meter::default());
+            let (mut reply, sink, mut replacement) =
+                sent_by(metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now()));
+            assert!(sink.take_back());
+            replacement.replace_withdrawn();
+            assert!(!has_looked || poll(&mut reply).is_pending());
+            drop(reply);
+            assert!(replacement.is_abandoned());
+            drop(replacement);
+            assert_eq!((meter.faults()[0], meter.faults().iter().sum::<u64>()), (1, 1), "{has_looked}");
+            assert_eq!((meter.answers(), meter.queue.read().0.iter().sum::<u64>()), ([0; 5], 1), "{has_looked}");
+        }
+        // Of a stream that is not withdrawn the status counts.
+        let meter = Arc::new(Meter::default());
+        let (reply, _sink, replacement) =
+            sent_by(metered(&meter, &Request::sample(http::Method::GET, "/"), Instant::now()));
+        drop((reply, replacement));
+        assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0, 1, 0, 0, 0], 0));
     }
 
     #[test]

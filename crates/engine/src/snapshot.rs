@@ -32,8 +32,8 @@ pub struct Snapshot {
     /// The molds: processes that hold the loaded application and fork workers.
     pub molds: Vec<MoldView>,
     /// Number of workers that have ended since the start, by reason: `crash`, `out_of_memory` (killed by the kernel),
-    /// `max_requests`, `memory`, `hung`, `timeout`, `recycle`, `order`; and `idle`, `scale` and `memory_pressure`,
-    /// after which no other worker was started.
+    /// `max_requests`, `memory`, `hung`, `timeout`, `recycle`, `order`; `idle` and `scale`, after which no other worker
+    /// was started; and `memory_pressure`, after which one follows only if as many are wanted as before.
     pub restarts_by: BTreeMap<String, u64>,
 }
 
@@ -113,7 +113,7 @@ pub struct WorkerView {
     pub state: String,
     /// Number of requests that it can run at once.
     pub threads: usize,
-    /// Number of requests that it has received.
+    /// Number of requests of clients that it has received.
     pub served: u64,
     /// Time since its start, in seconds.
     pub age_s: f64,
@@ -154,10 +154,12 @@ pub struct MoldView {
 pub struct Recorded {
     /// Requests that were slow.
     pub slow: Vec<Past>,
-    /// Requests without a response of the application, or with a status of 500 or above.
+    /// Requests without a response of the application, with a status of 500 or above, or whose response broke off; of
+    /// those with a status below 500 or none whose client left in the middle of it, or sent a body that was not
+    /// accepted, the last ten.
     pub failed: Vec<Past>,
-    /// Requests that met a limit: the queue was full, the wait too long, or no file could be opened for the response.
-    /// At most one per second is recorded; the metrics count all.
+    /// Requests that met a limit: the queue was full, the wait too long, or no file could be opened for a large body or
+    /// for the response. At most one per second is recorded; the metrics count all.
     pub refused: Vec<Past>,
 }
 
@@ -172,13 +174,14 @@ pub struct Past {
     pub method: String,
     /// Path without the query, which may contain secrets.
     pub path: String,
-    /// Number of the worker that ran it last; `None` if it never ran, or if its response could not be sent.
+    /// Number of the worker that ran it last; `None` if it never ran, if its response could not be sent, or, unless it
+    /// was slow before, if its response broke off.
     pub worker: Option<u32>,
     /// Process id of that worker.
     pub pid: Option<u32>,
     /// Time that it waited in the queue, in milliseconds.
     pub queued_ms: f64,
-    /// Time that it ran, in milliseconds.
+    /// Time that it ran, in milliseconds; if its response broke off, until then.
     pub took_ms: f64,
     /// Status of its response, if there was one.
     pub status: Option<u16>,

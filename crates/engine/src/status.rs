@@ -14,7 +14,7 @@ pub struct Status {
     pub busy: usize,
     /// Requests waiting for a free worker.
     pub queued: usize,
-    /// Requests given to the application since the start.
+    /// Requests of clients given to the application since the start.
     pub served: u64,
     /// Interpreters or workers replaced since the start, for any reason.
     pub restarts: u64,

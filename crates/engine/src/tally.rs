@@ -58,10 +58,12 @@ impl Drop for Tally {
 pub struct BodyTally(Option<Arc<Meter>>);
 
 impl BodyTally {
-    /// Counts the fault, the first time.
-    pub fn fail(&mut self, fault: &Fault) {
-        if let Some(meter) = self.0.take() {
-            meter.failed(fault);
+    /// Counts the fault, the first time, and records the request if `about` knows it: its identity, times and status.
+    pub fn fail(&mut self, fault: &Fault, about: impl FnOnce() -> Option<Past>) {
+        let Some(meter) = self.0.take() else { return };
+        meter.failed(fault);
+        if let Some(past) = about() {
+            meter.recorder.note_broken_off(fault, past);
         }
     }
 }
@@ -93,10 +95,14 @@ mod tests {
         let meter = Arc::new(Meter::default());
         let mut body = Tally::new(meter.clone(), 200).begin_body();
         assert_eq!(meter.answers(), [0, 1, 0, 0, 0]);
-        body.fail(&Fault::BadAnswer("shorter".to_owned()));
-        body.fail(&Fault::OutOfFiles);
+        body.fail(&Fault::BadAnswer("shorter".to_owned()), || Some(past()));
+        body.fail(&Fault::OutOfFiles, || Some(past()));
         assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0, 1, 0, 0, 0], 1));
-        Tally::default().begin_body().fail(&Fault::OutOfFiles);
+        let failed = meter.recorder.read().failed;
+        assert_eq!((failed.len(), failed[0].fault.as_str()), (1, "bad_answer"));
+        Tally::new(meter.clone(), 200).begin_body().fail(&Fault::ClientGone, || None);
+        assert_eq!((meter.faults().iter().sum::<u64>(), meter.recorder.read().failed.len()), (2, 1));
+        Tally::default().begin_body().fail(&Fault::OutOfFiles, || panic!("it counts nothing"));
     }
 
     #[test]

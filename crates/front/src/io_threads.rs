@@ -7,12 +7,13 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::thread;
 
-use engine::IoThread;
+use engine::{IoThread, panic_words};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
@@ -120,8 +121,12 @@ impl EventLoop {
     fn run(self: Arc<EventLoop>, term: u64) {
         self.io.enter();
         while let Pause::Work = self.runtime.block_on(poll_fn(|context| self.poll_pause(term, context))) {
-            if !self.io.work(term) {
-                break;
+            match catch_unwind(AssertUnwindSafe(|| self.io.work(term))) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // The connections of this thread have no part in it, and would hang if it ended. What the work was
+                // about has been dropped, so its client gets an answer.
+                Err(panic) => tracing::error!(target: "front", "{}", panic_words(&*panic)),
             }
         }
         // The last of its OS threads shuts it down.
@@ -158,6 +163,21 @@ mod tests {
             counts[thread.number] += 1;
         }
         assert_eq!(IoThreads::start(0).unwrap().handles().len(), 1, "there is always one");
+    }
+
+    #[test]
+    fn an_event_loop_goes_on_after_work_that_has_panicked() {
+        let io_threads = IoThreads::start(1).unwrap();
+        let (told, telling) = mpsc::channel();
+        let later = told.clone();
+        io_threads.run(async move {
+            let io = IoThread::current().unwrap();
+            io.defer(Box::new(|_| panic!("pyrite")));
+            io.defer(Box::new(move |_| told.send("work").unwrap()));
+        });
+        assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok("work"));
+        io_threads.run(async move { later.send("the loop").unwrap() });
+        assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok("the loop"));
     }
 
     #[test]

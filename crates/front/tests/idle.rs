@@ -6,13 +6,14 @@ mod support;
 
 use std::alloc::System;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use engine::{Reply, reply};
+use bytes::Bytes;
+use engine::{Body, Duplex, Reply, body, reply};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
-use support::{Client, SOON, Server, eventually, full, settings};
+use support::{Client, SOON, Server, eventually, full, settings, with};
 
 /// Counts what is allocated, so that the measure depends on no allocator and no page.
 #[global_allocator]
@@ -21,6 +22,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const CONNECTIONS: usize = 90;
 /// What a connection may take between two requests. hyper's two buffers alone take 16 KiB.
 const BYTES_EACH: usize = 6 << 10;
+/// What one may take that the application has taken over, while neither side sends. A read buffer alone takes 16 KiB.
+const UPGRADED_BYTES_EACH: usize = 12 << 10;
 
 /// One test at a time: what is allocated is counted for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -57,6 +60,54 @@ fn a_connection_gives_its_buffers_back_soon_after_an_answer() {
     let used: Vec<Client> = (0..CONNECTIONS).map(|_| serve()).collect();
     eventually("the buffers would be given back", || allocated() < before + CONNECTIONS * BYTES_EACH);
     drop(used);
+}
+
+#[test]
+fn a_connection_that_the_application_has_taken_over_keeps_no_buffers_while_it_waits() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (sender, taken) = mpsc::channel();
+    let server = Server::start(move |_| {
+        let (ours, app) = body::duplex(1 << 16);
+        sender.send(app).unwrap();
+        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+    });
+    let serve = || {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head().status, 101);
+        let mut app: Duplex = taken.recv_timeout(SOON).unwrap();
+        client.send("gold");
+        assert_eq!(app.incoming.next_blocking(Instant::now() + SOON), Ok(Some(Bytes::from("gold"))));
+        (client, app)
+    };
+    // What is made once.
+    drop(serve());
+    let before = allocated();
+    let used: Vec<(Client, Duplex)> = (0..CONNECTIONS).map(|_| serve()).collect();
+    eventually("the buffers would be given back", || allocated() < before + CONNECTIONS * UPGRADED_BYTES_EACH);
+    drop(used);
+}
+
+/// The table of connections would keep each, with its addresses and states.
+#[test]
+fn a_connection_that_has_ended_leaves_nothing_behind() {
+    const ENDED: usize = 2_000;
+    /// Of an ended connection: that the engine of the test keeps its target.
+    const TARGET_BYTES: usize = 250;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = Server::start(|_| Reply::ready(Ok(full("gold"))));
+    let serve = |count: usize| {
+        for _ in 0..count {
+            let mut client = server.connect();
+            client.send("GET / HTTP/1.0\r\n\r\n");
+            assert_eq!(client.response().status, 200);
+        }
+    };
+    // What is made once.
+    serve(100);
+    let before = allocated();
+    serve(ENDED);
+    eventually("all is given back", || allocated() < before + ENDED * TARGET_BYTES);
 }
 
 /// What a client sends ahead while its requests are answered is dropped when it has been used.

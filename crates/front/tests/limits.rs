@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Fault, Reply, Responder, body, reply};
+use engine::{Body, Fault, Meter, Reply, Responder, body, reply};
 use front::Settings;
 use support::{SOON, Server, Shelf, eventually, full, listeners, settings, with};
 
@@ -103,6 +103,40 @@ fn idle_and_silent_connections_are_closed_without_a_word() {
     assert_eq!(client.get("/").status, 200);
     assert!(client.is_closed());
     assert!(server.connect().is_closed());
+}
+
+/// After an answer the one limit holds, before the first request the other.
+#[test]
+fn a_connection_that_is_idle_and_one_that_has_asked_nothing_have_a_limit_each() {
+    let short = 5 * SHORT;
+    for (keep_alive, header_time) in [(SOON, short), (short, SOON)] {
+        let mut settings = settings();
+        settings.limits.keep_alive = keep_alive;
+        settings.limits.header_time = header_time;
+        let server = Server::echo(settings);
+        let (mut idle, mut silent) = (server.connect(), server.connect());
+        assert_eq!(idle.get("/").status, 200);
+        let (over, stays) = if keep_alive == short { (&mut idle, &mut silent) } else { (&mut silent, &mut idle) };
+        assert!(over.is_closed());
+        std::thread::park_timeout(short);
+        assert_eq!(stays.get("/").status, 200, "{keep_alive:?} {header_time:?}");
+    }
+}
+
+/// It has given its buffers back after half a second.
+#[test]
+fn a_connection_that_was_idle_for_long_takes_a_request_in_whatever_pieces_it_comes() {
+    let server = Server::echo(settings());
+    let mut client = server.connect();
+    for _ in 0..2 {
+        assert_eq!(client.get("/").text(), "empty");
+        std::thread::park_timeout(Duration::from_millis(700));
+        for piece in ["PO", "ST / HTTP/1.1\r\nHost: a\r\nContent-Le", "ngth: 5\r\n\r\nhe", "llo"] {
+            client.send(piece);
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        assert_eq!(client.response().text(), "hello");
+    }
 }
 
 /// A server that reports a call of `/held`, and answers it when it is let go.
@@ -269,6 +303,43 @@ fn a_body_that_does_not_end_is_408() {
 }
 
 #[test]
+fn a_request_whose_body_is_refused_is_counted_and_recorded() {
+    let mut settings = settings();
+    settings.limits.body_bytes = 1000;
+    settings.limits.body_time = SHORT;
+    let server = Server::echo(settings);
+    let no_chunk = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n".to_owned();
+    let trailer = format!("x: {}\r\n\r\n", "a".repeat(9_000));
+    let long_trailer = format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{trailer}");
+    let meter = &server.engine.meter;
+    for (request, status, fault) in
+        [(post(1001), 413, "body_too_large"), (post(10), 408, "body_late"), (no_chunk, 400, "body_malformed")]
+    {
+        let answer = server.ask(&request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        let at = Fault::NAMES.iter().position(|(name, _)| *name == fault).unwrap();
+        let past = &meter.recorder.read().failed[0];
+        let seen = (past.fault.as_str(), past.method.as_str(), past.path.as_str());
+        assert_eq!((meter.faults()[at], seen), (1, (fault, "POST", "/")));
+        assert!(answer.contains(&past.id) && !past.why.is_empty(), "{past:?} {answer}");
+    }
+    // Another status than that of the fault.
+    let answer = server.ask(&long_trailer);
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    let past = &meter.recorder.read().failed[0];
+    assert_eq!((past.fault.as_str(), past.status), ("body_malformed", Some(431)));
+    assert_eq!((meter.turned_away(), meter.answers(), server.calls()), (4, [0; 5], 0));
+    // With time for the body, or it could be over before the client has gone.
+    let server = Server::echo(support::settings());
+    let meter = &server.engine.meter;
+    let mut client = server.connect();
+    client.send(post(10) + "x");
+    drop(client);
+    eventually("the client has gone", || meter.faults()[0] == 1);
+    assert_eq!((meter.turned_away(), meter.recorder.read().failed.len()), (1, 0));
+}
+
+#[test]
 fn bodies_stay_in_memory_or_go_to_a_file() {
     let server = Server::echo(settings());
     let mut client = server.connect();
@@ -382,7 +453,60 @@ fn a_client_that_reads_nothing_is_cut_off() {
         eventually("the connection is cut", || shelf.text().contains("client_gone"));
         let text = shelf.text();
         assert!(ms(&text) >= SHORT.as_secs_f64() * 1e3 && text.lines().count() == 1, "{text}");
-        assert!(client.rest().len() < 64 << 20);
+        assert_eq!(client.head().status, 200);
+        let got = client.rest().len();
+        assert!(got < 64 << 20);
+        // Of a stream, the sizes of its chunks are among what the client has.
+        assert!(!is_one_piece || text.contains(&format!("\"bytes\":{got},")), "{got} bytes came: {text}");
+    }
+}
+
+/// The front has handed the whole response to hyper by then.
+#[test]
+fn a_client_that_reads_nothing_of_a_response_in_one_piece_is_counted_and_recorded() {
+    let mut settings = settings();
+    settings.limits.write_time = SHORT;
+    let shelf = Shelf::default();
+    settings.access_log = shelf.log(front::LogFormat::Text);
+    let meter: Arc<Meter> = Arc::default();
+    let theirs = meter.clone();
+    let server = Server::with(settings, move |request| {
+        let (responder, reply) = reply::metered(&theirs, &request, Instant::now());
+        responder.send(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; 64 << 20])))), Duration::ZERO);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the record", || !meter.recorder.read().failed.is_empty());
+    let failed = meter.recorder.read().failed;
+    let seen = (failed[0].path.as_str(), failed[0].status, failed[0].fault.as_str());
+    assert_eq!(seen, ("/page", Some(200), "client_gone"));
+    assert_eq!((failed.len(), meter.faults().iter().sum::<u64>(), meter.answers()), (1, 1, [0, 1, 0, 0, 0]));
+}
+
+/// The event loop reports room in a socket only when much of its buffer is free. What is tried before the client is let
+/// go is a part of the file here, and no memory of the server.
+#[test]
+fn a_client_that_reads_a_file_slowly_and_all_the_time_is_not_let_go() {
+    const BYTES: u64 = 64 << 20;
+    let mut settings = settings();
+    settings.limits.write_time = Duration::from_secs(1);
+    let shelf = Shelf::default();
+    settings.access_log = shelf.log(front::LogFormat::Json);
+    let server = Server::with(settings, |_| {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(BYTES).unwrap();
+        Reply::ready(Ok(with(200, &[], Body::File(file, BYTES))))
+    });
+    let mut client = server.connect();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        drop(client.exactly(32 << 10));
+        std::thread::park_timeout(Duration::from_millis(60));
+        assert_eq!(shelf.text(), "", "after {:?}", begun.elapsed());
     }
 }
 

@@ -1,5 +1,5 @@
 //! The program `foolsgold`: picks the command, runs it, and turns its outcome into an exit code: 0 shut down as
-//! requested, 1 could not start, 2 unusable options.
+//! requested, 1 could not start, 2 an unusable command line or setting.
 //!
 //! Its folders, each of which uses only those after it: `boot`, `admin`, `control`, `apps` and `log`, `config`,
 //! `process`. Beside the server stand `client` (commands, which know only the control socket) and `doctor` (checks an
@@ -63,7 +63,9 @@ fn main() -> ExitCode {
     match typed.command {
         Command::Help => show(&help::of(invocation.arguments.first().and_then(|word| word.to_str()))),
         Command::Version => show(&format!("{}\n", serve::versions())),
-        Command::OptionsPage if !typed.problems.is_empty() => refuse_to("print the options", &typed.problems),
+        Command::OptionsPage if !typed.problems.is_empty() => {
+            refuse_to("print the options", "options", &typed.problems)
+        }
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(invocation.asked()),
         Command::Config { json, check: false } => show_settings(invocation.asked(), &invocation, json),
@@ -77,7 +79,7 @@ fn show_settings(asked: Arguments, invocation: &Invocation, json: bool) -> ExitC
     match effective::find(asked, invocation, false) {
         Ok(settings) if json => show(&settings.json()),
         Ok(settings) => show(&settings.table()),
-        Err(problems) => refuse_to("show the settings", &problems),
+        Err(problems) => refuse_to("show the settings", "config", &problems),
     }
 }
 
@@ -85,19 +87,19 @@ fn check_settings(asked: Arguments, invocation: &Invocation, json: bool) -> Exit
     match effective::find(asked, invocation, true) {
         Ok(_) if json => show("{}\n"),
         Ok(settings) => show(&settings.summary()),
-        Err(problems) => refuse_to("use these settings", &problems),
+        Err(problems) => refuse_to("use these settings", "config", &problems),
     }
 }
 
 fn explain(asked: &Arguments) -> ExitCode {
     if !asked.problems.is_empty() {
-        return refuse_to("explain this", &asked.problems);
+        return refuse_to("explain this", "explain", &asked.problems);
     }
     // Also by `-C config/puma.rb`, as the server is started with it.
     let named = asked.values(Name::Config).last().map(|given| Path::new(&given.value)).filter(|path| *path != "-");
     let Some(path) = asked.rackup.as_deref().or(named) else {
         let why = "explain: needs the configuration file of another server: foolsgold explain config/puma.rb";
-        return refuse_to("explain nothing", &[why]);
+        return refuse_to("explain nothing", "explain", &[why]);
     };
     match compat::explain(asked, path) {
         Ok(explained) if explained.problems.is_empty() => show(&explained.page),
@@ -107,14 +109,14 @@ fn explain(asked: &Arguments) -> ExitCode {
             let _ = write!(io::stderr(), "foolsgold: does not start with {}:\n{lines}", path.display());
             ExitCode::from(CANNOT_START)
         }
-        Err(problems) => refuse_to("explain this", &problems),
+        Err(problems) => refuse_to("explain this", "explain", &problems),
     }
 }
 
 fn build_native(asked: Arguments) -> ExitCode {
     let ruby = match settings::resolve(asked, Machine::here()) {
         Ok(settings) => settings.apps[0].ruby.program.clone(),
-        Err(problems) => return refuse_to("build the native worker", &problems),
+        Err(problems) => return refuse_to("build the native worker", "native", &problems),
     };
     match native::build(&ruby) {
         Ok(path) => {

@@ -19,9 +19,10 @@ module FoolsGold
       Script.take(app)
       Handler.return_to_application(options)
       flags = Flags.new(app, options)
-      status = Rackfile.new(app, options).use do |files|
+      rackfile = Rackfile.new(app, options)
+      status = rackfile.use do |files|
         command = [Binary.path, *flags.to_a, *files]
-        program = Program.new(Handler.environment(options).merge(flags.variables), command)
+        program = Program.new(Handler.environment(options).merge(flags.variables, rackfile.variables), command)
         yield program if block_given?
         program.run
       end

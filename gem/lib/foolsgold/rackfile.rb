@@ -18,31 +18,35 @@ module FoolsGold
     end
 
     # Gives arguments for the program to a block, and takes away afterwards what was made for them. Without anything to
-    # make it needs no folder: in a container there may be none to write to.
+    # make it needs no folder: in a container there may be none to write to. A server in the background would outlive
+    # what was made, and the next worker would find no file: whatever the settings say, it stays in the foreground.
     def use
       text = made
       return yield([named]) unless text
 
       folder = Dir.mktmpdir("foolsgold-")
-      yield ["--tag", File.basename(@script, ".rb"), *restart_file, write(folder, "config.ru", text)]
+      yield ["--tag", File.basename(@script, ".rb"), "--daemonize=no", write(folder, "config.ru", text)]
     ensure
       FileUtils.remove_entry(folder) if folder
     end
 
+    # Variables for the program: the folder where it looks for settings files, hooks, and the file whose touch reloads.
+    # It would look beside the file that is made here.
+    def variables
+      { FOLDER => (@options[:builder] ? Dir.pwd : File.dirname(@script) if made) }
+    end
+
+    FOLDER = "FOOLSGOLD_APP_FOLDER"
+    private_constant :FOLDER
+
     private
 
     def write(folder, name, text)
-      File.join(folder, name).tap { |path| File.write(path, text) }
-    end
-
-    # Where the server looks for the file whose touch reloads: it would look beside the file that is made here. A
-    # settings file that somebody named may say otherwise.
-    def restart_file
-      named = ENV["FOOLS_GOLD_RESTART_FILE"].to_s
-      return [] if named == "none" || (named.empty? && !ENV["FOOLS_GOLD_CONFIG"].to_s.empty?)
-
-      folder = @options[:builder] ? Dir.pwd : File.dirname(@script)
-      ["--restart-file", File.expand_path(named.empty? ? "tmp/restart.txt" : named, folder)]
+      path = File.join(folder, name)
+      File.write(path, text)
+      # The settings may name another user for the server, or for its workers.
+      [folder, path].zip([0o755, 0o644]) { |made, mode| File.chmod(mode, made) } if Process.euid.zero?
+      path
     end
 
     # The text of a file that has to be made, or nil.

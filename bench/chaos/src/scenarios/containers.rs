@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use loadgen::Workload;
-use rustix::process::Signal;
 
 use super::strangers::{APP, short};
 use crate::app;
@@ -32,7 +31,7 @@ pub fn read_only(stage: &Stage) -> Result<Findings, String> {
         stage.doing(format!("sends large bodies ({which})"));
         let load = server.load_of(&bodies()?, 16);
         pause(stage.lasts(15.0, 3.0));
-        server.signal(Signal::USR1);
+        server.reload(&mut findings);
         pause(stage.lasts(10.0, 3.0));
         findings.count(which, &load.end(), &[]);
         findings.bound(LONGEST);
@@ -61,7 +60,7 @@ fn bodies() -> Result<Workload, String> {
     app::workload(&[&large, r#"{ "path": "/short", "exactly": "short\n" }"#])
 }
 
-/// As process 1 of a PID namespace, with an application that leaves orphans: none stays a zombie, and an upgrade works.
+/// As process 1 of a PID namespace, with an application that leaves orphans: none stays a zombie, and a reload works.
 pub fn orphans(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let mut setup = Setup::ruby(APP, 2, 3);
@@ -74,7 +73,7 @@ pub fn orphans(stage: &Stage) -> Result<Findings, String> {
     let leaving = server.load_of(&app::workload(&[r#"{ "path": "/orphans", "exactly": "orphans\n" }"#])?, 2);
     stage.doing("leaves orphans");
     pause(stage.lasts(15.0, 3.0));
-    server.signal(Signal::USR1);
+    server.reload(&mut findings);
     pause(stage.lasts(15.0, 3.0));
     let left = leaving.end();
     findings.count("those who leave orphans", &left, &[]);

@@ -80,6 +80,7 @@ pub fn all_at_once(stage: &Stage) -> Result<Findings, String> {
         rounds += u32::from(killed > 0);
     });
     findings.remark(format!("all workers were killed {rounds} times"));
+    findings.expect(rounds > 0, || "no worker could be killed".to_owned());
     Ok(server.finish(load, LONGEST, findings))
 }
 
@@ -124,6 +125,7 @@ pub fn frozen(stage: &Stage) -> Result<Findings, String> {
         processes::signal(one, Signal::CONT);
     });
     findings.remark(format!("{frozen} workers were stopped"));
+    findings.expect(frozen > 0, || "no worker could be stopped".to_owned());
     let count = load.end();
     let late = count.errors.get(LATE).copied().unwrap_or(0);
     findings.count("the clients", &count, &[LATE]);

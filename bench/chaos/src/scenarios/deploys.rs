@@ -138,6 +138,8 @@ pub(super) fn upgraded(
     if is_new {
         let is_gone = pace::within(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
         findings.expect(is_gone, || format!("the old process {before} has not ended {NEW:?} after its upgrade"));
+        let bad_end = server.bad_end_of(before);
+        findings.complaints.extend(bad_end.map(|how| format!("the old process {before} ended with {how}")));
     }
     is_new
 }

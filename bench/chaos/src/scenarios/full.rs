@@ -98,22 +98,24 @@ pub fn open_files(stage: &Stage) -> Result<Findings, String> {
     let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(3);
     let rounds = if stage.is_quick { 1 } else { 5 };
+    let mut killed = 0;
     for round in 1..=rounds {
         pause(Duration::from_millis(500));
+        // Without a free file, the status may not be told.
+        let workers = server.workers();
         stage.doing(format!("holds connections, round {round}"));
         let idle: Vec<TcpStream> =
             (0..300).filter_map(|_| TcpStream::connect(("127.0.0.1", server.port)).ok()).collect();
         pause(Duration::from_millis(700));
-        let workers = server.workers();
         let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
-        if !workers.is_empty() {
-            processes::signal(workers[rng.place(&sums)], Signal::KILL);
-        }
+        let struck = workers.get(rng.place(&sums));
+        killed += u32::from(struck.is_some_and(|one| processes::signal(*one, Signal::KILL)));
         pause(Duration::from_millis(1500));
         findings.remark(format!("{} idle connections were open", idle.len()));
         drop(idle);
         pause(Duration::from_secs(1));
     }
+    findings.expect(killed == rounds, || format!("{killed} workers could be killed, not {rounds}"));
     findings.count("safe ones", &load.end(), &[]);
     findings.bound(Duration::from_secs(8));
     server.wait_for_recovery(&mut findings);

@@ -1,8 +1,6 @@
 //! Overload: five times as many requests as the server can answer. It must answer as many as without overload, refuse
 //! the others at once, and be back to normal a second later.
 
-use std::time::Duration;
-
 use loadgen::scenario::ScenarioReport;
 use loadgen::scenario::overload::{Overload, run};
 use loadgen::{Closed, Until, Watch, Workload, watch_closed};
@@ -25,8 +23,6 @@ const DEADLINE_MS: u64 = 2_000;
 const ATTEMPTS: u32 = 3;
 /// Largest ratio of the capacities before and after on a machine of constant speed.
 const STEADY: f64 = 1.15;
-/// Longest start of a program on such a machine.
-const STALL: Duration = Duration::from_millis(300);
 /// Largest share of processor time that other programs may use.
 const OTHERS: f64 = 0.1;
 
@@ -83,7 +79,7 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Findings
     let others = Work::now(&ours).of_others_since(&begun);
     findings.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
     // Equal speed before and after does not mean equal speed in between.
-    let is_steady = before.max(after) < STEADY * before.min(after) && pace::slowest() < STALL && others < OTHERS;
+    let is_steady = before.max(after) < STEADY * before.min(after) && !pace::is_busy() && others < OTHERS;
     Ok((findings, is_steady))
 }
 

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::strangers::{APP, request, short};
 use crate::count::{Count, LATE, SHED};
 use crate::findings::Findings;
-use crate::pace::pause;
+use crate::pace::{self, pause};
 use crate::processes;
 use crate::server::{Server, Setup};
 use crate::stage::Stage;
@@ -131,11 +131,11 @@ fn stop(all: &[u32], time: Duration) {
     all.iter().for_each(|id| _ = processes::signal(*id, Signal::CONT));
 }
 
-/// Complains about refused requests that could have been served in time. On a machine so busy that others had to wait
-/// that long, nothing can be concluded.
+/// Complains about refused requests that could have been served in time. Where others had to wait nearly as long, and
+/// the machine was busy, nothing can be concluded.
 fn judge(count: &Count, wait: Duration, findings: &mut Findings) {
     let longest = Duration::from_secs_f64(count.longest_ms / 1_000.0);
-    let is_overloaded = longest > wait.mul_f64(0.8);
+    let is_overloaded = longest > wait.mul_f64(0.8) && pace::is_busy();
     findings.count("the clients", count, if is_overloaded { &[SHED, LATE] } else { &[] });
     if is_overloaded {
         findings.remark(format!("too busy a machine: somebody waited {longest:?}, which shows nothing about refusals"));

@@ -46,7 +46,15 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Findings, String> {
     let load = server.load(&app::mruby()?);
     stage.doing("interpreters are replaced");
     pause(stage.lasts(20.0, 4.0));
-    Ok(server.finish(load, LONGEST, Findings::default()))
+    let mut findings = Findings::default();
+    let mut replaced = 0;
+    let is_replaced = pace::within(SCALED, || {
+        replaced = server.status().unwrap_or_default().ends_by("max_requests");
+        replaced > 0
+    });
+    findings.remark(format!("{replaced} interpreters were replaced"));
+    findings.expect(is_replaced, || "no interpreter was replaced".to_owned());
+    Ok(server.finish(load, LONGEST, findings))
 }
 
 /// Each request leaks forty kilobytes.

@@ -16,8 +16,6 @@ const TIMES: [&str; 4] = ["--request-time", "4s", "--kill-time", "500ms"];
 /// Longest latency of quick requests: those beside one that ignores interruption are retried when their worker is
 /// killed.
 const LONGEST: Duration = Duration::from_secs(7);
-/// Start of a program above which the machine counts as busy.
-const STALL: Duration = Duration::from_millis(300);
 
 /// Sleeping, computing, and ignoring interruption, each from two clients.
 pub fn ruby(stage: &Stage) -> Result<Findings, String> {
@@ -46,7 +44,7 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
     let count = load.end();
     let stuck = stuck.end();
     // On such a busy machine a quick request beside others that hang may time out, too.
-    let is_slow = pace::slowest() >= STALL;
+    let is_slow = pace::is_busy();
     findings.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });
     if is_slow {
         findings.remark(format!(

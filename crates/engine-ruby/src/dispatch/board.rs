@@ -24,7 +24,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         };
         if let Some(worker) = dispatch.worker(process.id) {
             shown.threads = worker.thread_count();
-            shown.served = worker.served;
+            shown.served = worker.served - worker.own;
             shown.running = worker.threads().filter_map(|thread| thread.running(now)).collect();
             shown.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
             if worker.is_leaving {

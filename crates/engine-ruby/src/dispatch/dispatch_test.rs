@@ -168,8 +168,9 @@ async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long(
     // Nothing is known of it yet; then it is.
     assert_eq!(scene.get(0), Err("queued"));
     scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
-    assert!(scene.dispatch.pump(Instant::now()).is_empty());
-    let orders = scene.dispatch.pump(Instant::now() + 2 * HOLD);
+    let offered = scene.dispatch.queue.first().unwrap().offered;
+    assert!(scene.dispatch.pump(offered + HOLD - Duration::from_nanos(1)).is_empty());
+    let orders = scene.dispatch.pump(offered + HOLD);
     assert_eq!(orders.iter().map(|(thread, _)| thread.number).collect::<Vec<_>>(), [1]);
 }
 
@@ -231,6 +232,24 @@ async fn a_worker_takes_requests_of_its_own_io_thread_first_as_long_as_they_came
     assert_eq!(next(), [(0, 1)], "of its own I/O thread, and hardly younger than the first");
     assert_eq!(next(), [(1, 0)], "the one of its own I/O thread came 5 ms later");
     assert_eq!((next(), next()), (vec![(1, 0)], vec![(0, 5)]));
+}
+
+#[tokio::test]
+async fn a_request_of_the_own_io_thread_overtakes_one_that_came_at_most_two_milliseconds_before_it() {
+    for (later, next) in [(OVERTAKES, 0), (OVERTAKES + Duration::from_nanos(1), 1)] {
+        let mut scene = DispatchScene::new(1, 1);
+        assert_eq!(scene.get(0), Ok((0, 0)));
+        let start = Instant::now();
+        for (io_thread, offered) in [(1, start), (0, start + later)] {
+            let (mut job, reply) = job(Method::GET, io_thread);
+            job.offered = offered;
+            scene.replies.push(reply);
+            assert!(scene.dispatch.queue.push(job, start).is_ok());
+        }
+        let thread = scene.thread(0, 0);
+        let taken = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
+        assert_eq!(taken.iter().map(|job| job.io_thread).collect::<Vec<_>>(), [next], "{later:?}");
+    }
 }
 
 #[tokio::test]
@@ -308,6 +327,19 @@ async fn a_worker_says_when_it_has_served_its_number() {
 }
 
 #[tokio::test]
+async fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
+    let mut scene = DispatchScene::new(1, 1);
+    scene.dispatch.worker(0).unwrap().quota = Some(2);
+    let thread = scene.thread(0, 0);
+    scene.dispatch.done(&thread, Duration::ZERO);
+    scene.dispatch.discount(0);
+    assert!(scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired, "its worker has run it all the same");
+    let worker = scene.dispatch.worker(0).unwrap();
+    assert_eq!(worker.served - worker.own, 1);
+    assert_eq!(scene.dispatch.served, 1);
+}
+
+#[tokio::test]
 async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
     let mut scene = DispatchScene::new(1, 1);
     assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Err("queued")));
@@ -363,6 +395,23 @@ async fn where_only_computing_adds_workers_only_computing_keeps_them() {
     assert_eq!(scene.dispatch.needed_workers(), 1);
 }
 
+/// Otherwise the number of workers would never fall, or would fall while all are busy now and then.
+#[tokio::test]
+async fn workers_that_were_busy_at_once_were_needed_until_one_became_idle_unless_only_computing_counts() {
+    let minute = Duration::from_secs(60);
+    for (growth, needed) in [(Growth::Waiting, 2), (Growth::Computing, 0)] {
+        let mut scene = DispatchScene::new(2, 1);
+        scene.dispatch.growth = growth;
+        scene.dispatch.utilization.grown(2, Instant::now() - 2 * minute);
+        assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
+        for worker in 0..2 {
+            let thread = scene.thread(worker, 0);
+            scene.dispatch.done(&thread, Duration::from_millis(5));
+        }
+        assert_eq!(scene.dispatch.utilization.needed(0, minute, Instant::now()), needed);
+    }
+}
+
 #[tokio::test]
 async fn what_only_stood_behind_another_request_runs_again_however_often_its_worker_dies() {
     let mut scene = DispatchScene::new(1, 1);
@@ -401,6 +450,18 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
     assert_eq!((scene.dispatch.waiting(), scene.dispatch.queue.len()), (1, 0));
     scene.dispatch.wake(now + REST);
     assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
+}
+
+/// A client that is forgotten here gets no answer when all workers end.
+#[tokio::test]
+async fn what_no_worker_has_is_in_the_queue_or_pauses_before_its_last_try_or_waits_for_it() {
+    let mut scene = DispatchScene::new(0, 0);
+    assert_eq!(scene.get(0), Err("queued"));
+    suspect(&mut scene);
+    let (resting, _reply) = job(Method::GET, 0);
+    scene.dispatch.rest(resting, Instant::now());
+    assert_eq!((scene.dispatch.suspects.len(), scene.dispatch.waiting()), (1, 3));
+    assert_eq!((scene.dispatch.take_waiting().len(), scene.dispatch.waiting()), (3, 0));
 }
 
 /// Adds a request that has ended two workers and whose pause is over.
@@ -445,6 +506,20 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
     let next = scene.dispatch.done(&second, Duration::ZERO).next;
     assert!(next.len() == 1 && next[0].is_last_try());
     assert_eq!(scene.get(1), Err("queued"));
+}
+
+/// It may be what ends workers: the other request would go with it.
+#[tokio::test]
+async fn a_last_try_waits_until_its_worker_has_answered_all_that_it_has() {
+    let mut scene = DispatchScene::new(1, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Ok((0, 1))]);
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), []);
+    let (first, second) = (scene.thread(0, 0), scene.thread(0, 1));
+    assert!(scene.dispatch.done(&first, Duration::ZERO).next.is_empty(), "the other request runs");
+    let next = scene.dispatch.done(&second, Duration::ZERO).next;
+    assert!(next.len() == 1 && next[0].is_last_try());
 }
 
 #[tokio::test]
@@ -655,6 +730,50 @@ async fn only_the_part_of_a_pause_in_which_a_request_has_waited_is_added_to_its_
     assert!(scene.dispatch.queue.push(job, now + 4 * second).is_ok());
     assert!(scene.dispatch.queue.resume(now + 5 * second));
     assert_eq!(scene.dispatch.queue.first().unwrap().request.queue_deadline, before + second);
+}
+
+/// When its worker dies, the time for which it may wait in the queue may be over.
+#[tokio::test]
+async fn a_request_whose_worker_has_died_may_wait_for_another_one_until_its_deadline() {
+    let mut scene = DispatchScene::new(0, 0);
+    let now = Instant::now();
+    let (mut job, _reply) = job(Method::GET, 0);
+    job.request.queue_deadline = now;
+    let deadline = job.request.deadline;
+    assert!(job.may_replay(true, Death::Crash));
+    scene.dispatch.put_back(vec![job], now);
+    assert!(scene.dispatch.overdue(deadline - Duration::from_millis(1)).is_empty());
+    assert_eq!(scene.dispatch.overdue(deadline).len(), 1);
+}
+
+/// The access log, the recorder and the metrics have the time.
+#[tokio::test]
+async fn a_request_that_no_worker_took_in_time_says_for_how_long_it_has_waited() {
+    let time = Duration::from_secs(3);
+    for is_paused in [false, true] {
+        let (mut get, reply) = job(Method::GET, 0);
+        get.offered -= time;
+        get.expire(Instant::now(), is_paused);
+        let answer = reply.await;
+        let waited = match answer.result {
+            Err(engine::Fault::QueueWait(waited)) if !is_paused => waited,
+            Err(engine::Fault::QueuePaused(waited)) if is_paused => waited,
+            other => panic!("{other:?}"),
+        };
+        assert!(waited >= time && answer.queued >= time, "{waited:?}, {:?}", answer.queued);
+    }
+}
+
+/// A worker would have a larger one in its buffer.
+#[tokio::test]
+async fn a_body_of_more_than_half_a_mebibyte_is_passed_as_a_file() {
+    for (size, is_file) in [(512 << 10, false), ((512 << 10) + 1, true)] {
+        let (responder, _reply) = reply::pair();
+        let input = engine::Input::Memory(vec![b'x'; size].into());
+        let job = Job::new(Request { input, ..Request::sample(Method::POST, "/") }, responder, 0).unwrap();
+        assert_eq!(matches!(job.request.input, engine::Input::File(..)), is_file, "{size} bytes");
+        assert_eq!(job.request.input.len(), Some(size as u64));
+    }
 }
 
 #[tokio::test]

@@ -57,8 +57,8 @@ pub struct SentRequest {
 pub enum Step {
     /// Nothing.
     Nothing,
-    /// A request is over: its service time, and whether it had been interrupted.
-    Done(Duration, bool),
+    /// A request is over: its service time, whether it had been interrupted, and whether it was the server's own.
+    Done(Duration, bool, bool),
     /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
     /// A part of a body in the memory of the worker, to be sent on and released before the next frame is read. Without
@@ -266,7 +266,10 @@ impl InFlight {
                 self.withdrawn += 1;
                 Step::Nothing
             }
-            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.was_interrupted),
+            Some(job) => {
+                let took = now.saturating_duration_since(over.since);
+                Step::Done(took, over.was_interrupted, job.request.is_own)
+            }
         }
     }
 

@@ -125,7 +125,10 @@ impl Job {
 
     /// Takes back a streamed answer of which the client has seen nothing yet, as if there had been none.
     pub fn take_back(&mut self, sink: &Sink) {
-        if self.again.is_some() && sink.take_back() {
+        if let Some(again) = &mut self.again
+            && sink.take_back()
+        {
+            again.replace_withdrawn();
             self.responder = self.again.take();
         }
     }
@@ -175,12 +178,10 @@ impl Job {
     }
 
     /// Returns whether the request may run on another worker after the death of its own, and adds to its blame if it
-    /// had begun. A request that was only pipelined behind another cannot have killed the worker. One that had begun is
-    /// out of the queue: from now on its deadline alone limits how long it waits.
+    /// had begun. A request that was only pipelined behind another cannot have killed the worker.
     pub fn may_replay(&mut self, has_begun: bool, death: Death) -> bool {
         if has_begun {
             self.blame = self.blame.saturating_add(death.blame());
-            self.request.queue_deadline = self.request.deadline;
         } else {
             self.ran_on = None;
         }
@@ -224,7 +225,7 @@ impl queue::Job for Box<Job> {
     }
 
     fn wait_ends(&self) -> Instant {
-        // One that had begun when its worker died has its deadline alone.
+        // One that had begun when its worker died was out of the queue: its deadline alone limits how long it waits.
         if self.has_begun() { self.request.deadline } else { self.request.must_begin_by() }
     }
 

@@ -115,7 +115,7 @@ pub struct Dispatch {
     pub service_time: ServiceTime,
     /// True when new requests are refused.
     pub is_closed: bool,
-    /// Number of requests answered.
+    /// Number of requests of clients that were answered.
     pub served: u64,
     /// Record of how many workers were busy at the same time.
     pub utilization: Utilization,
@@ -232,6 +232,14 @@ impl Dispatch {
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
+    /// Takes a request of this worker that was the server's own, a probe, out of the numbers for operators.
+    pub fn discount(&mut self, worker: u32) {
+        self.served = self.served.saturating_sub(1);
+        if let Some(worker) = self.worker(worker) {
+            worker.own += 1;
+        }
+    }
+
     /// Frees `count` places on a worker thread, of requests that are over or that were withdrawn from it, and returns
     /// what it does next.
     pub fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
@@ -327,7 +335,7 @@ impl Dispatch {
             let is_near = |job: &Job| {
                 job.io_thread == io_thread
                     && (load == 0 || job.is_safe)
-                    && job.offered.saturating_duration_since(first) < OVERTAKES
+                    && job.offered.saturating_duration_since(first) <= OVERTAKES
             };
             // Behind another request only a safe one. The client of the first may have left since it was looked at.
             let newest = queue.pop_newest(|job| load == 0 || job.is_safe, now);
@@ -410,7 +418,7 @@ impl Dispatch {
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect(now).into_iter().collect();
         while let Some(job) = self.queue.peek(now) {
-            let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
+            let placement = Placement::of(job, now.saturating_duration_since(job.offered) >= HOLD);
             let Some(thread) = self.pick(&placement) else { break };
             let Some(job) = self.queue.pop(now) else { break };
             orders.push((thread, job));

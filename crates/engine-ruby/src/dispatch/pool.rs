@@ -76,7 +76,7 @@ pub struct Pool {
     /// The name of the application in the log.
     app: Option<String>,
     messages: UnboundedSender<Message>,
-    exits: Mutex<BTreeMap<&'static str, u64>>,
+    exits: Mutex<BTreeMap<ExitReason, u64>>,
     /// The last view from the supervisor: snapshots never wait for it.
     view: Mutex<View>,
     /// When a snapshot was last taken, in seconds since the start; 0 for never.
@@ -85,6 +85,9 @@ pub struct Pool {
     /// All workers are being ended, so no request is replayed.
     is_ending: AtomicBool,
     active: Notify,
+    /// Whether the deadline timer, which sends the beginnings of responses that are held back, runs less often, so that
+    /// one has to wake it.
+    reports_held_back: AtomicBool,
     memory: Memory,
     /// The count of out-of-memory kills by the kernel, as far as each has been attributed to a worker or dismissed.
     kernel_kills: AtomicU64,
@@ -115,6 +118,7 @@ impl Pool {
             start: Instant::now(),
             is_ending: AtomicBool::new(false),
             active: Notify::new(),
+            reports_held_back: AtomicBool::new(false),
             memory,
             kernel_kills,
             logged_exits: Mutex::default(),
@@ -179,6 +183,9 @@ impl Pool {
     async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
         while let Some(frame) = frames::take(buffer)? {
             let (step, withdrawn) = thread.receive(frames::join_chunks(frame, buffer))?;
+            if self.reports_held_back.load(Ordering::SeqCst) && thread.holds_back() {
+                self.active.notify_one();
+            }
             if withdrawn > 0 {
                 let completion = self.dispatch().release(thread, withdrawn);
                 self.complete(thread, completion);
@@ -191,11 +198,18 @@ impl Pool {
                     thread.return_sink(sink, result);
                 }
                 Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
-                Step::Done(took, was_interrupted) => {
+                Step::Done(took, was_interrupted, is_own) => {
                     if was_interrupted {
                         self.retire(thread.worker, ExitReason::Timeout);
                     }
-                    let completion = self.dispatch().done(thread, took);
+                    let completion = {
+                        let mut dispatch = self.dispatch();
+                        let completion = dispatch.done(thread, took);
+                        if is_own {
+                            dispatch.discount(thread.worker);
+                        }
+                        completion
+                    };
                     self.complete(thread, completion);
                 }
             }
@@ -391,7 +405,7 @@ impl Pool {
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
-            *self.exits.lock().entry(reason.name()).or_default() += 1;
+            *self.exits.lock().entry(reason).or_default() += 1;
         }
         DeadWorker { id, pid, death }
     }
@@ -400,34 +414,47 @@ impl Pool {
     fn end_requests(&self, gone: DeadWorker, threads: &[Arc<WorkerThread>]) {
         let DeadWorker { id, pid, death } = gone;
         let app = self.app.as_deref();
-        let mut lost = 0;
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         let fault = match is_ending {
             true => Fault::Stopping,
             false => died(id, pid),
         };
-        let mut replays = Vec::new();
-        let mut last_tries = Vec::new();
+        let mut replayed = 0;
+        let mut unanswered = Vec::new();
         let mut begun = Vec::new();
-        for Unfinished { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
-            if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
-                job.take_back(sink);
+        {
+            // Under one lock: a request that is replayed counts at each moment, there or in the queue. Otherwise old
+            // code could be ended before the request has run again.
+            let mut dispatch = self.dispatch();
+            let now = Instant::now();
+            let mut replays = Vec::new();
+            let unfinished = threads.iter().flat_map(|thread| thread.close(fault.clone()));
+            for Unfinished { mut job, sink, has_begun } in unfinished {
+                if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
+                    job.take_back(sink);
+                }
+                if has_begun {
+                    let Request { id, method, path, .. } = &job.request;
+                    begun.push(job::in_words(id, method.as_str(), path));
+                }
+                if is_ending || !job.may_replay(has_begun, death) {
+                    unanswered.push((job, sink));
+                    continue;
+                }
+                replayed += 1;
+                if has_begun && job.is_last_try() { dispatch.rest(job, now) } else { replays.push(job) }
             }
-            if has_begun {
-                let Request { id, method, path, .. } = &job.request;
-                begun.push(job::in_words(id, method.as_str(), path));
-            }
-            if !is_ending && job.may_replay(has_begun, death) {
-                if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
-                continue;
-            }
-            lost += 1;
+            dispatch.put_back(replays, now);
+            self.wake_watch(&mut dispatch);
+            self.last_answers().retain(|other| !threads.iter().any(|thread| Arc::ptr_eq(other, thread)));
+        }
+        let lost = unanswered.len();
+        for (mut job, sink) in unanswered {
             if let Some(sink) = sink {
                 sink.fail(fault.clone());
             }
             job.answer(Err(fault.clone()));
         }
-        let replayed = replays.len() + last_tries.len();
         if is_ending && lost > 0 {
             let words = count(lost, "request");
             tracing::warn!(target: "engine", worker = id, pid, lost, app, "worker {id} (pid {pid}): {words} cut off");
@@ -439,14 +466,6 @@ impl Pool {
                 worker = id, pid, replayed, lost, app,
                 "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost{ran}"
             );
-        }
-        {
-            let mut dispatch = self.dispatch();
-            let now = Instant::now();
-            dispatch.put_back(replays, now);
-            last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
-            self.wake_watch(&mut dispatch);
-            self.last_answers().retain(|other| !threads.iter().any(|thread| Arc::ptr_eq(other, thread)));
         }
         self.pump();
     }
@@ -483,6 +502,11 @@ impl Pool {
         }
     }
 
+    /// Sets whether the beginning of a response that is held back ends [`Pool::until_added`].
+    pub fn report_held_back(&self, is_so: bool) {
+        self.reports_held_back.store(is_so, Ordering::SeqCst);
+    }
+
     /// Waits for `time`, or until a request is added.
     pub async fn until_added(&self, time: Duration) {
         self.dispatch().set_watched(false);
@@ -499,7 +523,11 @@ impl Pool {
 
     /// Returns how many workers have ended, by exit reason.
     pub fn restarts_by(&self) -> BTreeMap<String, u64> {
-        self.exits.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+        let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
+        for (reason, count) in self.exits.lock().iter() {
+            *by_name.entry(reason.name().to_owned()).or_default() += count;
+        }
+        by_name
     }
 
     /// Answers all requests that wait with [`Fault::Stopping`]: there will be no worker for them.
@@ -578,11 +606,9 @@ impl Engine for Pool {
 
     fn status(&self) -> Status {
         let dispatch = self.dispatch();
-        let (restarts, gone) = {
+        let restarts = {
             let exits = self.exits.lock();
-            let gone =
-                [ExitReason::Scale, ExitReason::Idle].map(|reason| exits.get(reason.name()).copied().unwrap_or(0));
-            (exits.values().sum::<u64>(), gone.iter().sum())
+            exits.iter().filter(|(reason, _)| reason.has_successor()).map(|(_, count)| count).sum()
         };
         // A retired worker has no places any more; one that runs out-of-band hooks has none that is free.
         let staying = dispatch.workers.iter().filter(|worker| !worker.is_leaving);
@@ -593,7 +619,7 @@ impl Engine for Pool {
             busy: dispatch.workers.iter().map(|worker| worker.busy).sum(),
             queued: dispatch.waiting(),
             served: dispatch.served,
-            restarts: restarts.saturating_sub(gone),
+            restarts,
         }
     }
 

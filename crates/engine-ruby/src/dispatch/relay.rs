@@ -2,15 +2,16 @@
 //! socket through which the application reads and writes it; and from such a socket the rest of a streamed body.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use engine::body::make_room;
+use engine::body::{make_room, poll_piece};
 use engine::{Duplex, Fault, Sink};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::WriteHalf;
 use tokio::sync::{Notify, SetOnce};
@@ -76,12 +77,10 @@ pub async fn relay(
     let output_ended = &output_ended;
     let leaves = leaving.clone();
     let to_client = async move {
-        let mut buffer = BytesMut::new();
         let mut has_announced = false;
         let ended = loop {
-            make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
             let read = tokio::select! {
-                read = reader.read_buf(&mut buffer) => read,
+                read = read_some(&mut reader) => read,
                 _ = leaving.announced.wait(), if !has_announced => {
                     outgoing.leave();
                     has_announced = true;
@@ -89,8 +88,8 @@ pub async fn relay(
                 }
             };
             match read {
-                Ok(1..) => {
-                    if outgoing.send(buffer.split().freeze()).await.is_err() {
+                Ok(bytes) if !bytes.is_empty() => {
+                    if outgoing.send(bytes.freeze()).await.is_err() {
                         return None;
                     }
                 }
@@ -175,9 +174,8 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
             Err(error) => break Fault::Broken(error.to_string()),
             Ok(None) => {}
         }
-        make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
         let read = tokio::select! {
-            read = stream.read_buf(&mut buffer) => read,
+            read = read_more(&mut stream, &mut buffer) => read,
             () = sink.gone() => return,
             () = until_silent(&leaving) => Ok(0),
         };
@@ -186,6 +184,29 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
         }
     };
     sink.fail(fault);
+}
+
+/// Waits until something has come, without a buffer, and returns it; nothing at the end.
+async fn read_some(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<BytesMut> {
+    poll_fn(|cx| {
+        poll_piece(|buffer| {
+            let reading = pin!(stream.read_buf(buffer));
+            reading.poll(cx)
+        })
+    })
+    .await
+}
+
+/// Reads more of a stream of frames, and returns the number of bytes. The memory of the buffer is given back while it
+/// waits for the beginning of a frame.
+async fn read_more(stream: &mut UnixStream, buffer: &mut BytesMut) -> io::Result<usize> {
+    if buffer.is_empty() {
+        *buffer = BytesMut::new();
+        *buffer = read_some(stream).await?;
+        return Ok(buffer.len());
+    }
+    make_room(buffer, ROOM_BYTES, READ_BYTES);
+    stream.read_buf(buffer).await
 }
 
 /// Reads the exception of a FAULT. On this connection, its number and its flags say nothing.

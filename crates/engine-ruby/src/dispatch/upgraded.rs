@@ -9,6 +9,7 @@ use engine::Duplex;
 
 use super::pool::Pool;
 use super::relay::Leaving;
+use super::worker::Worker;
 use super::worker_thread::WorkerThread;
 
 /// Time for a worker that has nothing left, and was told to stop, to run its hooks and exit; as Puma's
@@ -145,8 +146,7 @@ impl Pool {
     /// Returns the number of requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let dispatch = self.dispatch();
-        let of_workers = dispatch.workers.iter().flat_map(|worker| worker.threads());
-        let of_workers: usize = of_workers.map(|thread| thread.unanswered()).sum();
+        let of_workers: usize = dispatch.workers.iter().map(Worker::unanswered).sum();
         let of_gone: usize = self.last_answers().iter().map(|thread| thread.unanswered()).sum();
         dispatch.waiting() + of_workers + of_gone
     }

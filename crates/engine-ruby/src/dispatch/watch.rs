@@ -21,8 +21,8 @@ use crate::settings::Growth;
 const TICK: Duration = Duration::from_millis(1);
 /// The time after which a request has shown what it does: it waits, or computes.
 const SETTLED: Duration = Duration::from_millis(50);
-/// The tick while all that runs is settled, as streams and long polls are, and no request is added: each tick takes
-/// some 50 us of a processor.
+/// The tick while all that runs is settled, as streams and long polls are, no request is added and no response begins:
+/// each tick takes some 50 us of a processor.
 const SETTLED_TICK: Duration = Duration::from_millis(10);
 /// Ticks without any request after which the timer stops and has to be woken, which costs more than a tick.
 const IDLE_TICKS: u32 = 50;
@@ -31,6 +31,7 @@ const IDLE_TICKS: u32 = 50;
 /// killed.
 pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
     let mut idle_ticks = IDLE_TICKS;
+    let mut was_settled = false;
     loop {
         if idle_ticks >= IDLE_TICKS {
             pool.until_active().await;
@@ -38,9 +39,13 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
         tokio::time::sleep(TICK).await;
         let seen = check(&pool, kill_time, Instant::now());
         idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
-        if seen == Seen::Settled {
+        let is_settled = seen == Seen::Settled;
+        // Not the first time: what had begun to be held back by the end of that tick is not reported.
+        if is_settled && was_settled {
             pool.until_added(SETTLED_TICK - TICK).await;
         }
+        pool.report_held_back(is_settled);
+        was_settled = is_settled;
     }
 }
 
@@ -49,7 +54,8 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 pub enum Seen {
     /// Nothing runs or waits.
     Nothing,
-    /// All that runs has been running for longer than [`SETTLED`], and there is no free thread for what waits.
+    /// All that runs has been running for longer than [`SETTLED`], no response is held back, and there is no free
+    /// thread for what waits.
     Settled,
     /// Something else.
     Active,
@@ -112,7 +118,8 @@ struct Running {
     withdrawn: Vec<Box<Job>>,
     /// Whether one of them is long.
     has_long: bool,
-    /// Whether all of them have been running for longer than [`SETTLED`], and there is no free thread for what waits.
+    /// Whether all of them have been running for longer than [`SETTLED`], no response is held back, and there is no
+    /// free thread for what waits.
     is_settled: bool,
 }
 
@@ -222,7 +229,7 @@ impl Running {
     fn add(&mut self, thread: &WorkerThread, request: &RequestState) {
         let is_long = request.age > 2 * LONG;
         self.has_long |= is_long;
-        self.is_settled &= request.age.is_zero() || request.age > SETTLED;
+        self.is_settled &= !request.is_held_back && (request.age.is_zero() || request.age > SETTLED);
         if is_long && request.pipelined > 0 {
             self.withdrawn.extend(thread.withdraw());
         }

@@ -50,6 +50,8 @@ pub struct Worker {
     pub computing: Duration,
     /// Number of requests it has answered.
     pub served: u64,
+    /// How many of them were the server's own.
+    pub own: u64,
     /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,
     /// It has out-of-band hooks, which run between requests.
@@ -95,6 +97,7 @@ impl Worker {
             activity: Activity::Unknown,
             computing: Duration::ZERO,
             served: 0,
+            own: 0,
             quota: None,
             has_out_of_band: false,
             out_of_band: None,
@@ -182,6 +185,11 @@ impl Worker {
     /// Returns the number of requests in flight on a thread.
     pub fn load(&self, thread: u32) -> usize {
         self.threads.get(thread as usize).map_or(usize::MAX, |entry| entry.load)
+    }
+
+    /// Returns the number of its requests whose answer has not begun, with those that are just being sent to it.
+    pub fn unanswered(&self) -> usize {
+        self.threads.iter().map(|entry| entry.load.saturating_sub(entry.thread.settled())).sum()
     }
 
     /// Counts one more request on a thread.

@@ -140,6 +140,8 @@ pub struct RequestState {
     pub is_stuck: bool,
     /// Number of requests pipelined behind the current one.
     pub pipelined: usize,
+    /// Whether the beginning of a response is held back.
+    pub is_held_back: bool,
 }
 
 impl State {
@@ -341,9 +343,20 @@ impl WorkerThread {
         self.state.lock().in_flight.sent.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
+    /// Returns the number of requests that have a place on it and were withdrawn, or whose answer has begun.
+    pub fn settled(&self) -> usize {
+        let state = self.state.lock();
+        state.in_flight.sent.iter().filter(|sent| sent.job.as_deref().is_none_or(Job::is_answered)).count()
+    }
+
     /// Returns whether this request was sent and is not over.
     pub fn is_in_flight(&self, seq: u32) -> bool {
         self.state.lock().in_flight.sent.iter().any(|sent| sent.seq == seq)
+    }
+
+    /// Returns whether the beginning of a response is held back.
+    pub fn holds_back(&self) -> bool {
+        self.state.lock().in_flight.sent.front().is_some_and(|sent| sent.buffered.is_some())
     }
 
     /// Returns whether an upgraded connection, or a body that was left to threads, waits for the application to open
@@ -488,12 +501,14 @@ impl WorkerThread {
     }
 
     /// Closes the connection and returns all requests that were sent and are not answered completely. A body that was
-    /// just being sent fails with this fault.
+    /// just being sent, and what still waits for the application to open its end, fail with this fault.
     pub fn close(&self, fault: Fault) -> Vec<Unfinished> {
         let mut state = self.state.lock();
         state.is_open = false;
+        for (_, duplex) in mem::take(&mut state.upgrades) {
+            duplex.outgoing.fail(fault.clone());
+        }
         state.closed_by = Some(fault);
-        state.upgrades.clear();
         let sent = mem::take(&mut state.in_flight.sent);
         let now = Instant::now();
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
@@ -586,6 +601,7 @@ impl WorkerThread {
         if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }
+        found.is_held_back = sent.buffered.is_some();
         let Some(until) = sent.until else { return found };
         if let Some(expired) = sent.expired {
             // From the interruption on: this process may have been stopped when the deadline passed.

@@ -122,8 +122,10 @@ impl Fleet {
                 self.actions.push(Action::Log(LogLine::Worker(*id, worker.pid, line)));
             }
         }
-        hung.extend(out);
+        let is_alive = |(id, _): &(u32, u32)| self.workers.get(id).is_some_and(|worker| !worker.is_timed_out);
+        hung.extend(out.into_iter().filter(is_alive));
         for (worker, pid) in hung {
+            self.workers.entry(worker).and_modify(|worker| worker.is_timed_out = true);
             self.log_worker(worker, Some(pid), WorkerLine::Hung);
             self.act(Action::Mark(worker, ExitReason::Hung));
             self.act(Action::Kill(pid));

@@ -90,6 +90,7 @@ fn where_memory_does_not_hold_a_successor_the_worn_worker_goes_first_unless_it_i
     scene.memory = used(890);
     scene.feed(Event::MemoryDue);
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
+    assert!(scene.read_log().is_empty(), "it is not said that memory holds no more, as all workers are there");
     scene.worker_ends(1);
     assert_eq!(scene.feed(Event::Expired(2, ExitReason::Recycle)), [""; 0]);
 }
@@ -111,6 +112,8 @@ fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_ki
     let done = scene.check_health(second);
     assert_eq!(done[done.len() - 2..], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::Hung)]);
+    let done: Vec<String> = (0..10).flat_map(|_| scene.check_health(second)).collect();
+    assert!(!done.iter().any(|action| action.starts_with("Kill")), "its exit may take a while: {done:?}");
 }
 
 #[test]
@@ -132,9 +135,10 @@ fn without_a_limit_a_silent_worker_is_left_alone() {
 #[test]
 fn a_worker_that_is_away_for_too_long_is_killed() {
     let mut scene = Scene::serving(policy(1, 1));
-    let out = vec![(1, pid(1))];
-    let done = scene.feed(Event::HealthDue { passed: TICK, out, is_watched: false });
+    let away = || Event::HealthDue { passed: TICK, out: vec![(1, pid(1))], is_watched: false };
+    let done = scene.feed(away());
     assert_eq!(done[..2], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
+    assert_eq!(scene.feed(away()), [""; 0], "once, though its exit may take a while");
 }
 
 /// A process that the application has forked in a worker holds the worker's connections open: without a mold nothing

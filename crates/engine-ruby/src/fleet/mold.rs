@@ -41,6 +41,8 @@ pub struct Mold {
     pub ended: Option<(Exit, Instant)>,
     /// Workers that it forked and that are gone, with their processes, whose exit it has not reported yet.
     pub unreported: Vec<(u32, u32)>,
+    /// It was killed because it had timed out. Its exit may take a while.
+    pub is_timed_out: bool,
     /// Its proportional share of memory in KiB, as last read.
     pub pss_kib: Option<u64>,
 }
@@ -54,6 +56,7 @@ impl Mold {
             connection: Connection::Awaited,
             ended: None,
             unreported: Vec::new(),
+            is_timed_out: false,
             pss_kib: None,
         }
     }

@@ -24,8 +24,14 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                let is_spared = !is_replaced && self.spare(id);
-                self.retire(id, if is_spared { ExitReason::Scale } else { ExitReason::Order });
+                let stays = self.workers.get(&id).is_some_and(WorkerProcess::stays);
+                let reason = if !is_replaced && self.spare(id) { ExitReason::Scale } else { ExitReason::Order };
+                // Of one that leaves anyway, it is settled what becomes of its place.
+                if stays {
+                    self.retire(id, reason);
+                } else {
+                    self.act(Action::Retire(id, reason));
+                }
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),
@@ -45,8 +51,7 @@ impl Fleet {
         self.answer(outcome);
     }
 
-    /// Gives up the place of a worker, if another one serves: without one nothing is answered. Returns whether another
-    /// one does.
+    /// Gives up the place of a worker, if another one serves: without one nothing is answered. Returns whether it did.
     fn spare(&mut self, id: u32) -> bool {
         let serves = |worker: &WorkerProcess| worker.life == Life::Ready && worker.stays();
         let is_spared = self.workers.iter().any(|(other, worker)| *other != id && serves(worker));
@@ -56,7 +61,7 @@ impl Fleet {
             self.wanted -= 1;
             self.policy.min_workers = self.policy.min_workers.min(self.wanted);
         }
-        is_spared
+        is_spared && has_place
     }
 
     /// Asks a worker for backtraces; its reply answers the order.

@@ -1,6 +1,6 @@
 //! Orders of an operator, and their answers.
 
-use super::super::scene::{MOLD, Scene, pid, policy};
+use super::super::scene::{MOLD, Scene, load, pid, policy};
 use super::*;
 use crate::fleet::event::Event;
 
@@ -83,6 +83,44 @@ fn one_that_has_a_successor_already_leaves_no_place_empty() {
     scene.worker_ends(1);
     assert_eq!(scene.feed(Event::Fill), [""; 0]);
     assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
+}
+
+/// The budget that applications share counts it.
+#[test]
+fn a_place_is_held_until_its_worker_has_ended_only_where_it_was_given_up() {
+    let orders: [fn(u32) -> Event; 3] = [
+        |worker| Event::EndWorker { worker, is_replaced: false },
+        |worker| Event::KillWorker { worker, is_replaced: false },
+        end,
+    ];
+    let places = |scene: &Scene| (scene.fleet.wanted(), scene.fleet.places_held());
+    for order in orders {
+        let mut scene = Scene::serving(policy(2, 2));
+        scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+        scene.fill_and_serve();
+        scene.feed(order(1));
+        assert_eq!(places(&scene), (2, 2), "its successor has its place");
+
+        let mut scene = Scene::serving(policy(2, 2));
+        scene.feed(Event::Leaving(1, ExitReason::Recycle));
+        scene.feed(order(1));
+        assert_eq!(places(&scene), (2, 2), "its successor will have it");
+
+        let mut scene = Scene::serving(policy(2, 2));
+        scene.feed(Event::Scale { min: 1, max: 1, loads: vec![load(1, 1), load(2, 0)] });
+        assert_eq!(places(&scene), (1, 2));
+        scene.feed(order(2));
+        assert_eq!(places(&scene), (1, 2), "it was given up before");
+        scene.worker_ends(2);
+        assert_eq!(places(&scene), (1, 1));
+    }
+    for order in &orders[..2] {
+        let mut scene = Scene::serving(policy(2, 2));
+        scene.feed(order(1));
+        assert_eq!(places(&scene), (1, 2));
+        scene.worker_ends(1);
+        assert_eq!(places(&scene), (1, 1));
+    }
 }
 
 #[test]

@@ -156,10 +156,11 @@ impl Fleet {
         self.headroom.relieved = Some((worker, now));
         // If fewer workers are allowed there will be fewer, unless it has a successor already; else one follows when
         // there is room for it.
-        if self.wanted > self.policy.min_workers.max(1) && !self.is_succeeded(worker) {
+        let is_last = self.wanted > self.policy.min_workers.max(1) && !self.is_succeeded(worker);
+        if is_last {
             self.wanted -= 1;
         }
-        self.retire(worker, ExitReason::Pressure);
+        self.retire(worker, if is_last { ExitReason::Pressure } else { ExitReason::PressureReplaced });
     }
 }
 

@@ -30,16 +30,19 @@ fn when_memory_is_short_the_largest_worker_leaves_and_the_next_only_when_that_ha
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
     assert_eq!(measure(&mut scene, 900), ["ReadMemory"]);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, PressureReplaced)"]);
     let log = scene.read_log();
     assert!(matches!(log[..], [LogLine::Worker(2, Some(_), WorkerLine::Largest { own_kib: 307_200, .. })]), "{log:?}");
     assert_eq!((scene.fleet.wanted(), scene.fleet.staying()), (3, 2), "its successor comes when there is room");
+    assert_eq!(scene.fleet.places_held(), 3, "its successor has its place");
+    scene.feed(Event::Leaving(2, ExitReason::PressureReplaced));
+    assert_eq!(scene.fleet.places_held(), 3, "as dispatch says, too");
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.pass(RELIEF);
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"], "it has not ended");
     scene.worker_ends(2);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, PressureReplaced)"]);
     scene.worker_ends(3);
     scene.pass(RELIEF);
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"], "the last one stays");
@@ -71,9 +74,9 @@ fn where_the_largest_has_its_successor_already_as_many_are_wanted_as_before() {
     scene.feed(Event::Expired(1, ExitReason::MaxRequests));
     assert_eq!(forks(&scene.feed(Event::Fill)), 1);
     scene.weigh(&[(1, 300), (2, 100)]);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(1, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(1, PressureReplaced)"]);
     scene.serve(MOLD, 3);
-    assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
+    assert_eq!((scene.ready(), scene.fleet.wanted(), scene.fleet.places_held()), (vec![2, 3], 2, 2));
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn nobody_leaves_while_an_application_is_loaded() {
     scene.is_loading = true;
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.is_loading = false;
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, PressureReplaced)"]);
 }
 
 #[test]
@@ -168,11 +171,11 @@ fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_other
 fn after_the_largest_has_ended_the_next_stays_until_its_memory_shows_as_free() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, PressureReplaced)"]);
     scene.worker_ends(2);
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
     scene.pass(RELIEF);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, PressureReplaced)"]);
 }
 
 #[test]
@@ -230,12 +233,24 @@ fn where_there_is_memory_for_a_few_more_each_is_measured_before_the_next_which_i
     assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(2)"]);
 }
 
+/// Where the kernel does not say what workers use, or no thread is left to ask it.
+#[test]
+fn a_worker_that_is_not_measured_counts_as_young_for_a_minute_and_then_others_may_come() {
+    let mut scene = Scene::serving(policy(1, 3));
+    scene.weigh(&[(1, 100)]);
+    measure(&mut scene, 600);
+    scene.pass(YOUNG_MAX - READ_INTERVAL - Duration::from_millis(1));
+    assert_eq!(scene.feed(Event::Wanted), [""; 0]);
+    scene.pass(Duration::from_millis(1));
+    assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(2)"]);
+}
+
 #[test]
 fn a_worker_that_had_to_leave_and_does_not_end_delays_the_next_no_longer_than_that() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(2, PressureReplaced)"]);
     scene.pass(RELIEF_MAX - 2 * READ_INTERVAL);
     assert_eq!(measure(&mut scene, 960), ["ReadMemory"]);
-    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, Pressure)"]);
+    assert_eq!(measure(&mut scene, 960), ["ReadMemory", "Retire(3, PressureReplaced)"]);
 }

@@ -28,6 +28,7 @@ fn where_no_worker_is_wanted_the_mold_alone_is_the_start() {
     assert_eq!(scene.mold_ready(MOLD, "yes")[1..], ["Started([(\"fork\", \"yes\")])"]);
     assert_eq!(scene.feed(Event::MoldReady(MOLD, facts("yes"))), [""; 0], "it is said once");
     assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
+    assert_eq!(scene.feed(Event::Fill), [""; 0], "it could end again and again");
     scene.pass(Duration::from_secs(1));
     assert_eq!(scene.feed(Event::Fill), ["StartMold"], "a worker may be wanted at any moment");
 }

@@ -56,15 +56,19 @@ impl Fleet {
             return self.cannot_start(StartError::Late(limit), now);
         }
         for pid in late {
+            self.molds.entry(pid).and_modify(|mold| mold.is_timed_out = true);
+            let workers = self.workers.values_mut().filter(|worker| worker.pid == Some(pid));
+            workers.for_each(|worker| worker.is_timed_out = true);
             self.log(LogLine::BootTimedOut { pid, limit });
             self.act(Action::Kill(pid));
         }
     }
 
-    /// Returns the processes that have not booted, or not forked, within this time.
+    /// Returns the processes that have not booted, or not forked, within this time, and were not killed for that yet.
     fn late(&self, limit: Duration, now: Instant) -> Vec<u32> {
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
-        let booting = self.workers.values().filter(|worker| worker.is_booting() && is_late(worker.since));
+        let is_booting = |worker: &&WorkerProcess| worker.is_booting() && !worker.is_timed_out;
+        let booting = self.workers.values().filter(is_booting).filter(|worker| is_late(worker.since));
         let (ordered, booting): (Vec<_>, Vec<_>) = booting.map(|worker| worker.pid).partition(Option::is_none);
         let is_ordered = |worker: &WorkerProcess| worker.pid.is_none() && is_late(worker.since);
         let hangs = |mold: &Mold| match mold.state {
@@ -74,7 +78,7 @@ impl Fleet {
             MoldState::Worker(worker) => self.workers.get(&worker).is_some_and(is_ordered),
             MoldState::Yielding(_) | MoldState::CannotFork => false,
         };
-        let molds = self.molds.iter().filter(|(_, mold)| hangs(mold) && is_late(mold.since));
+        let molds = self.molds.iter().filter(|(_, mold)| !mold.is_timed_out && hangs(mold) && is_late(mold.since));
         molds.map(|(pid, _)| *pid).chain(booting.into_iter().flatten()).collect()
     }
 }

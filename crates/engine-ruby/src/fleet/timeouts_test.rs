@@ -1,6 +1,6 @@
 //! Boots and forks time out.
 
-use super::super::scene::{MOLD, Scene, pid, policy};
+use super::super::scene::{MOLD, Scene, pid, policy, raised};
 use super::*;
 use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
@@ -92,6 +92,22 @@ fn later_a_worker_that_hangs_while_it_boots_is_killed() {
     let log = scene.read_log();
     assert_eq!(log.last(), Some(&LogLine::BootTimedOut { pid: pid(2), limit: BOOT_TIME }), "{log:?}");
     assert!(matches!(log[..], [LogLine::BootSlow { worker: 2, .. }, _]), "{log:?}");
+    assert_eq!(scene.feed(LATE), [""; 0], "its exit may take a while");
+    assert!(!scene.read_log().iter().any(|line| matches!(line, LogLine::BootTimedOut { .. })), "it is said once");
+}
+
+/// Until it has ended, no other one is started.
+#[test]
+fn a_mold_that_cannot_load_the_application_and_does_not_exit_is_killed_once() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.mold_ends(MOLD, 0);
+    scene.worker_ends(1);
+    scene.pass(Duration::from_secs(1));
+    scene.feed(Event::Fill);
+    scene.feed(Event::MoldConnected(MOLD + 1));
+    scene.feed(Event::MoldFailed(MOLD + 1, raised()));
+    assert_eq!(past(&mut scene), [format!("Kill({})", MOLD + 1)]);
+    assert_eq!(past(&mut scene), [""; 0]);
 }
 
 #[test]

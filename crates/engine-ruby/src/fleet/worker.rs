@@ -65,6 +65,8 @@ pub struct WorkerProcess {
     /// Set when it is on its way out and does not count any more.
     pub leave: Option<Leave>,
     pub end: Option<End>,
+    /// It was killed because it had timed out. Its exit may take a while.
+    pub is_timed_out: bool,
     /// The time since its last frame on the control connection.
     pub silent: Duration,
     /// The log has an entry about the silence.
@@ -86,6 +88,7 @@ impl WorkerProcess {
             threads: 0,
             leave: None,
             end: None,
+            is_timed_out: false,
             silent: Duration::ZERO,
             is_silence_logged: false,
             weighed: None,

@@ -25,7 +25,8 @@ use crate::connection::table::{ConnectionTable, Evictable};
 use crate::connection::upgraded::Upgraded;
 use crate::drain::Stop;
 use crate::log::access_log::AccessLog;
-use crate::log::fault_log::{self, RequestIdentity};
+use crate::log::body_request::BodyRequest;
+use crate::log::fault_log;
 use crate::log::notices::Notices;
 use crate::log::record::{Logged, Record};
 use crate::parse::refusal::Refusal;
@@ -73,8 +74,8 @@ pub(crate) struct Link {
     /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks, or the
     /// application writes the body itself: set by the service, for the task, which closes the connection.
     ends_body: AtomicBool,
-    /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire,
-    /// for the logs.
+    /// Whether the file of a response could not be read while it was sent, which ends the connection: set by the wire
+    /// or the response, for the logs.
     is_file_broken: AtomicBool,
     /// Whether an engine writes to the socket at the moment: set by the response, for the wire.
     is_lent: AtomicBool,
@@ -102,7 +103,7 @@ struct Pending {
     /// Data of the request whose response hyper has taken, while the socket may not have all of it.
     answered: Option<Box<Record>>,
     /// File parts to send in place of hyper's placeholders, in their order, each with its request.
-    parts: VecDeque<(Part, Arc<RequestIdentity>)>,
+    parts: VecDeque<(Part, Option<Arc<BodyRequest>>)>,
     /// The socket, on its way from the wire to an engine that writes to it.
     lending: Lending,
 }
@@ -315,9 +316,7 @@ impl Link {
             && self.stage().is_unwritten()
         {
             record.bytes = record.bytes.saturating_sub(self.unwritten.load(Relaxed));
-            if record.fault.is_empty() {
-                record.fault = self.cut_by().name();
-            }
+            record.cut(&self.cut_by());
         }
         drop(upgraded);
     }
@@ -456,6 +455,12 @@ impl Link {
         self.malformed.get().copied()
     }
 
+    /// Notes that the file of a response cannot be read. Returns whether that is news: while the wire sends a part of
+    /// it, the response may be at the next.
+    pub(crate) fn set_file_broken(&self) -> bool {
+        !self.is_file_broken.swap(true, Relaxed)
+    }
+
     /// Reason why a request was abandoned: the file of its response could not be read, the server cut it off while
     /// shutting down, or its client disconnected.
     pub(crate) fn cut_by(&self) -> Fault {
@@ -486,7 +491,7 @@ impl Link {
     }
 
     /// Adds a part whose placeholder hyper was given.
-    pub(crate) fn add_part(&self, part: Part, request: Arc<RequestIdentity>) {
+    pub(crate) fn add_part(&self, part: Part, request: Option<Arc<BodyRequest>>) {
         self.pending.lock().parts.push_back((part, request));
     }
 
@@ -499,9 +504,12 @@ impl Link {
         let sent = send(part);
         if let Poll::Ready(Err(error)) = &sent
             && sendfile::is_of_file(error)
+            && self.set_file_broken()
+            && let Some(request) = request
         {
-            self.is_file_broken.store(true, Relaxed);
-            fault_log::write_unread_file(&self.cut_by(), request, error);
+            let fault = self.cut_by();
+            fault_log::write_unread(&fault, &request.identity, "cannot read the file of a response", error);
+            request.fail(&fault);
         }
         if part.is_sent() {
             pending.parts.pop_front();

@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Wake;
 use std::time::Duration;
 
-use engine::{Reply, Request, Status};
+use engine::{BodyTally, Reply, Request, Status};
 use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
 use crate::connection::state::Output;
+use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::LogFormat;
 use crate::log::query_log::QueryLog;
 use crate::parse::websocket::Tracker;
@@ -123,6 +124,7 @@ fn record(link: &Arc<Link>, status: u16) -> Box<Record> {
     Box::new(Record {
         connection: link.clone(),
         received: Instant::now(),
+        complete: Instant::now(),
         method: Method::GET,
         target: "/page".parse().unwrap(),
         id: RequestId::new(),
@@ -133,6 +135,8 @@ fn record(link: &Arc<Link>, status: u16) -> Box<Record> {
         reason: "",
         app: None,
         is_over: false,
+        body: None,
+        tally: BodyTally::default(),
     })
 }
 
@@ -289,8 +293,10 @@ fn a_response_that_is_not_written_to_its_end_is_logged_as_cut_off() {
     link.wrote_part();
     link.answered();
     link.keep_until_flushed(record(&link, 200));
+    link.set_unwritten(5);
     link.end();
-    assert!(wait_for(1, &lines)[0].contains(gone), "{:?}", wait_for(1, &lines));
+    let written = wait_for(1, &lines);
+    assert!(written[0].contains(gone) && written[0].contains(" 200 2 "), "of 7 bytes: {written:?}");
     // All of it is written.
     let (link, lines) = logged();
     run(&link);
@@ -311,6 +317,20 @@ fn a_response_that_is_not_written_to_its_end_is_logged_as_cut_off() {
     assert!(!written[0].contains(gone) && written[0].contains(Fault::Stopping.name()), "{written:?}");
 }
 
+/// A body that came slowly is no time of the application.
+#[test]
+fn a_request_that_was_cut_off_has_run_since_it_was_complete_and_had_waited() {
+    let link = link();
+    let mut record = record(&link, 200);
+    record.received -= 3 * SOON;
+    assert!(record.past().took_ms < SOON.as_secs_f64() * 1e3, "{:?}", record.past());
+    record.complete -= 2 * SOON;
+    record.queued = SOON;
+    let seen = record.past();
+    let times = [SOON, 2 * SOON].map(|time| time.as_secs_f64() * 1e3);
+    assert!((times[0]..times[1]).contains(&seen.took_ms) && seen.queued_ms == times[0], "{seen:?}");
+}
+
 #[test]
 fn who_cut_a_request_off_is_the_client_unless_the_server_stops_or_a_file_cannot_be_read() {
     let link = link();
@@ -322,7 +342,8 @@ fn who_cut_a_request_off_is_the_client_unless_the_server_stops_or_a_file_cannot_
     let file = Arc::new(File::open("/proc/self/exe").unwrap());
     let identity = || {
         let [id, method, path] = ["1", "GET", "/file"].map(str::to_owned);
-        Arc::new(RequestIdentity { id, method, path, app: None })
+        let identity = RequestIdentity { id, method, path, app: None };
+        Some(Arc::new(BodyRequest::new(identity, Instant::now(), Duration::ZERO)))
     };
     link.add_part(Part::new(file.clone(), 0, 0), identity());
     link.add_part(Part::new(file, 0, 10), identity());
@@ -346,6 +367,7 @@ fn who_cut_a_request_off_is_the_client_unless_the_server_stops_or_a_file_cannot_
     assert_eq!(by(), Fault::Stopping.name());
     assert!(matches!(fails(io::ErrorKind::UnexpectedEof), Poll::Ready(Err(_))));
     assert_eq!(by(), Fault::Broken(String::new()).name());
+    assert!(!link.set_file_broken(), "it is in the log");
 }
 
 #[test]

@@ -97,7 +97,12 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
                 return End::Cut;
             }
             // These end a connection, and would make the task of every other one larger.
-            Turn::Upgraded => return Box::pin(relay(link, wire, unused.to_vec())).await,
+            Turn::Upgraded => {
+                let early = unused.to_vec();
+                // It is all of hyper's read buffer, however little is in it.
+                drop(unused);
+                return Box::pin(relay(link, wire, early)).await;
+            }
             Turn::Ended(ended) => return Box::pin(close(link, wire, ended)).await,
         }
     }

@@ -47,11 +47,12 @@ pub(crate) async fn answer(
         match Box::pin(intake::read(body, &context.link)).await {
             Ok(input) => input,
             Err(problem) => {
-                context.refused(head);
+                let fault = problem.fault(&context.link);
+                context.refused(head, &fault);
                 if matches!(problem, IntakeError::Gone) {
                     return Err(ClientGone);
                 }
-                return Ok(reply::intake(context, &problem));
+                return Ok(reply::intake(context, &problem, &fault));
             }
         }
     };

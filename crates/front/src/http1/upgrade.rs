@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use engine::body::make_room;
+use bytes::Bytes;
 use engine::{Duplex, Fault, Sink, Source};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -20,10 +19,8 @@ use crate::log::record::Record;
 use crate::parse::websocket::{self, Tracker};
 use crate::transport::socket::Socket;
 
-/// Bytes read at once.
+/// Bytes read at once after the last response.
 const READ_BYTES: usize = 16 * 1024;
-/// The free space in a read buffer below which it is enlarged before the next read.
-const ROOM_BYTES: usize = 4 * 1024;
 /// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// Interval at which a silent client's connection is checked for an application that has closed it.
@@ -111,7 +108,6 @@ pub(crate) async fn relay(link: &Link, socket: &Socket, early: Vec<u8>, upgraded
 /// Relays from the client to the application, until the client ends, the application has closed both directions, or the
 /// relay is over.
 async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &RelayState) {
-    let mut buffer = BytesMut::new();
     // An application that reads nothing must not hold the connection of a client that has gone.
     let send = async |bytes| {
         tokio::select! {
@@ -121,9 +117,8 @@ async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &Re
     };
     if early.is_empty() || send(Bytes::from(early)).await {
         loop {
-            make_room(&mut buffer, ROOM_BYTES, READ_BYTES);
             let read = tokio::select! {
-                read = timeout(CHECK_INTERVAL, socket.read_some(&mut buffer)) => read,
+                read = timeout(CHECK_INTERVAL, socket.read_some()) => read,
                 () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
@@ -132,12 +127,12 @@ async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &Re
             match read {
                 Err(_) if state.has_app_ended.load(SeqCst) && to_app.is_gone() => break,
                 Err(_) => {}
-                Ok(Ok(0)) => {
+                Ok(Ok(bytes)) if bytes.is_empty() => {
                     to_app.finish();
                     break;
                 }
-                Ok(Ok(_)) => {
-                    if !send(buffer.split().freeze()).await {
+                Ok(Ok(bytes)) => {
+                    if !send(bytes).await {
                         break;
                     }
                 }

@@ -28,6 +28,22 @@ use crate::transport::socket::{DetachedSocket, Socket};
 /// Wait after an error such as a lack of memory: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
+/// Errors of single connections in a row after which the listener pauses for [`FIRST_WAIT`]: they may be its own all
+/// the same, as where a filter of system calls forbids to accept, and would keep this thread from all else.
+const FAILED_IN_A_ROW: u64 = 100;
+/// Errors of accept(2) that are those of the connection it was to accept: the network's, and a firewall's (EPERM).
+const OF_ONE_CONNECTION: [Errno; 10] = [
+    Errno::PERM,
+    Errno::PROTO,
+    Errno::NOPROTOOPT,
+    Errno::OPNOTSUPP,
+    Errno::TIMEDOUT,
+    Errno::NETDOWN,
+    Errno::NETUNREACH,
+    Errno::HOSTDOWN,
+    Errno::HOSTUNREACH,
+    Errno::NONET,
+];
 
 /// A listener registered with the event loop of the thread that accepts.
 pub(crate) enum AsyncListener {
@@ -89,6 +105,7 @@ fn without_delay(set: io::Result<()>) {
 /// Accepts until the stop, then what the kernel has accepted by that time.
 pub(crate) async fn run(mut listener: AsyncListener, io_threads: &IoThreads, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
+    let mut failed = 0_u64;
     loop {
         let accepted = tokio::select! {
             biased;
@@ -97,13 +114,24 @@ pub(crate) async fn run(mut listener: AsyncListener, io_threads: &IoThreads, com
         };
         match accepted {
             Ok((socket, peer)) => {
-                wait = FIRST_WAIT;
+                (wait, failed) = (FIRST_WAIT, 0);
                 // `None` if its client has reached its limit of connections.
                 if let Some(permit) = obtain_permit(&socket, peer, &common).await {
                     dispatch(socket, io_threads, &common, permit, &guard);
                 }
             }
-            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) if is_of_one_connection(&error) => {
+                failed += 1;
+                if failed == FAILED_IN_A_ROW {
+                    tracing::warn!(target: "front", "cannot accept connections, {failed} of them in a row: {error}");
+                }
+                if failed.is_multiple_of(FAILED_IN_A_ROW) {
+                    tokio::select! {
+                        () = common.stop.draining() => break,
+                        () = tokio::time::sleep(FIRST_WAIT) => {}
+                    }
+                }
+            }
             // Evicting another connection frees a file for this one shortly.
             Err(error) if files::is_short_of_files(&error) => {
                 tokio::select! {
@@ -177,11 +205,12 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
 
 /// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
 fn empty_backlog(listener: &AsyncListener, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
+    let mut failed = 0_u64;
     while let Some(permit) = common.connections.permit_now() {
         let permit = ConnectionPermit { _permit: Some(permit), _client: None };
         match listener.accept_now() {
             Ok(Some(socket)) => spawn(Accepted::Detached(socket), io_threads.least_busy(), common, permit, guard),
-            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) if is_of_one_connection(&error) && failed < FAILED_IN_A_ROW => failed += 1,
             _ => return,
         }
     }
@@ -230,10 +259,35 @@ enum Accepted {
     Detached(DetachedSocket),
 }
 
-/// Whether the client disconnected before it was accepted, which is no failure of the listener.
+/// Whether the client disconnected before it was accepted, or its connection has an error of its own, which is no
+/// failure of the listener.
 fn is_of_one_connection(error: &io::Error) -> bool {
-    matches!(
+    let is_gone = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
-    )
+    );
+    is_gone || OF_ONE_CONNECTION.iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_firewall_or_the_network_has_against_one_connection_does_not_slow_the_listener() {
+        let is_of_one = |number: Errno| is_of_one_connection(&number.into());
+        for number in [Errno::PERM, Errno::PROTO, Errno::HOSTUNREACH, Errno::CONNABORTED, Errno::INTR] {
+            assert!(is_of_one(number), "{number:?}");
+        }
+        for number in [Errno::NOMEM, Errno::NOBUFS, Errno::MFILE, Errno::NFILE, Errno::INVAL, Errno::BADF] {
+            assert!(!is_of_one(number), "{number:?}");
+        }
+    }
+
+    #[test]
+    fn the_page_about_the_log_has_the_line_that_says_that_no_connection_can_be_accepted() {
+        let page = include_str!("../../../../docs/logging.md");
+        let row = page.lines().find(|line| line.starts_with("| `cannot accept connections, ... of them in a row` |"));
+        assert!(row.is_some_and(|row| row.contains(&format!("| {FAILED_IN_A_ROW} attempts "))), "{row:?}");
+    }
 }

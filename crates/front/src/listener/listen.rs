@@ -118,6 +118,20 @@ impl Listener {
         }
     }
 
+    /// Binds a Unix socket with a file of this mode, starts listening, and only then takes the path from the socket
+    /// there. `beside` is a path in the same folder that nothing else uses. The kernel goes on to show the socket
+    /// under that one, so it must not be handed to another process, which would take that for its path.
+    pub(crate) fn bind_over(path: &Path, beside: &Path, mode: u32) -> io::Result<Listener> {
+        let options = SocketOptions { mode: Some(mode), ..SocketOptions::default() };
+        let (bound, _) = bind_unix(beside, &options)?;
+        let Bound::Unix(socket, made) = bound else { return Err(io::ErrorKind::InvalidInput.into()) };
+        rustix::net::listen(&socket, BACKLOG)?;
+        fs::rename(beside, path)?;
+        let file = FileKeeper(made.0.as_ref().map(|file| Arc::new(file.moved_to(path))));
+        let bind = Bind::Unix(path.to_owned());
+        Ok(Listener { socket: Bound::Unix(socket, file), asked: bind.clone(), local: bind, backlog: BACKLOG })
+    }
+
     fn new(socket: Bound, local: Bind, asked: &Bind, options: &SocketOptions) -> Listener {
         Listener { socket, asked: asked.clone(), local, backlog: options.backlog.unwrap_or(BACKLOG) }
     }
@@ -369,6 +383,12 @@ impl SocketFile {
         let found = fs::symlink_metadata(path)?;
         let (device, inode) = (found.dev(), found.ino());
         Ok(SocketFile { path: path.to_owned(), device, inode, is_ours: AtomicBool::new(is_ours) })
+    }
+
+    /// The same file after it was moved.
+    fn moved_to(&self, path: &Path) -> SocketFile {
+        let is_ours = AtomicBool::new(self.is_ours.load(Ordering::Acquire));
+        SocketFile { path: path.to_owned(), device: self.device, inode: self.inode, is_ours }
     }
 
     /// Whether it is still at its path.

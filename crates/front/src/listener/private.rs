@@ -1,9 +1,10 @@
 //! A Unix socket to which only its owner can connect, at no time anyone else.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::listener::address::{Bind, BindError};
 use crate::listener::listen::Listener;
@@ -14,7 +15,8 @@ const MODE: u32 = 0o600;
 pub const PATH_BYTES: usize = 107;
 
 /// Binds a socket of mode 0600 and starts listening. With `replace`, it takes the path from a process that listens
-/// there: the successor of a server does so, while its predecessor keeps the clients that are connected.
+/// there: the successor of a server does so, while its predecessor keeps the clients that are connected. At each moment
+/// a client finds one of the two, unless the path is too long.
 pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindError> {
     let bind = Bind::Unix(path.to_owned());
     let failed = |why: io::Error| BindError { bind: bind.clone(), why };
@@ -23,6 +25,9 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
         return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, why)));
     }
     if replace && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        if let Some(beside) = beside(path) {
+            return Listener::bind_over(path, &beside, MODE).map_err(failed);
+        }
         fs::remove_file(path).map_err(failed)?;
     }
     // No client can connect before the socket listens.
@@ -32,6 +37,14 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     Ok(listener)
 }
 
+/// A path of this process in the same folder, under which commands look for no server; none if it would be too long.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name()?);
+    name.push(format!(".{}", std::process::id()));
+    Some(path.with_file_name(name)).filter(|beside| beside.as_os_str().len() <= PATH_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +52,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
     use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn only_its_owner_may_connect_and_its_successor_takes_its_name() {
@@ -52,6 +66,40 @@ mod tests {
         assert!(UnixStream::connect(&path).is_ok(), "the first took the second's name away");
         drop(second);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_successor_takes_the_name_and_there_is_no_moment_without_a_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let first = listen_privately(&path, false).unwrap();
+        let is_over = AtomicBool::new(false);
+        let (missing, successors) = std::thread::scope(|scope| {
+            let watching = scope.spawn(|| {
+                let mut missing = 0;
+                while !is_over.load(Ordering::SeqCst) {
+                    missing += usize::from(!path.exists());
+                }
+                missing
+            });
+            let successors: Vec<_> = (0..100).map(|_| listen_privately(&path, true)).collect();
+            is_over.store(true, Ordering::SeqCst);
+            (watching.join().unwrap(), successors)
+        });
+        assert_eq!(missing, 0);
+        assert!(successors.iter().all(Result::is_ok));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        drop(first);
+        UnixStream::connect(&path).unwrap();
+        drop(successors);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+        let long = folder.path().join("x".repeat(PATH_BYTES - folder.path().as_os_str().len() - 1));
+        let first = listen_privately(&long, false).unwrap();
+        let second = listen_privately(&long, true).unwrap();
+        drop(first);
+        UnixStream::connect(&long).unwrap();
+        drop(second);
+        assert!(!long.exists());
     }
 
     #[test]

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::Fault;
+use engine::snapshot::Past;
+use engine::{BodyTally, Fault};
 use http::{Method, Uri};
 
 use crate::log::access_log::AccessLog;
-use crate::log::log_line::{Entry, LoggedTarget};
+use crate::log::body_request::{self, BodyRequest};
+use crate::log::fault_log::RequestIdentity;
+use crate::log::log_line::{self, Entry, LoggedTarget};
 use crate::proxy::request_id::RequestId;
 
 /// A connection, as the records of its requests see it.
@@ -27,6 +30,8 @@ pub(crate) trait Logged: Send + Sync {
 pub(crate) struct Record {
     pub(crate) connection: Arc<dyn Logged>,
     pub(crate) received: Instant,
+    /// Time when the request was complete.
+    pub(crate) complete: Instant,
     pub(crate) method: Method,
     pub(crate) target: Uri,
     pub(crate) id: RequestId,
@@ -44,6 +49,33 @@ pub(crate) struct Record {
     pub(crate) app: Option<Arc<str>>,
     /// Whether a connection that the application had taken over has ended in order: the missing status is no fault.
     pub(crate) is_over: bool,
+    /// The request of a body that could fail, and otherwise the count of a client that leaves before the socket has all
+    /// of the response.
+    pub(crate) body: Option<Arc<BodyRequest>>,
+    pub(crate) tally: BodyTally,
+}
+
+impl Record {
+    /// Notes that the response was not written to its end. What went wrong before stays the reason.
+    pub(crate) fn cut(&mut self, fault: &Fault) {
+        if self.fault.is_empty() {
+            self.fault = fault.name();
+        }
+        match &self.body {
+            Some(request) => request.fail(fault),
+            None => {
+                let mut tally = std::mem::take(&mut self.tally);
+                tally.fail(fault, || Some(self.past()));
+            }
+        }
+    }
+
+    /// The request for the recorder.
+    pub(crate) fn past(&self) -> Past {
+        let (method, path) = (self.method.to_string(), log_line::escaped(self.target.path()));
+        let identity = RequestIdentity { id: self.id.as_str().to_owned(), method, path, app: None };
+        body_request::past(identity, self.status, self.complete, self.queued)
+    }
 }
 
 impl Drop for Record {

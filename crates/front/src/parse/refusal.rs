@@ -9,6 +9,9 @@ pub(crate) struct Refusal {
     pub(crate) why: &'static str,
 }
 
+/// The refusal of a body that breaks off.
+pub(crate) const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
+
 #[cold]
 pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })

@@ -13,9 +13,11 @@ use http::{Method, Uri, Version};
 use crate::connection::link::Link;
 use crate::connection::request_epoch::RequestEpoch;
 use crate::connection::upgraded::Upgraded;
+use crate::log::body_request::BodyRequest;
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line;
 use crate::log::record::Record;
+use crate::parse::refusal::NO_END;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
@@ -62,6 +64,7 @@ impl RequestContext {
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
                 received: link.received(),
+                complete: link.completed(),
                 connection: link.clone(),
                 method: head.method.clone(),
                 target: head.uri.clone(),
@@ -73,6 +76,8 @@ impl RequestContext {
                 reason: "",
                 app: None,
                 is_over: false,
+                body: None,
+                tally: BodyTally::default(),
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -124,11 +129,19 @@ impl RequestContext {
         RequestIdentity { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 
+    /// The request as the body of its response has it. Called before the response begins.
+    pub(crate) fn body_request(&self) -> Arc<BodyRequest> {
+        Arc::new(BodyRequest::new(self.identity(), self.link.completed(), self.waited))
+    }
+
     /// Hands the request to the engine; returns its reply, the time when it was complete, and its deadline. A method
     /// and not part of the `answer` future, which would reserve space for the request.
     pub(crate) fn call(&mut self, head: Parts, input: Input) -> (Reply, Instant, Instant) {
         let request = self.request(head, input);
         let (complete, deadline) = (request.complete, request.deadline);
+        if let Some(record) = &mut self.record {
+            record.complete = complete;
+        }
         let engine = &self.link.common.engine;
         let app = engine.app_of(&request);
         let reply = engine.call(request);
@@ -164,12 +177,13 @@ impl RequestContext {
     pub(crate) fn failed(&mut self, fault: &Fault) {
         let ran = self.link.since().elapsed().saturating_sub(self.waited);
         let tally = std::mem::take(&mut self.tally);
-        tally.fail(fault, self.waited, ran, || Past {
-            id: self.id().to_owned(),
-            method: self.method.to_string(),
-            path: target(&self.uri).1,
-            ..Past::default()
-        });
+        tally.fail(fault, self.waited, ran, || self.past());
+    }
+
+    /// Identity of the request, for the recorder.
+    fn past(&self) -> Past {
+        let (id, method, path) = (self.id().to_owned(), self.method.to_string(), target(&self.uri).1);
+        Past { id, method, path, ..Past::default() }
     }
 
     /// Counts the application's response by its status. Returns the count of a fault that breaks its body off.
@@ -177,10 +191,20 @@ impl RequestContext {
         std::mem::take(&mut self.tally).begin_body()
     }
 
-    /// Notes the application of a request whose body was not accepted, for the log.
+    /// Counts and records the fault for which the body of a request was not accepted, and notes its application for the
+    /// log.
     #[cold]
-    pub(crate) fn refused(&mut self, head: Parts) {
-        let app = self.link.common.engine.app_of(&self.request(head, Input::Empty));
+    pub(crate) fn refused(&mut self, head: Parts, fault: &Fault) {
+        let request = self.request(head, Input::Empty);
+        let engine = &self.link.common.engine;
+        let app = engine.app_of(&request);
+        if let Some(meter) = engine.meter_of(&request) {
+            let status = match fault {
+                Fault::BodyMalformed(_) => Some(self.link.malformed().unwrap_or(NO_END).status.as_u16()),
+                _ => None,
+            };
+            meter.refuse(fault, || Past { status, ..self.past() });
+        }
         self.set_app(app);
     }
 

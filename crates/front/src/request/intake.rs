@@ -2,19 +2,20 @@
 //! unlinked temporary file. A slow client occupies a connection and some disk, never an interpreter.
 
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use engine::Input;
+use engine::{Fault, Input};
 use files::TempFile;
 use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::connection::link::Link;
+use crate::parse::refusal::NO_END;
 
 /// Bytes that are written to a file at once, at multiples of this: a file system then takes one large page of memory
 /// for them (ext4 since Linux 6.16) where odd pieces take several. Larger ones save no more.
@@ -43,6 +44,29 @@ pub(crate) enum IntakeError {
     Disk(io::Error),
     /// The body needs a file, and there are as many open files as there may be.
     OutOfFiles,
+}
+
+impl IntakeError {
+    /// The fault of the request.
+    #[cold]
+    pub(crate) fn fault(&self, link: &Link) -> Fault {
+        match self {
+            IntakeError::TooLarge => Fault::BodyTooLarge,
+            IntakeError::Late => Fault::BodyLate("the body did not arrive in time"),
+            IntakeError::Evicted => {
+                Fault::BodyLate("there are no places for connections left, and the body of the request came slowly")
+            }
+            IntakeError::Malformed => Fault::BodyMalformed(link.malformed().unwrap_or(NO_END).why),
+            IntakeError::Gone => Fault::ClientGone,
+            IntakeError::Disk(error) => match error.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                    Fault::DiskFull(error.to_string())
+                }
+                _ => Fault::DiskError(error.to_string()),
+            },
+            IntakeError::OutOfFiles => Fault::OutOfFiles,
+        }
+    }
 }
 
 /// Reads the whole body of a request that has one.

@@ -29,6 +29,11 @@ impl CodedSource {
         CodedSource { source, coding: is_chunked.then(Coding::new) }
     }
 
+    /// The fault with which the engine has ended the body, while there are bytes before it that are not taken yet.
+    pub(crate) fn poll_fault(&self, cx: &mut Context<'_>) -> Poll<Fault> {
+        self.source.poll_fault(cx)
+    }
+
     /// The next bytes, or a request of the engine to write what comes next to the client itself, unless that has to be
     /// decoded; `None` after the last.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Next, Fault>>> {

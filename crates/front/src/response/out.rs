@@ -16,10 +16,18 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::connection::link::Link;
-use crate::log::fault_log::{self, RequestIdentity};
+use crate::log::body_request::BodyRequest;
+use crate::log::fault_log;
 use crate::log::record::Record;
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
+
+/// A part of a stream below this length that the task was woken for is written at once. For a longer one the writing
+/// costs most, and after a yield more may have come that is written with it.
+const SHORT_PART_BYTES: usize = 4 * 1024;
+
+/// What an application does about a Content-Length that is not that of its body.
+const REMEDY: &str = "leave that header to the server, or count bytes and not characters (bytesize)";
 
 /// A response body.
 pub(crate) struct Out {
@@ -31,9 +39,9 @@ pub(crate) struct Out {
     /// The error that broke the body off. hyper gets it only when all earlier output is written, since it then drops
     /// the rest.
     failed: Option<io::Error>,
-    /// The request, for the log; `None` if the body cannot fail. Shared with the parts of a file that are being sent.
-    identity: Option<Arc<RequestIdentity>>,
-    /// The count of a fault that breaks the body off.
+    /// The request, with the count of a fault; `None` if the body can neither fail nor be too long.
+    request: Option<Arc<BodyRequest>>,
+    /// The count of a client that leaves, if there is no `request`.
     tally: BodyTally,
 }
 
@@ -69,22 +77,43 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, failed: None, identity: None, tally: BodyTally::default() }
+        Out { kind, announced, link, record, failed: None, request: None, tally: BodyTally::default() }
     }
 
-    /// Sets the request, for the log, and the count of a fault that breaks the body off.
-    pub(crate) fn of(mut self, identity: Option<RequestIdentity>, tally: BodyTally) -> Out {
-        self.identity = identity.map(Arc::new);
+    /// Sets the request of a body that can fail, or the count of a client that leaves.
+    pub(crate) fn of(mut self, request: Option<Arc<BodyRequest>>, tally: BodyTally) -> Out {
+        self.request = request;
         self.tally = tally;
         self
     }
 
-    /// Breaks the body off after earlier output is written: the client gets that, as with other servers.
-    fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
-        self.tally.fail(fault);
+    /// Logs a fault of the body.
+    #[cold]
+    fn log(&self, fault: &Fault) {
+        if let Some(request) = &self.request {
+            fault_log::write(fault, &request.identity, Duration::ZERO);
+        }
+    }
+
+    /// Counts and records a fault, the first time.
+    fn tell(&mut self, fault: &Fault) {
+        match &self.request {
+            Some(request) => request.fail(fault),
+            None => self.tally.fail(fault, || self.record.as_deref().map(Record::past)),
+        }
+    }
+
+    /// Counts and records a fault of the body, for the access log, too.
+    fn note(&mut self, fault: &Fault) {
+        self.tell(fault);
         if let Some(record) = &mut self.record {
             record.fault = fault.name();
         }
+    }
+
+    /// Breaks the body off after earlier output is written: the client gets that, as with other servers.
+    fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
+        self.note(fault);
         self.failed = Some(io::Error::other(fault.to_string()));
         self.link.await_flush();
         Poll::Pending
@@ -92,17 +121,19 @@ impl Out {
 
     /// Counts bytes to be sent and cuts what exceeds the announced length.
     fn count(&mut self, mut bytes: Bytes) -> Bytes {
+        let mut is_longer = false;
         if let Some(left) = &mut self.announced {
             if bytes.len() as u64 > *left {
-                tracing::error!(target: "app", "a response is longer than its Content-Length; the rest is not sent");
                 bytes.truncate(*left as usize);
-                let fault = Fault::BadAnswer(String::new());
-                self.tally.fail(&fault);
-                if let Some(record) = &mut self.record {
-                    record.fault = fault.name();
-                }
+                is_longer = true;
             }
             *left -= bytes.len() as u64;
+        }
+        if is_longer {
+            let fault =
+                Fault::BadAnswer(format!("the body is longer than its Content-Length: the rest is not sent; {REMEDY}"));
+            self.log(&fault);
+            self.note(&fault);
         }
         if let Some(record) = &mut self.record {
             record.bytes += bytes.len() as u64;
@@ -158,7 +189,7 @@ impl Out {
                     let bytes = sendfile::placeholder(usize::try_from(*left).unwrap_or(usize::MAX));
                     *left -= bytes.len() as u64;
                     let bytes = self.count(bytes);
-                    self.link.add_part(Part::written(bytes.len()), Arc::default());
+                    self.link.add_part(Part::written(bytes.len()), None);
                     return Poll::Ready(Some(bytes));
                 }
                 Direct::Lost => return Poll::Ready(None),
@@ -168,11 +199,26 @@ impl Out {
 
     /// Ends the body, or breaks it off if more was announced.
     fn finish<T>(&mut self) -> Poll<Option<T>> {
-        if self.announced.is_none_or(|left| left == 0) {
+        let left = self.announced.unwrap_or(0);
+        if left == 0 {
             return Poll::Ready(None);
         }
-        tracing::error!(target: "app", "a response is shorter than its Content-Length; the connection is cut");
-        self.fail(&Fault::BadAnswer("shorter than announced".into()))
+        let fault = Fault::BadAnswer(format!(
+            "the body is {left} bytes shorter than its Content-Length: the connection is cut; {REMEDY}"
+        ));
+        self.log(&fault);
+        self.fail(&fault)
+    }
+
+    /// Breaks the body off because its file cannot be read.
+    fn unread<T>(&mut self, error: &io::Error) -> Poll<T> {
+        let fault = Fault::Broken(format!("the file of a response cannot be read: {error}"));
+        if self.link.set_file_broken()
+            && let Some(request) = &self.request
+        {
+            fault_log::write_unread(&fault, &request.identity, "cannot read the file of a response", error);
+        }
+        self.fail(&fault)
     }
 }
 
@@ -199,15 +245,25 @@ impl Body for Out {
                     Some(Ok(bytes))
                 }
                 Kind::Spool(spool, Direct::Lost) => Some(Err(lost(std::task::ready!(spool.poll_next(cx))))),
-                Kind::Spool(spool, _) => std::task::ready!(spool.poll_next(cx)),
-                Kind::File(reader) => std::task::ready!(reader.poll_next(cx)),
+                Kind::Spool(spool, _) => {
+                    let next = std::task::ready!(spool.poll_next(cx));
+                    if spool.has_waited() && matches!(&next, Some(Ok(part)) if part.len() < SHORT_PART_BYTES) {
+                        // The task that fills the spool has run meanwhile, and before that what was ready then.
+                        this.link.has_yielded();
+                    }
+                    next
+                }
+                Kind::File(reader) => match std::task::ready!(reader.poll_next(cx)) {
+                    Some(Err(error)) => return this.unread(&error),
+                    Some(Ok(bytes)) => Some(Ok(bytes)),
+                    None => None,
+                },
             };
             match next {
                 None => return this.finish(),
                 Some(Err(fault)) => {
-                    let is_logged = matches!(&this.kind, Kind::Spool(spool, _) if spool.has_logged_fault());
-                    if let Some(identity) = this.identity.as_ref().filter(|_| !is_logged) {
-                        fault_log::write(&fault, identity, Duration::ZERO);
+                    if !matches!(&this.kind, Kind::Spool(spool, _) if spool.has_logged_fault()) {
+                        this.log(&fault);
                     }
                     return this.fail(&fault);
                 }
@@ -222,7 +278,7 @@ impl Body for Out {
                         continue;
                     }
                     if let Kind::File(reader) = &mut this.kind {
-                        reader.take(&bytes, &this.link, this.identity.as_ref());
+                        reader.take(&bytes, &this.link, this.request.as_ref());
                     }
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
@@ -259,12 +315,14 @@ impl Drop for Out {
         let is_whole = self.announced == Some(0) || is_read_out(&self.kind);
         let cut_by = (!is_whole).then(|| self.link.cut_by());
         if let Some(fault) = &cut_by {
-            self.tally.fail(fault);
+            self.tell(fault);
         }
         let Some(mut record) = self.record.take() else { return };
         if let (true, Some(fault)) = (record.fault.is_empty(), cut_by) {
             record.fault = fault.name();
         }
+        // The socket may not take all of it.
+        (record.body, record.tally) = (self.request.take(), std::mem::take(&mut self.tally));
         match std::mem::replace(&mut self.kind, Kind::Empty) {
             Kind::Spool(_, Direct::Writing(written)) => log_when_written(record, written),
             Kind::Spool(_, Direct::Written(left)) => {
@@ -316,7 +374,7 @@ impl FileReader {
 
     /// The next bytes for hyper, or a placeholder for a part that is in the page cache now; `take` records that hyper
     /// has them.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.at == self.len {
             return Poll::Ready(None);
         }
@@ -337,18 +395,60 @@ impl FileReader {
                 read.map(|()| sendfile::placeholder(left))
             }
         };
-        Poll::Ready(Some(next.map_err(|error| {
-            tracing::error!(target: "front", "cannot read the file of a response: {error}");
-            Fault::Broken(format!("file of a response: {error}"))
-        })))
+        Poll::Ready(Some(next))
     }
 
     /// Records that hyper has taken these bytes; the wire sends what a placeholder stands for.
-    fn take(&mut self, bytes: &Bytes, link: &Link, request: Option<&Arc<RequestIdentity>>) {
+    fn take(&mut self, bytes: &Bytes, link: &Link, request: Option<&Arc<BodyRequest>>) {
         if sendfile::is_placeholder(bytes) {
             let part = Part::new(self.file.clone(), self.at, bytes.len());
-            link.add_part(part, request.cloned().unwrap_or_default());
+            link.add_part(part, request.cloned());
         }
         self.at += bytes.len() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::connection::link::tests::link;
+    use crate::response::coded::CodedSource;
+    use crate::tests_support::block_on;
+
+    /// The next bytes of a body that goes on.
+    async fn next(out: &mut Out) -> Bytes {
+        let frame = poll_fn(|cx| Pin::new(&mut *out).poll_frame(cx)).await;
+        frame.unwrap().unwrap().into_data().unwrap()
+    }
+
+    /// What was ready when a part came has run before the task that writes it.
+    #[test]
+    fn a_short_part_that_the_task_was_woken_for_is_written_without_a_further_yield() {
+        let link = link();
+        link.head_given(Instant::now(), Instant::now());
+        link.head_parsed();
+        block_on(async {
+            let (sink, source) = engine::body::stream(SHORT_PART_BYTES);
+            let source = CodedSource::new(source, false);
+            let request = BodyRequest::new(fault_log::RequestIdentity::default(), Instant::now(), Duration::ZERO);
+            let request = Arc::new(request);
+            let spool = Spool::start(vec!["first".into()], None, source, 1 << 30, request);
+            let mut out = Out::new(Kind::Spool(spool, Direct::default()), None, link.clone(), None);
+            assert_eq!(next(&mut out).await, "first");
+            assert!(link.must_yield(), "it was there");
+            link.wrote();
+            let long = "g".repeat(SHORT_PART_BYTES);
+            for (part, must_yield) in [("short", false), (long.as_str(), true), ("short", false)] {
+                let waits = poll_fn(|cx| Poll::Ready(Pin::new(&mut out).poll_frame(cx).is_pending())).await;
+                assert!(waits);
+                sink.send(Bytes::copy_from_slice(part.as_bytes())).await.unwrap();
+                assert_eq!(next(&mut out).await.len(), part.len());
+                assert_eq!(link.must_yield(), must_yield, "{} bytes", part.len());
+                link.wrote();
+            }
+        });
     }
 }

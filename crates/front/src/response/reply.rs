@@ -1,7 +1,6 @@
 //! From an engine's answer to an HTTP response. The only place that chooses the status of a fault.
 
 use std::future::poll_fn;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::Poll;
@@ -19,7 +18,7 @@ use crate::connection::upgraded::Upgraded;
 use crate::limits::FOREVER;
 use crate::log::dropped;
 use crate::log::fault_log;
-use crate::parse::refusal::Refusal;
+use crate::parse::refusal::NO_END;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
@@ -36,9 +35,6 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// its length.
 const GATHERED_BYTES: usize = 64 * 1024;
 
-/// The refusal of a body that breaks off.
-const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
-
 /// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
@@ -51,6 +47,10 @@ pub fn status_of(fault: &str) -> StatusCode {
         "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
         "queue_full" | "queue_wait" | "out_of_files" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
         "worker_died" => StatusCode::BAD_GATEWAY,
+        "body_malformed" => StatusCode::BAD_REQUEST,
+        "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "body_late" => StatusCode::REQUEST_TIMEOUT,
+        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -75,34 +75,25 @@ pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Respons
     response
 }
 
-/// The response to a request whose body was not accepted.
+/// The response to a request whose body was not accepted: `found` is the fault that this problem is.
 #[cold]
-pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Response<Out> {
+pub(crate) fn intake(context: RequestContext, problem: &IntakeError, found: &Fault) -> http::Response<Out> {
     let is_http_10 = context.is_http_10();
-    let (status, why, name) = match problem {
-        IntakeError::OutOfFiles => return unread(fault(context, &Fault::OutOfFiles), is_http_10),
-        IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
-        IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
-        IntakeError::Evicted => {
-            context.link.confirm_eviction();
-            let why = "there are no places for connections left, and the body of the request came slowly";
-            (StatusCode::REQUEST_TIMEOUT, why, "body_late")
-        }
-        IntakeError::Gone | IntakeError::Malformed => {
-            let Refusal { status, why } = context.link.malformed().unwrap_or(NO_END);
-            (status, why, "body_malformed")
-        }
-        IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", context.identity());
-            match error.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                    (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
-                }
-                _ => (StatusCode::INTERNAL_SERVER_ERROR, "the body cannot be kept", "disk_error"),
-            }
-        }
+    match problem {
+        IntakeError::Evicted => context.link.confirm_eviction(),
+        IntakeError::Disk(error) => fault_log::write_unkept_body(&context.identity(), error),
+        _ => {}
+    }
+    let status = status_of(found.name());
+    let (status, why) = match found {
+        Fault::OutOfFiles => return unread(fault(context, found), is_http_10),
+        Fault::BodyMalformed(why) => (context.link.malformed().unwrap_or(NO_END).status, *why),
+        Fault::BodyLate(why) => (status, *why),
+        Fault::BodyTooLarge => (status, "the body is too large"),
+        Fault::DiskFull(_) => (status, "there is no room for the body"),
+        _ => (status, "the body cannot be kept"),
     };
-    unread(error(context, status, why, None, name), is_http_10)
+    unread(error(context, status, why, None, found.name()), is_http_10)
 }
 
 /// Makes this response the last one of its connection: the rest of the body may still arrive, and will not be read.
@@ -165,7 +156,7 @@ pub(crate) async fn late_response(context: RequestContext, response: Response) -
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, direct, source)) => {
                     let file_bytes = context.link.common.settings.limits.spool_bytes;
-                    Ok(Content::Stream(Spool::start(first, direct, source, file_bytes, context.identity())))
+                    Ok(Content::Stream(Spool::start(first, direct, source, file_bytes, context.body_request())))
                 }
                 Err(found) => Err(found),
             }
@@ -337,16 +328,23 @@ fn finish(
     if let Some(record) = &mut context.record {
         record.status = status.as_u16();
     }
-    // A body that is in memory cannot fail any more.
-    let identity = matches!(kind, Kind::Spool(..) | Kind::File(_)).then(|| context.identity());
-    let tally = context.begin_body();
+    // A body that is in memory cannot fail any more, unless it is longer than announced.
+    let request = match &kind {
+        Kind::Spool(spool, _) => Some(spool.request()),
+        Kind::File(_) => Some(context.body_request()),
+        Kind::Empty | Kind::Full(_) => left.is_some().then(|| context.body_request()),
+    };
+    let mut tally = context.begin_body();
+    if let Some(request) = &request {
+        request.begin(status.as_u16(), std::mem::take(&mut tally));
+    }
     let is_http_10 = context.is_http_10();
     if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(..)) {
         context.link.set_ends_body();
         is_last = true;
     }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
-    let mut response = http::Response::new(out.of(identity, tally));
+    let mut response = http::Response::new(out.of(request, tally));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if is_last {
@@ -484,4 +482,20 @@ async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
     let mut joined = BytesMut::with_capacity(len);
     chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
     Ok(Gathered::Whole(joined.freeze()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_about_the_log_has_each_fault_with_its_status() {
+        let page = include_str!("../../../../docs/logging.md");
+        for (name, _) in Fault::NAMES {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("docs/logging.md does not name the fault {name}"));
+            let status = status_of(name);
+            assert!(name == "client_gone" || row.contains(status.as_str()), "{name} is answered with {status}: {row}");
+        }
+    }
 }

@@ -7,7 +7,8 @@ use std::future::poll_fn;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,7 +17,8 @@ use engine::{DirectRequest, Fault};
 use files::TempFile;
 use parking_lot::Mutex;
 
-use crate::log::fault_log::{self, RequestIdentity};
+use crate::log::body_request::BodyRequest;
+use crate::log::fault_log;
 use crate::response::coded::CodedSource;
 use crate::transport::deadline_timer::DeadlineTimer;
 
@@ -39,8 +41,9 @@ pub(crate) struct Spool(Arc<Shared>);
 struct Shared {
     state: Mutex<SpoolState>,
     file_bytes: u64,
-    /// The request, for the log.
-    request: RequestIdentity,
+    request: Arc<BodyRequest>,
+    /// Whether the reader has found nothing since it last asked for this. Used by its task only.
+    has_waited: AtomicBool,
 }
 
 #[derive(Default)]
@@ -68,6 +71,8 @@ struct SpoolState {
     is_reader_gone: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
+    /// Whether the pump waits for room, and not for the engine: only then the reader wakes it when it takes bytes.
+    awaits_room: bool,
 }
 
 /// Time for which a response was held back.
@@ -104,13 +109,19 @@ impl Spool {
         direct: Option<DirectRequest>,
         source: CodedSource,
         file_bytes: u64,
-        request: RequestIdentity,
+        request: Arc<BodyRequest>,
     ) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
         let state = SpoolState { memory: first.into(), memory_len, direct, ..SpoolState::default() };
-        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes, request });
+        let has_waited = AtomicBool::new(false);
+        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes, request, has_waited });
         tokio::spawn(pump(source, shared.clone()));
         Spool(shared)
+    }
+
+    /// The request to which this is the response.
+    pub(crate) fn request(&self) -> Arc<BodyRequest> {
+        self.0.request.clone()
     }
 
     /// Whether everything has been read, without a fault.
@@ -138,7 +149,7 @@ impl Spool {
     /// Takes the request of the engine to write to the client itself: to grant it, or to decline it by dropping it.
     pub(crate) fn take_direct(&mut self) -> Option<DirectRequest> {
         let mut state = self.0.state.lock();
-        wake(&mut state.pump);
+        state.make_room();
         state.direct.take()
     }
 
@@ -154,16 +165,22 @@ impl Spool {
         if let Some(bytes) = state.memory.pop_front() {
             state.memory_len -= bytes.len();
             state.hold.taken = state.hold.taken.saturating_add(bytes.len() as u64);
-            wake(&mut state.pump);
+            state.make_room();
             return Poll::Ready(Some(Ok(bytes)));
         }
         if state.read < state.written {
-            let bytes = state.read_back().map_err(|error| broken(&error));
-            wake(&mut state.pump);
+            let bytes = state.read_back().map_err(|error| {
+                let fault = Fault::Broken(format!("temporary file of a response: {error}"));
+                let what = "cannot read back the temporary file of a response";
+                fault_log::write_unread(&fault, &self.0.request.identity, what, &error);
+                fault
+            });
+            state.is_fault_logged |= bytes.is_err();
+            state.make_room();
             return Poll::Ready(Some(bytes));
         }
         if let Some(bytes) = state.refused.take() {
-            wake(&mut state.pump);
+            state.make_room();
             return Poll::Ready(Some(Ok(bytes)));
         }
         match state.end.take() {
@@ -177,9 +194,15 @@ impl Spool {
             }
             None => {
                 state.reader = Some(cx.waker().clone());
+                self.0.has_waited.store(true, Relaxed);
                 Poll::Pending
             }
         }
+    }
+
+    /// Whether there was nothing to read at some time since this was last asked.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.0.has_waited.load(Relaxed) && self.0.has_waited.swap(false, Relaxed)
     }
 }
 
@@ -196,32 +219,39 @@ impl Drop for Spool {
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
 async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
     let mut timer = DeadlineTimer::default();
+    let mut logged = None;
     loop {
         let next = poll_fn(|cx| {
-            if !shared.has_room(cx, &mut timer) {
-                return Poll::Pending;
+            let room = shared.poll_room(cx, &mut timer);
+            if room != Poll::Ready(true)
+                && logged.is_none()
+                && let Poll::Ready(fault) = source.poll_fault(cx)
+            {
+                shared.log(&fault);
+                logged = Some(fault);
             }
-            let mut state = shared.state.lock();
-            if state.is_reader_gone {
+            if !ready!(room) {
                 return Poll::Ready(None);
             }
-            // Wakes this task when the reader is dropped while the source has nothing.
-            state.pump = Some(cx.waker().clone());
-            drop(state);
             source.poll_next(cx).map(Some)
         })
         .await;
         let Some(next) = next else { return };
-        if let Some(Err(fault)) = &next {
-            // Not when the client has read all that comes before it: it may be slow, or leave first.
-            fault_log::write(fault, &shared.request, Duration::ZERO);
+        if let Some(Err(fault)) = &next
+            && logged.as_ref() != Some(fault)
+        {
+            shared.log(fault);
         }
         let is_in_file = {
             let mut state = shared.state.lock();
             match next {
-                Some(Ok(Next::Bytes(bytes))) => state.put(bytes),
+                Some(Ok(Next::Bytes(bytes))) => {
+                    if let Some(error) = state.put(bytes) {
+                        fault_log::write_held_back(&shared.request.identity, &error);
+                    }
+                }
                 Some(Ok(Next::Direct(request))) => state.put_direct(request),
-                Some(Err(fault)) => (state.end, state.is_fault_logged) = (Some(Err(fault)), true),
+                Some(Err(fault)) => state.end = Some(Err(fault)),
                 None => state.end = Some(Ok(())),
             }
             wake(&mut state.reader);
@@ -239,52 +269,71 @@ async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn has_room(&self, cx: &mut Context<'_>, timer: &mut DeadlineTimer) -> bool {
+    /// Logs the fault with which the stream ends: not when the client has read all that comes before it, and not when
+    /// there is room for that. The client may be slow, or leave first.
+    fn log(&self, fault: &Fault) {
+        fault_log::write(fault, &self.request.identity, Duration::ZERO);
+        self.request.fail(fault);
+        self.state.lock().is_fault_logged = true;
+    }
+
+    /// Ready with true when there is room, and with false when the reader is gone. The pump is woken by the end of the
+    /// reader also when there is room, since the source may have nothing.
+    fn poll_room(&self, cx: &mut Context<'_>, timer: &mut DeadlineTimer) -> Poll<bool> {
         let mut state = self.state.lock();
-        let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
-        let now = Instant::now();
-        // An engine that asks to write to the client itself waits for it no longer than that.
-        let may_be_held = (would_go_to_file || state.direct.is_some()) && !state.is_reader_gone;
-        if may_be_held && !timer.is_over(cx, state.hold.until(now)) {
+        if state.is_reader_gone {
+            return Poll::Ready(false);
+        }
+        if !state.pump.as_ref().is_some_and(|pump| pump.will_wake(cx.waker())) {
             state.pump = Some(cx.waker().clone());
-            return false;
         }
-        state.hold.end(now);
-        if state.direct.take().is_some() {
-            wake(&mut state.reader);
-        }
-        let in_file = state.written - state.freed;
-        let is_full = state.memory_len >= MEMORY_BYTES && in_file >= self.file_bytes;
-        let is_file_full = state.written > state.read && in_file >= self.file_bytes;
-        if (is_full || is_file_full || state.refused.is_some()) && !state.is_reader_gone {
-            state.pump = Some(cx.waker().clone());
-            return false;
-        }
-        true
+        state.awaits_room = !state.has_room(self.file_bytes, cx, timer);
+        if state.awaits_room { Poll::Pending } else { Poll::Ready(true) }
     }
 }
 
 impl SpoolState {
+    /// Whether there is room for more. If not, the pump is woken when the response has been held back for long enough.
+    fn has_room(&mut self, file_bytes: u64, cx: &mut Context<'_>, timer: &mut DeadlineTimer) -> bool {
+        let would_go_to_file = self.memory_len >= MEMORY_BYTES && self.read == self.written;
+        // An engine that asks to write to the client itself waits for it no longer than that.
+        let may_be_held = would_go_to_file || self.direct.is_some();
+        if may_be_held && !timer.is_over(cx, self.hold.until(Instant::now())) {
+            return false;
+        }
+        if self.hold.since.is_some() {
+            self.hold.end(Instant::now());
+        }
+        if self.direct.take().is_some() {
+            wake(&mut self.reader);
+        }
+        let in_file = self.written - self.freed;
+        let is_full = self.memory_len >= MEMORY_BYTES && in_file >= file_bytes;
+        let is_file_full = self.written > self.read && in_file >= file_bytes;
+        !(is_full || is_file_full || self.refused.is_some())
+    }
+
+    /// Wakes the pump if it waits for the room that the reader has just made.
+    fn make_room(&mut self) {
+        if self.awaits_room {
+            wake(&mut self.pump);
+        }
+    }
+
     /// Puts bytes into memory if there is space and the file is empty, since its bytes must come first; else into the
-    /// file.
-    fn put(&mut self, bytes: Bytes) {
+    /// file. Returns why the file takes no more, the first time.
+    fn put(&mut self, bytes: Bytes) -> Option<io::Error> {
         if self.is_reader_gone {
-            return;
+            return None;
         }
         if self.read == self.written && self.memory_len < MEMORY_BYTES {
             self.memory_len += bytes.len();
             self.memory.push_back(bytes);
-            return;
+            return None;
         }
-        if let Err(error) = self.put_in_file(&bytes) {
-            self.refused = Some(bytes);
-            if !std::mem::replace(&mut self.has_complained, true) {
-                tracing::warn!(
-                    target: "front",
-                    "the temporary file of a response takes no more, so the application waits for the client: {error}"
-                );
-            }
-        }
+        let error = self.put_in_file(&bytes).err()?;
+        self.refused = Some(bytes);
+        (!std::mem::replace(&mut self.has_complained, true)).then_some(error)
     }
 
     /// Keeps a request of the engine to write to the client itself; declines it while there is a file, for a client
@@ -328,11 +377,6 @@ fn wake(waker: &mut Option<Waker>) {
     }
 }
 
-fn broken(error: &io::Error) -> Fault {
-    tracing::error!(target: "front", "cannot read back the temporary file of a response: {error}");
-    Fault::Broken(format!("temporary file of a response: {error}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +384,7 @@ mod tests {
 
     use engine::body::{SendError, stream};
 
+    use crate::log::fault_log::RequestIdentity;
     use crate::tests_support::block_on;
 
     /// Bytes of which each differs from its neighbours.
@@ -349,7 +394,8 @@ mod tests {
 
     /// The spool of a body that begins with these pieces.
     fn start(first: Vec<Bytes>, source: engine::Source, file_bytes: u64) -> Spool {
-        Spool::start(first, None, CodedSource::new(source, false), file_bytes, RequestIdentity::default())
+        let request = BodyRequest::new(RequestIdentity::default(), Instant::now(), Duration::ZERO);
+        Spool::start(first, None, CodedSource::new(source, false), file_bytes, Arc::new(request))
     }
 
     /// Lets the pump do what it can.
@@ -413,6 +459,65 @@ mod tests {
         assert!(all == (0..40).flat_map(piece).collect::<Vec<u8>>(), "{} bytes", all.len());
         sender.await.unwrap();
         spool.0.state.lock().file.is_none()
+    }
+
+    /// The pump that waits for the engine has nothing to do when the client has taken a part.
+    #[test]
+    fn a_client_that_takes_bytes_wakes_the_pump_if_that_waits_for_room_and_only_then() {
+        block_on(async {
+            let is_woken = |spool: &Spool| spool.0.state.lock().pump.is_none();
+            let (sink, source) = stream(1);
+            let mut spool = start(Vec::new(), source, 1 << 30);
+            sink.send("part".into()).await.unwrap();
+            settle().await;
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok("part".into())) && !is_woken(&spool));
+            sink.send("next".into()).await.unwrap();
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok("next".into())) && !is_woken(&spool));
+            sink.finish();
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await.is_none());
+            let (sink, source) = stream(1);
+            let mut spool = start(vec![piece(0)], source, 0);
+            settle().await;
+            assert!(!is_woken(&spool));
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok(piece(0))) && is_woken(&spool));
+            sink.send("last".into()).await.unwrap();
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok("last".into())));
+        });
+    }
+
+    /// While it waits for the engine, and while it waits for room.
+    #[test]
+    fn a_client_that_has_gone_is_noticed_at_once() {
+        block_on(async {
+            for first in [Vec::new(), vec![piece(0)]] {
+                let (sink, source) = stream(1);
+                let spool = start(first, source, 0);
+                settle().await;
+                assert!(!sink.is_gone());
+                drop(spool);
+                settle().await;
+                assert!(sink.is_gone());
+            }
+        });
+    }
+
+    /// There is no room for the bytes before the exception, and the client takes none.
+    #[test]
+    fn an_exception_is_logged_at_once_also_when_the_spool_is_full() {
+        block_on(async {
+            let (sink, source) = stream(1);
+            let mut spool = start(vec![piece(0)], source, 0);
+            sink.send(piece(1)).await.unwrap();
+            settle().await;
+            assert!(!spool.has_logged_fault());
+            sink.fail(Fault::OutOfFiles);
+            settle().await;
+            assert!(spool.has_logged_fault());
+            for number in 0..2 {
+                assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok(piece(number))), "piece {number}");
+            }
+            assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Err(Fault::OutOfFiles)));
+        });
     }
 
     /// Begins a body of one piece, after which the engine asks for a direct write of 77 bytes.

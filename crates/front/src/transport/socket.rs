@@ -9,8 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use engine::Peer;
+use engine::body::poll_piece;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, send, sendmsg, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
@@ -92,19 +93,31 @@ impl Socket {
         count.is_ok_and(|bytes| bytes > 0)
     }
 
-    /// Waits until something has arrived and appends it. Returns the number of bytes, 0 at the end of input. The same
-    /// task may write meanwhile.
-    pub(crate) async fn read_some(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+    /// Waits until something has arrived, without a buffer, and returns it; nothing at the end of input. The same task
+    /// may write meanwhile.
+    pub(crate) async fn read_some(&self) -> io::Result<Bytes> {
+        poll_fn(|cx| self.poll_read_some(cx)).await
+    }
+
+    fn poll_read_some(&self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         loop {
-            poll_fn(|cx| self.poll_read_ready(cx)).await?;
-            let read = match self {
-                Socket::Tcp(stream) => stream.try_read_buf(buffer),
-                Socket::Unix(stream) => stream.try_read_buf(buffer),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return read,
+            ready!(self.poll_read_ready(cx))?;
+            // Pending where the kernel has nothing after all: then the event loop is asked anew.
+            if let Poll::Ready(read) = poll_piece(|buffer| self.read_now(buffer)) {
+                return Poll::Ready(read.map(BytesMut::freeze));
             }
+        }
+    }
+
+    /// Appends what the kernel has at this moment; pending if that is nothing.
+    fn read_now(&self, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+        let read = match self {
+            Socket::Tcp(stream) => stream.try_read_buf(buffer),
+            Socket::Unix(stream) => stream.try_read_buf(buffer),
+        };
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+            read => Poll::Ready(read),
         }
     }
 

@@ -3,14 +3,14 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Engine, Reply, Request, Responder, Response, ResponseHead, Status, reply};
+use engine::{Body, Engine, Meter, Reply, Request, Responder, Response, ResponseHead, Status, reply};
 use front::{AccessLog, Bind, Ended, Limits, Listener, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -26,6 +26,8 @@ pub struct TestEngine {
     pub calls: AtomicUsize,
     pub targets: Mutex<VecDeque<String>>,
     pub shows_faults: AtomicBool,
+    /// Counts what the front refuses.
+    pub meter: Arc<Meter>,
 }
 
 impl Engine for TestEngine {
@@ -35,6 +37,10 @@ impl Engine for TestEngine {
         // Counted after the closure: tests wait for the count and then check its effects.
         self.calls.fetch_add(1, Ordering::SeqCst);
         reply
+    }
+
+    fn meter_of(&self, _: &Request) -> Option<Arc<Meter>> {
+        Some(self.meter.clone())
     }
 
     fn shows_faults(&self, _: Option<&str>) -> bool {
@@ -156,8 +162,8 @@ impl Server {
     ) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
-        let (calls, targets, shows_faults) = Default::default();
-        let engine = Arc::new(TestEngine { act: Box::new(act), calls, targets, shows_faults });
+        let (calls, targets, shows_faults, meter) = Default::default();
+        let engine = Arc::new(TestEngine { act: Box::new(act), calls, targets, shows_faults, meter });
         let stop = Stop::new();
         let theirs = engine.clone();
         let ending = stop.clone();
@@ -238,15 +244,22 @@ impl Client {
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
-    /// Everything until the server closes; a reset counts as a close.
+    /// Everything until the server closes; a reset counts as a close. Fails if it stays open.
     pub fn rest(&mut self) -> String {
-        let _ = self.stream.read_to_end(&mut self.buffer);
+        if let Err(error) = self.stream.read_to_end(&mut self.buffer) {
+            assert_ne!(error.kind(), ErrorKind::WouldBlock, "open after {:?}", String::from_utf8_lossy(&self.buffer));
+        }
         String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned()
     }
 
-    /// Whether the server closes without a further byte.
+    /// Whether the server closes in time, without a further byte.
     pub fn is_closed(&mut self) -> bool {
-        self.buffer.is_empty() && !matches!(self.stream.read(&mut [0; 1]), Ok(1..))
+        let is_end = match self.stream.read(&mut [0; 1]) {
+            Ok(count) => count == 0,
+            // A reset is an end, and silence is none.
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        };
+        self.buffer.is_empty() && is_end
     }
 
     fn more(&mut self) {

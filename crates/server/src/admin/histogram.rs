@@ -111,10 +111,11 @@ pub struct Reading {
     /// that breaks off counts in `answers` by its status, and in `failed` by its fault.
     pub requests: u64,
     pub answers: [u64; 5],
-    /// Requests without an answer of the application, except those whose client went away.
+    /// Requests without an answer of the application, except those whose client is at fault: it went away, or sent a
+    /// body that is not accepted.
     pub failed: u64,
     /// Requests among `failed` that met a limit: the queue was full or timed out, the server was shutting down, or no
-    /// file could be opened for the response.
+    /// file could be opened for a large body or for the response.
     pub refused: u64,
 }
 
@@ -143,9 +144,11 @@ impl Reading {
     /// A reading of a meter.
     pub fn of(meter: &Meter) -> Reading {
         let faults = meter.faults();
-        let failed = faults.iter().sum::<u64>() - faults[0];
-        let of_load = Fault::NAMES.iter().zip(faults).filter(|((_, culprit), _)| *culprit == Culprit::Load);
-        let refused = of_load.map(|(_, count)| count).sum();
+        let by = |whose: Culprit| {
+            let theirs = Fault::NAMES.iter().zip(faults).filter(|((_, culprit), _)| *culprit == whose);
+            theirs.map(|(_, count)| count).sum::<u64>()
+        };
+        let (failed, refused) = (faults.iter().sum::<u64>() - by(Culprit::Client), by(Culprit::Load));
         let (queue, service) = (Histogram::read(&meter.queue), Histogram::read(&meter.service));
         let peaks = Peaks { queue_us: meter.queue.peak_us(), service_us: meter.service.peak_us() };
         let requests = queue.count() + meter.turned_away();
@@ -207,10 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_went_away_is_no_error_and_no_answer() {
-        assert_eq!(Fault::NAMES[0].0, "client_gone");
+    fn a_client_that_went_away_or_sent_too_much_is_no_error_and_no_answer() {
         let meter = Meter::default();
         meter.failed(&Fault::ClientGone);
+        meter.failed(&Fault::BodyTooLarge);
         meter.failed(&Fault::Stopping);
         meter.answered(503);
         meter.answered(404);

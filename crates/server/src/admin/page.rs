@@ -32,4 +32,25 @@ mod tests {
             assert_eq!(line.contains(&format!(" {name}: \"")), culprit == Culprit::Load, "{name}");
         }
     }
+
+    #[test]
+    fn the_page_leaves_the_same_faults_to_clients_as_the_server() {
+        let script = include_str!("page/page.js");
+        let line = script.lines().find(|line| line.starts_with("const OF_CLIENTS = ")).unwrap();
+        for (name, culprit) in Fault::NAMES {
+            assert_eq!(line.contains(&format!("\"{name}\"")), culprit == Culprit::Client, "{name}");
+        }
+    }
+
+    /// What is replaced while it is pressed gets no click, and loses the focus.
+    #[test]
+    fn what_can_be_pressed_or_opened_is_not_replaced_each_second() {
+        let script = include_str!("page/page.js");
+        for (tag, make) in [("button", "appButton("), ("details", "pastRow(")] {
+            assert_eq!(script.matches(&format!("h(\"{tag}\"")).count(), 1, "{tag}");
+            let calls = script.lines().filter(|line| line.contains(make) && !line.starts_with("function "));
+            let calls: Vec<&str> = calls.collect();
+            assert!(!calls.is_empty() && calls.iter().all(|line| line.contains(" keep(host, ")), "{calls:?}");
+        }
+    }
 }

@@ -373,7 +373,7 @@ impl App {
         wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
     }
 
-    /// Moves the requests that wait for a worker of this generation, which gets none any more, to the current one.
+    /// Moves the requests that wait for a worker of this generation, which gets no new ones, to the current one.
     pub(crate) fn hand_over_waiting(&self, old: &Generation) {
         let Some(waiting) = old.engine().hand_over_waiting() else { return };
         // Held as for a new request: a generation that takes these over is told to finish after that.
@@ -403,7 +403,7 @@ impl App {
     }
 
     fn let_go(&self, old: &Arc<Generation>) {
-        old.finish(self.context.drain_time, &self.shutdown);
+        old.finish(self.context.drain_time, &self.shutdown, || self.hand_over_waiting(old));
         let last = old.engine().snapshot();
         let mut log = self.log.lock();
         log.past.add(&last);
@@ -462,6 +462,10 @@ impl Engine for App {
         request.deadline = now + times.request;
         request.queue_deadline = now + times.queue;
         active.engine().call(request).with_due(now + times.request)
+    }
+
+    fn meter_of(&self, _: &Request) -> Option<Arc<Meter>> {
+        Some(self.meter().clone())
     }
 
     /// Whether all generations that may still answer are in development.

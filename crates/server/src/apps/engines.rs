@@ -355,7 +355,7 @@ fn start_ruby(
 /// The file with hooks, and the server that it is written for. Another server's configuration without hooks is
 /// evaluated, too: its code may set variables that the application reads.
 fn hooks(spec: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
-    let named = rackup::hooks(&spec.rackup, ruby.hooks.as_deref())?;
+    let named = rackup::hooks(ruby.hooks_folder(&spec.rackup), ruby.hooks.as_deref())?;
     let (path, kind) = match (named, &ruby.evaluated) {
         (Some(path), _) => {
             let kind = compat::hooks_kind(&path)?;

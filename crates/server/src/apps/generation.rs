@@ -104,26 +104,10 @@ impl Generation {
     }
 
     /// Lets the generation finish and stops it: requests have their own time limits, streams and upgraded connections
-    /// `time`. It must get no requests any more.
-    pub fn finish(&self, time: Duration, shutdown: &ShutdownState) {
+    /// `time`. It must get no requests any more. `hand_over` moves what comes back to its queue to newer code.
+    pub fn finish(&self, time: Duration, shutdown: &ShutdownState, hand_over: impl Fn()) {
         self.engine.close();
-        let mut until = Instant::now() + time;
-        // Requests end by their own deadlines: this bound is a safeguard.
-        let mut at_last = until + self.longest();
-        let mut quiet_since = None;
-        while !shutdown.is_hurried() {
-            let now = Instant::now();
-            quiet_since = if self.engine.unfinished() == 0 { quiet_since.or(Some(now)) } else { None };
-            let is_over = now >= until && (self.engine.unanswered() == 0 || now >= at_last);
-            if is_over || quiet_since.is_some_and(|since| now.saturating_duration_since(since) >= QUIET) {
-                break;
-            }
-            if shutdown.is_paused.load(Ordering::Relaxed) {
-                until += POLL_INTERVAL;
-                at_last += POLL_INTERVAL;
-            }
-            thread::park_timeout(POLL_INTERVAL);
-        }
+        wait_for_rest(&*self.engine, time, self.longest(), shutdown, hand_over);
         // What has had its time gets no more. At a shutdown the whole process ends.
         if !shutdown.is_hurried() {
             self.running.cut();
@@ -193,6 +177,42 @@ impl ShutdownState {
     }
 }
 
+/// Waits until a closed engine has finished: streams and upgraded connections have `time`, requests `longest` beyond
+/// that. Calls `hand_over` while requests wait in its queue. They come back there from a worker that dies, or does not
+/// run, and from behind a long request; an I/O thread may also have been about to offer one.
+fn wait_for_rest(
+    engine: &dyn Engine,
+    time: Duration,
+    longest: Duration,
+    shutdown: &ShutdownState,
+    hand_over: impl Fn(),
+) {
+    let mut until = Instant::now() + time;
+    // Requests end by their own deadlines: this bound is a safeguard.
+    let mut at_last = until + longest;
+    let mut quiet_since = None;
+    let mut was_answered = false;
+    while !shutdown.is_hurried() {
+        if engine.status().queued > 0 {
+            hand_over();
+        }
+        let now = Instant::now();
+        quiet_since = if engine.unfinished() == 0 { quiet_since.or(Some(now)) } else { None };
+        // Seen twice: one that comes back from a worker that dies at this moment may be on its way to the queue.
+        let is_answered = now >= until && engine.unanswered() == 0;
+        let is_over = now >= until && (is_answered && was_answered || now >= at_last);
+        was_answered = is_answered;
+        if is_over || quiet_since.is_some_and(|since| now.saturating_duration_since(since) >= QUIET) {
+            break;
+        }
+        if shutdown.is_paused.load(Ordering::Relaxed) {
+            until += POLL_INTERVAL;
+            at_last += POLL_INTERVAL;
+        }
+        thread::park_timeout(POLL_INTERVAL);
+    }
+}
+
 /// Loads with the user's Ruby what the embedded engine could not load. If both fail, the error has both texts, unless
 /// they agree: then the application is at fault.
 fn start_instead(
@@ -229,5 +249,65 @@ pub fn wait_until(until: Instant, mut is_so: impl FnMut() -> bool) -> bool {
             return false;
         }
         thread::park_timeout(POLL_INTERVAL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use engine::{Fault, Reply, Request, Status};
+
+    use super::*;
+
+    /// An engine with requests in its queue that no worker takes, and one that has its answer at the looks at which
+    /// this says so.
+    #[derive(Default)]
+    struct Old {
+        queued: AtomicUsize,
+        answers: Vec<bool>,
+        looks: AtomicUsize,
+    }
+
+    impl Engine for Old {
+        fn call(&self, _: Request) -> Reply {
+            Reply::ready(Err(Fault::Stopping))
+        }
+
+        fn status(&self) -> Status {
+            let busy = usize::from(!self.answers.is_empty());
+            Status { busy, queued: self.queued.load(Ordering::SeqCst), ..Status::default() }
+        }
+
+        fn unanswered(&self) -> usize {
+            let look = self.looks.fetch_add(1, Ordering::SeqCst);
+            usize::from(!self.answers[look])
+        }
+
+        fn close(&self) {}
+    }
+
+    #[test]
+    fn old_code_whose_request_is_seen_with_its_answer_once_and_then_without_goes_on() {
+        let old = Old { answers: vec![true, false, true, true], ..Old::default() };
+        let shutdown = ShutdownState::new(Arc::default(), Arc::default());
+        wait_for_rest(&old, Duration::ZERO, Duration::from_secs(60), &shutdown, || {});
+        assert_eq!(old.looks.load(Ordering::SeqCst), 4);
+    }
+
+    #[test]
+    fn what_comes_back_to_the_queue_of_old_code_is_handed_over_each_time() {
+        let old = Old { queued: AtomicUsize::new(3), ..Old::default() };
+        let shutdown = ShutdownState::new(Arc::default(), Arc::default());
+        let handed_over = AtomicUsize::new(0);
+        let hand_over = || {
+            handed_over.fetch_add(1, Ordering::SeqCst);
+            old.queued.fetch_sub(1, Ordering::SeqCst);
+        };
+        let time = Duration::from_secs(5);
+        let begun = Instant::now();
+        wait_for_rest(&old, time, Duration::ZERO, &shutdown, hand_over);
+        assert_eq!((handed_over.load(Ordering::SeqCst), old.queued.load(Ordering::SeqCst)), (3, 0));
+        assert!(begun.elapsed() < time, "it had finished");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::env::split_authority;
-use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
+use engine::{Body, Engine, Meter, Reply, Request, Response, ResponseHead, Status};
 use http::{HeaderValue, StatusCode, header};
 
 use crate::apps::app::App;
@@ -89,6 +89,10 @@ impl Engine for Router {
 
     fn app_of(&self, request: &Request) -> Option<Arc<str>> {
         self.find(request).filter(|_| self.0.len() > 1).map(|route| route.name.clone())
+    }
+
+    fn meter_of(&self, request: &Request) -> Option<Arc<Meter>> {
+        self.find(request).and_then(|route| route.app.meter_of(request))
     }
 
     fn shows_faults(&self, app: Option<&str>) -> bool {

@@ -31,7 +31,7 @@ pub struct AppSpec {
 /// Why an application cannot be loaded.
 #[derive(Debug)]
 pub enum Missing {
-    /// Options that do not fit the engine.
+    /// Options that do not fit the engine, or a misspelt command in the place of its file.
     Options(Vec<Problem>),
     /// Its file is missing, or cannot be used.
     File(String),
@@ -53,6 +53,9 @@ impl fmt::Display for Missing {
 /// variable is for those without one. One that another server's file sets for the application counts more, as in
 /// Passenger, which sets its `envvars` last.
 pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
+    if let Some(why) = settings.rackup.as_deref().and_then(rackup::missing_command) {
+        return Err(Missing::Options(vec![Problem(why)]));
+    }
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None, None) };
     // As Bundler does, which begins in the working directory.

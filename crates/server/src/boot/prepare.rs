@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use rustix::fs::Mode;
-
 use crate::config::operating::fixed;
 use crate::config::settings::Settings;
 use crate::log::files::LogFiles;
@@ -15,6 +13,7 @@ use crate::process::exit::NotServing;
 use crate::process::inherited;
 use crate::process::parent::{InheritedSocket, Parent, StartedAs};
 use crate::process::program::Program;
+use crate::process::umask;
 
 /// The state of this process after `prepare`, for `serve`.
 pub struct Prepared {
@@ -72,9 +71,7 @@ pub fn prepare(program: Program, arrived: Arrived, settings: &Settings) -> Resul
         // The terminal may be gone.
         let _ = writeln!(io::stderr(), "foolsgold: the log goes to /dev/null: {why}; --log-file FILE names one");
     }
-    if let Some(bits) = operating.umask {
-        rustix::process::umask(Mode::from_bits_truncate(bits));
-    }
+    umask::set(operating.umask);
     if operating.makes_folders {
         let pidfile = fixed(operating.pidfile.as_deref());
         let files = [&stdout, &stderr, &pidfile].into_iter().flatten();

@@ -30,7 +30,7 @@ use crate::config::settings::{LogForm, Settings};
 use crate::control::handle::ServerHandle;
 use crate::control::restart_file::{self, RestartFiles};
 use crate::control::signals::Signals;
-use crate::control::upgrade::Upgrade;
+use crate::control::upgrade::{Relaunch, Upgrade};
 use crate::log::files::LogFiles;
 use crate::log::writer::Flush;
 use crate::process::folder;
@@ -103,7 +103,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
     // shuts down.
-    let state = AdminState::new(folders(&specs), prepared.log_files.clone(), context.called_off.clone());
+    let state = AdminState::new(folders(&settings, &specs), prepared.log_files.clone(), context.called_off.clone());
     let is_successor = prepared.is_successor();
     let admin = Admin::start(&settings.admin, state, sockets.admin.take(), sockets.control.take(), is_successor)?;
     let server_context = ServerContext { threads, admin, front_settings };
@@ -330,8 +330,9 @@ async fn run(
     let limit = slowest + BESIDE_BOOT_TIME;
     let changed = admin.succession();
     let habit = settings.operating.signals;
-    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, habit, changed);
-    server.on_upgrade(upgrade.clone());
+    let relaunch = Relaunch { program: prepared.program, log_files: prepared.log_files.clone() };
+    let upgrade = Upgrade::new(relaunch, shares, run_files.clone(), apps.clone(), limit, habit, changed);
+    server.set_upgrade(upgrade.clone());
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
     // Before a successor has the admin listener: connections wait in the backlog, and the previous process is ready.
@@ -370,9 +371,13 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// The folders by which commands find this server.
-fn folders(specs: &[AppSpec]) -> ServerFolders {
-    let served = match specs {
-        [one] => one.rackup.parent().map(Path::to_owned),
+fn folders(settings: &Settings, specs: &[AppSpec]) -> ServerFolders {
+    let served = match (&*settings.apps, specs) {
+        // The config.ru of a script is made for it in a temporary folder.
+        ([app], [one]) => {
+            let script = app.ruby.script_folder.as_deref().and_then(|folder| folder.canonicalize().ok());
+            script.or_else(|| one.rackup.parent().map(Path::to_owned))
+        }
         _ => None,
     };
     ServerFolders {

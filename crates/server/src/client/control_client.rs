@@ -1,5 +1,6 @@
 //! The client of a server's control socket: sends requests one after another, each on a connection of its own.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,12 @@ const LOOK_TIME: Duration = Duration::from_secs(10);
 const GLANCE_TIME: Duration = Duration::from_secs(2);
 /// Time for an action: a reload takes as long as it takes.
 const ORDER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Age up to which a socket file without a listener may be one that a server is just opening: the kernel makes the file
+/// before the server can listen, and refuses connections meanwhile.
+const FRESH: Duration = Duration::from_secs(2);
+/// Interval at which such a socket is tried again.
+const OPENING_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A client of one server.
 pub struct ControlClient {
@@ -90,7 +97,16 @@ impl ControlClient {
     }
 
     fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, ClientError> {
-        let answer = self.runtime.block_on(ask(&self.socket, method, target, json, time));
+        let answer = self.runtime.block_on(async {
+            loop {
+                match ask(&self.socket, method.clone(), target, json, time).await {
+                    Err(AskError::Connect(error)) if is_just_opening(&self.socket, &error) => {
+                        tokio::time::sleep(OPENING_INTERVAL).await;
+                    }
+                    answer => return answer,
+                }
+            }
+        });
         let (status, body) = match answer {
             Ok(answer) => answer,
             // The backlog of a server that does not accept is full.
@@ -145,6 +161,12 @@ pub fn silent(socket: &Path, time: Duration) -> String {
     }
 }
 
+/// Whether a connection was refused with this error since a server has just made the socket, and is about to listen.
+fn is_just_opening(socket: &Path, error: &io::Error) -> bool {
+    let made = || fs::metadata(socket).and_then(|found| found.modified());
+    error.kind() == io::ErrorKind::ConnectionRefused && made().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < FRESH))
+}
+
 fn gone(socket: &Path, error: &io::Error) -> String {
     let socket = socket.display();
     match error.kind() {
@@ -159,10 +181,39 @@ fn gone(socket: &Path, error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
     use std::process::ExitCode;
+    use std::thread;
+
+    use front::{Bind, Listener};
 
     use super::*;
     use crate::client::outcome;
+
+    #[test]
+    fn a_socket_that_is_just_being_opened_is_waited_for_and_an_old_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let listener = Listener::bind(&Bind::Unix(path.clone())).unwrap();
+        let opening = thread::spawn(move || {
+            thread::park_timeout(Duration::from_millis(100));
+            listener.open().unwrap();
+            let socket = UnixListener::from(listener.share().unwrap().socket);
+            socket.set_nonblocking(false).unwrap();
+            let (mut client, _) = socket.accept().unwrap();
+            assert!(client.read(&mut [0; 4096]).unwrap() > 0);
+            client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap();
+        });
+        assert_eq!(ControlClient::to(&path).unwrap().look("/v1").unwrap(), serde_json::json!({}));
+        opening.join().unwrap();
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        fs::write(&path, "").unwrap();
+        assert!(is_just_opening(&path, &refused) && !is_just_opening(&path, &io::ErrorKind::NotFound.into()));
+        let old = std::time::SystemTime::now() - 2 * FRESH;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert!(!is_just_opening(&path, &refused));
+    }
 
     #[test]
     fn a_server_that_may_not_be_asked_is_not_one_that_does_not_run() {

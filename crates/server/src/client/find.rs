@@ -13,6 +13,7 @@ use crate::client::call::{Call, Which};
 use crate::client::control_client::{ClientError, ControlClient, silent};
 use crate::client::outcome::Failure;
 use crate::config::arguments::Arguments;
+use crate::config::compat;
 use crate::config::control_path::{self, Candidate};
 use crate::config::file;
 use crate::config::invocation::Invocation;
@@ -151,24 +152,44 @@ fn working_directory(pid: u64) -> String {
     fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string()
 }
 
-/// Settings from the file beside the application in this folder. A Ruby file is not run for this: no other server's can
-/// name a control socket.
+/// Settings from the file beside the application in this folder. Code in it is not run for this: no other server's file
+/// can name a control socket.
 fn by_folder(here: &Here, call: &Call) -> Option<Arguments> {
     let invocation = Invocation::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
+    let typed = invocation.typed();
     // Errors in other settings do not matter here.
-    (!file::is_code(&invocation.typed())).then(|| invocation.asked())
+    (!file::is_code(&typed) && file::with_erb(&typed).is_none()).then(|| invocation.asked())
 }
 
-/// Settings from the named file: the server's folder, and perhaps its control socket.
+/// Settings from the named file: the server's folder and user, and perhaps its control socket. No code in it is run.
 fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Arguments, Failure> {
-    let dir = dir.map(|dir| [OsString::from("--dir"), dir.into()]);
-    let words = [OsString::from("-C"), file.into()].into_iter().chain(dir.into_iter().flatten()).collect();
-    let invocation = Invocation::new(words, call.environment.clone(), Machine::here());
-    if file::is_code(&invocation.typed()) {
+    let with = |file: &Path, dir: Option<&Path>, user: Option<String>| {
+        let dir = dir.map(|dir| [OsString::from("--dir"), dir.into()]);
+        let user = user.map(|user| [OsString::from("--user"), user.into()]);
+        let more = [dir, user].into_iter().flatten().flatten();
+        let words = [OsString::from("-C"), file.into()].into_iter().chain(more).collect();
+        Invocation::new(words, call.environment.clone(), Machine::here())
+    };
+    let not_run = |what: &str| {
         let file = file.display();
-        return Err(Failure::usage(format!(
-            "-C {file}: is Ruby, which is not run to find its server: name the served folder by --dir, or go there"
-        )));
+        Failure::usage(format!(
+            "-C {file}: {what}, which is not run to find its server: name the served folder by --dir, or go there"
+        ))
+    };
+    let mut invocation = with(file, dir, None);
+    let typed = invocation.typed();
+    if file::is_code(&typed) {
+        return Err(not_run("is Ruby"));
+    }
+    if let Some(text) = file::with_erb(&typed) {
+        let word = |key: &str| compat::word_without_erb(&text, key);
+        let of_file = match dir {
+            Some(_) => None,
+            None => word("chdir").map_err(|why| not_run(&why))?.map(PathBuf::from),
+        };
+        // Without it, root's command finds the server by the owner of its folder.
+        let user = word("user").ok().flatten();
+        invocation = with(Path::new("-"), dir.or(of_file.as_deref()), user);
     }
     let asked = invocation.asked();
     // Errors in other settings do not matter. Without a folder, the error may be that the file cannot be read.
@@ -234,6 +255,18 @@ fn list(out: &mut String, servers: &[Living]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Root's commands use sockets in the folders of that user.
+    #[test]
+    fn the_user_in_a_file_of_thin_is_known_without_its_erb() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("thin.yml");
+        for (user, expected) in [("root # and no other", Some(0)), ("<%= raise 'it is run' %>", None)] {
+            fs::write(&path, format!("port: <%= raise 'it is run' %>\nuser: {user}\n")).unwrap();
+            let asked = by_file(&path, None, &Call::default()).unwrap();
+            assert_eq!(user_in_settings(&asked), expected, "{user}");
+        }
+    }
 
     #[test]
     fn a_state_file_names_the_socket() {

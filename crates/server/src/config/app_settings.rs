@@ -1,6 +1,6 @@
 //! Settings of one application: engine, workers, limits. A server has one or several applications.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use engine_ruby::LATER_BOOT_TIME;
@@ -56,6 +56,8 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The configured hooks file; [`crate::config::rackup::hooks`] finds the default one.
     pub hooks: Option<PathBuf>,
+    /// The folder of a script, whose config.ru is made for it elsewhere.
+    pub script_folder: Option<PathBuf>,
     /// Another server's configuration, after its evaluation.
     pub evaluated: Option<engine_ruby::Evaluated>,
     /// Variables that such a configuration sets for the application.
@@ -67,6 +69,13 @@ pub struct Ruby {
     pub boot_time: Duration,
     /// Time from the interruption of a request to the kill of its worker.
     pub kill_time: Duration,
+}
+
+impl Ruby {
+    /// The folder whose `config/foolsgold.rb` has the hooks by default: that of the script, or of config.ru.
+    pub fn hooks_folder<'a>(&'a self, rackup: &'a Path) -> &'a Path {
+        self.script_folder.as_deref().or(rackup.parent()).unwrap_or(rackup)
+    }
 }
 
 /// Bounds of the number of workers.

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use lexopt::Arg;
 
+use crate::config::commands;
 use crate::config::options::{Kind, Name, RUBY_THREADS, Row, TABLE};
 use crate::config::rackup;
 use crate::config::suggest::nearest;
+use crate::config::toml_apps;
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +79,9 @@ pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 const USUAL_ADDRESS: [(&str, Name); 2] =
     [("FOOLSGOLD_DEFAULT_HOST", Name::Host), ("FOOLSGOLD_DEFAULT_PORT", Name::Port)];
 
+/// The variable by which the gem names the folder of a script whose application it loads from a file in another folder.
+const APP_FOLDER: &str = "FOOLSGOLD_APP_FOLDER";
+
 /// The variable by which the gem finds this program. An image that sets it may start the program without the gem, too.
 const OF_GEM: &str = "FOOLS_GOLD_BINARY";
 
@@ -115,6 +120,16 @@ pub enum Command {
     Explain,
 }
 
+/// Words of the command line that are neither flags nor their values.
+#[derive(Debug, Default)]
+struct Words {
+    all: Vec<OsString>,
+    /// How many of them stand before the first unknown flag: it is unclear whether the next one is its value.
+    before_unknown: usize,
+    /// Unknown flags, as they were spelt.
+    unknown: Vec<String>,
+}
+
 /// All parsed arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
@@ -126,6 +141,8 @@ pub struct Arguments {
     /// A number of Thin's servers was given.
     pub has_servers: bool,
     pub rackup: Option<PathBuf>,
+    /// Where settings files, hooks and the restart file of `rackup` are, if not beside it.
+    pub app_folder: Option<PathBuf>,
     /// Applications of a settings file; if there are none, `rackup` is the only one.
     pub apps: Vec<AppArguments>,
     /// The settings file that was read.
@@ -229,9 +246,10 @@ impl RawValue {
             Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
             Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
             Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
-            Origin::Flag(flag) if self.value.is_empty() || flag == NO_CONFIG => flag.clone(),
+            // -V is Thin's, and has no value.
+            Origin::Flag(flag) if self.value.is_empty() || flag == NO_CONFIG || flag == "-V" => flag.clone(),
             Origin::Flag(flag) if self.name.row().value.is_empty() && self.value == "yes" => flag.clone(),
-            Origin::Flag(flag) => format!("{flag} {}", self.value),
+            Origin::Flag(flag) => self.as_typed().unwrap_or_else(|| format!("{flag} {}", self.value)),
             Origin::Variable(name) => format!("{name}={}", self.value),
             Origin::File(place) => format!("{place}: {}", place.written),
             Origin::Default => self.value.clone(),
@@ -260,10 +278,11 @@ pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) 
         return asked;
     }
     asked.command = command(&mut arguments);
-    let first = arguments.first().cloned();
-    asked.read_flags(lexopt::Parser::from_args(arguments));
-    asked.refuse_no_command(first.as_deref());
+    let words = asked.read_flags(lexopt::Parser::from_args(arguments.clone()));
     asked.read_variables(environment);
+    if asked.command == Command::Serve && !asked.refuse_no_command(&words) {
+        asked.refuse_late_command(&arguments, &words);
+    }
     if let Some(rackup) = asked.rackup.take_if(|_| asked.command == Command::Native) {
         asked.refuse(format!("{}: say `foolsgold native`, perhaps with --ruby PATH", rackup.display()));
     }
@@ -344,19 +363,22 @@ impl Arguments {
         self.problems.push(Problem(why.into()));
     }
 
-    fn read_flags(&mut self, mut parser: lexopt::Parser) {
-        let mut unknown = false;
+    fn read_flags(&mut self, mut parser: lexopt::Parser) -> Words {
+        let mut words = Words::default();
         loop {
             let (row, spelt) = match parser.next() {
                 Ok(None) => {
+                    self.leave_one_log_of_passenger();
                     self.check_sockets_of_thin();
-                    return self.check_letters_of_thin();
+                    self.check_letters_of_thin();
+                    return words;
                 }
-                Ok(Some(Arg::Value(path))) => {
-                    // After an unknown flag it is unclear whether this was its value.
-                    if !unknown {
-                        self.take_rackup(path);
+                Ok(Some(Arg::Value(word))) => {
+                    if words.unknown.is_empty() {
+                        words.before_unknown += 1;
+                        self.take_rackup(word.clone());
                     }
+                    words.all.push(word);
                     continue;
                 }
                 Ok(Some(Arg::Short('h') | Arg::Long("help"))) => {
@@ -391,9 +413,11 @@ impl Arguments {
                 Some(row) => self.take_flag(row, spelt, &mut parser),
                 None if self.take_other_flag(&spelt, &mut parser) => {}
                 None => {
-                    unknown = true;
-                    let _ = parser.optional_value();
+                    // The name of an application is no command, even if it is that of one.
+                    let has_value = commands::is_flag_with_value(&spelt) && !is_flag_next(&mut parser);
+                    let _ = if has_value { parser.value().ok() } else { parser.optional_value() };
                     self.refuse(unknown_flag(&spelt));
+                    words.unknown.push(spelt);
                 }
             }
         }
@@ -425,15 +449,105 @@ impl Arguments {
     }
 
     /// Where the first word is probably a misspelt command, that is the only error: the others follow from it, such as
-    /// those about the flags of that command.
-    fn refuse_no_command(&mut self, first: Option<&OsStr>) {
-        let word = first.and_then(OsStr::to_str).filter(|word| !Path::new(word).exists());
-        if self.command == Command::Serve
-            && !self.problems.is_empty()
-            && let Some(why) = word.and_then(rackup::no_command)
-        {
-            self.problems = vec![Problem(why)];
+    /// those about the flags of that command. Returns whether it is misspelt.
+    fn refuse_no_command(&mut self, words: &Words) -> bool {
+        let first = words.all.first().filter(|_| words.before_unknown > 0).and_then(|word| word.to_str());
+        let is_there = |word: &str| self.is_there(OsStr::new(word));
+        let word = first.filter(|word| !rackup::is_command(word) && !is_there(word) && !self.problems.is_empty());
+        let Some(why) = word.and_then(rackup::no_command) else { return false };
+        self.problems = vec![Problem(why)];
+        true
+    }
+
+    /// Where a command does not come first, that is the only error, too: others are about its flags and its file, or
+    /// about a folder of its name, such as `config`.
+    fn refuse_late_command(&mut self, arguments: &[OsString], words: &Words) {
+        let is_command = |word: &&str| rackup::is_command(word) && !self.is_application(word);
+        let Some(word) = words.all.iter().filter_map(|word| word.to_str()).find(is_command) else { return };
+        // After `start`, which is a command itself, the word is most probably misspelt otherwise.
+        if self.has_start || !words.unknown.iter().all(|flag| commands::is_flag(flag)) {
+            return;
         }
+        let of_flags = || self.given.iter().filter(|given| matches!(given.origin, Origin::Flag(_)));
+        // A command for a running server has only these.
+        let finds_server = |name| matches!(name, Name::Control | Name::State | Name::Dir | Name::Config);
+        let is_of_client = commands::names().any(|name| name == word);
+        let takes_all = word != "options" && (!is_of_client || of_flags().all(|given| finds_server(given.name)));
+        let surplus = self.surplus(word, words);
+        // Without the flags its value is left.
+        let typed: &[OsString] = match takes_all && !of_flags().any(|given| given.name.is_secret()) {
+            true => arguments,
+            false if is_of_client => &words.all,
+            false => &[],
+        };
+        let mut left_out = surplus.clone();
+        left_out.push(OsStr::new(word));
+        let mut line = format!("foolsgold {word}");
+        for one in typed {
+            if let Some(at) = left_out.iter().position(|word| *word == one.as_os_str()) {
+                left_out.swap_remove(at);
+                continue;
+            }
+            line.push(' ');
+            line.push_str(&for_shell(one));
+        }
+        // The application says which server is meant, where nothing else does.
+        let is_found = !is_of_client || of_flags().any(|given| finds_server(given.name));
+        if let Some(app) = surplus.first().filter(|app| !is_found && self.is_there(app)) {
+            line.push_str(" --dir ");
+            line.push_str(&for_shell(app));
+        }
+        let is_there = self.is_there(OsStr::new(word));
+        let what = if is_there { "is a folder without a config.ru" } else { "there is no such file" };
+        self.problems = vec![Problem(format!("{word}: {what}; as a command it comes first: `{line}`"))];
+    }
+
+    /// The words beside a command that it does not take: one for a running server takes its value at most.
+    fn surplus<'a>(&self, command: &str, words: &'a Words) -> Vec<&'a OsStr> {
+        let value = match commands::COMMANDS.iter().find(|one| one.word == command) {
+            Some(of_client) => of_client.value,
+            None if command == "native" => "",
+            None => return Vec::new(),
+        };
+        let mut others: Vec<&OsStr> = words.all.iter().map(OsString::as_os_str).collect();
+        if let Some(own) = others.iter().position(|word| *word == command) {
+            others.remove(own);
+        }
+        // The last one: an application that is not there, by a slip, stands before it.
+        if let Some(value) = others.iter().rposition(|word| !value.is_empty() && !self.is_there(word)) {
+            others.remove(value);
+        }
+        others
+    }
+
+    /// Whether a word names an application: its file, or a folder with that or with a settings file, which may name it,
+    /// or with a file that the named settings file names.
+    fn is_application(&self, word: &str) -> bool {
+        let reads_own = self.values(Name::Config).is_empty();
+        self.places(OsStr::new(word)).iter().any(|place| {
+            let has = |name: &str| place.join(name).exists();
+            let is_found = place.is_file() || has("config.ru") || (reads_own && has("foolsgold.toml"));
+            is_found || self.is_in_settings(place)
+        })
+    }
+
+    /// Whether the settings file that is named on the command line leads to an application in this folder.
+    fn is_in_settings(&self, folder: &Path) -> bool {
+        let named = self.values(Name::Config).last().map(|given| self.places(OsStr::new(&given.value)));
+        let Ok(folder) = folder.canonicalize() else { return false };
+        let is_in = |path: &PathBuf| path.is_file() && path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
+        named.into_iter().flatten().any(|file| toml_apps::paths(&file).iter().any(is_in))
+    }
+
+    /// Whether there is a file or a folder of this name.
+    fn is_there(&self, word: &OsStr) -> bool {
+        self.places(word).iter().any(|place| place.exists())
+    }
+
+    /// Where a path of the command line may be: in this folder, or in the one that the server enters first.
+    fn places(&self, word: &OsStr) -> [PathBuf; 2] {
+        let dir = self.values(Name::Dir).last().map_or_else(PathBuf::new, |given| PathBuf::from(&given.value));
+        [PathBuf::from(word), dir.join(word)]
     }
 
     fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
@@ -491,6 +605,7 @@ impl Arguments {
                 self.take(name.row(), value, Origin::Default);
             }
         }
+        self.app_folder = find(APP_FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         for (key, value) in environment {
             if let Some(notice) = key.to_str().filter(|key| !is_service_link(key, value)).and_then(unknown_variable) {
                 self.notices.push(notice);
@@ -559,6 +674,16 @@ fn unknown_flag(spelt: &str) -> String {
     }
 }
 
+/// A word for the command line of a shell, in quotes if it needs them.
+fn for_shell(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:@%/".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// Whether a variable is one of those that Kubernetes sets in every container for a service, as Docker did for a linked
 /// container: beside `fools-gold`, `fools-gold-web` or `passenger`, `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others give
 /// the address of that service and are no settings of this server.
@@ -580,14 +705,16 @@ fn unknown_variable(key: &str) -> Option<String> {
     Some(format!("{key} in the environment is not a setting of this version{hint}"))
 }
 
+/// [`read`] of texts, for tests.
+#[cfg(test)]
+pub fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
+    let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+    read(arguments.iter().map(OsString::from).collect(), &environment)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
-        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
-        read(arguments.iter().map(OsString::from).collect(), &environment)
-    }
 
     fn problems(arguments: &[&str]) -> Vec<String> {
         ask(arguments, &[]).problems.iter().map(Problem::to_string).collect()
@@ -676,10 +803,67 @@ mod tests {
     }
 
     #[test]
+    fn a_command_behind_flags_is_told_with_the_line_to_type() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        let dir = folder.path().to_str().unwrap();
+        let of_dir = format!("config --dir {dir} --check");
+        let stop_it = format!("`foolsgold stop --dir {dir}`");
+        let scale_it = format!("`foolsgold scale 3 --dir {dir}`");
+        let cases: [(&[&str], &str, &str); 16] = [
+            (
+                &["-e", "production", "explain", "config/puma.rb"],
+                "explain: there is no such file",
+                "explain -e production config/puma.rb",
+            ),
+            (&["-e", "production", "confg", "--json"], "confg: there is no such file", ""),
+            (&["--dir", dir, "config", "--check"], "config: is a folder", of_dir.as_str()),
+            (&["-C", "my file.rb", "native"], "native: there is no such file", "native -C 'my file.rb'"),
+            (&["-e", "test", "app.ru", "doctor", "/"], "doctor: there is no such file", "doctor -e test app.ru /"),
+            (&["-C", "thin.yml", "scale", "3"], "scale: there is no such file", "scale -C thin.yml 3"),
+            (&["--app", "shop", "status"], "status: there is no such file", "status --app shop"),
+            (&["-p", "3000", "stop"], "stop: there is no such file", "stop"),
+            // What a command does not take is not in its line, or says which server is meant.
+            (&["-p", "3000", dir, "stop"], "stop: there is no such file", stop_it.as_str()),
+            (&[dir, "stop"], "stop: there is no such file", stop_it.as_str()),
+            (&[dir, "scale", "3"], "scale: there is no such file", scale_it.as_str()),
+            (&["-C", "thin.yml", "app.ru", "stop"], "stop: there is no such file", "`foolsgold stop -C thin.yml`"),
+            (&["-p", "3000", "scale", "3"], "scale: there is no such file", "`foolsgold scale 3`"),
+            (&["app.ru", "scale", "3"], "scale: there is no such file", "`foolsgold scale 3`"),
+            (&["app.ru", "native"], "native: there is no such file", "`foolsgold native`"),
+            (&["--app", "control", "status"], "status: there is no such file", "`foolsgold status --app control`"),
+        ];
+        for (arguments, what, line) in cases {
+            let told = problems(arguments);
+            assert!(told.len() == 1 && told[0].starts_with(what), "{arguments:?}: {told:?}");
+            let right = if line.is_empty() { "`foolsgold config` is the nearest command" } else { line };
+            assert!(told[0].contains(right), "{arguments:?}: {told:?}");
+        }
+        assert_eq!(problems(&["help", "status"]), ["help: there is no such file; that is `foolsgold --help` here"]);
+        let secret = problems(&["--admin-token", "0123456789abcdef", "config"]);
+        assert!(secret[0].ends_with(": `foolsgold config`"), "{secret:?}");
+        // A folder of this name that is an application is served.
+        for name in ["config.ru", "foolsgold.toml"] {
+            let file = folder.path().join("config").join(name);
+            std::fs::write(&file, "").unwrap();
+            assert_eq!(problems(&["--dir", dir, "config"]), <[String; 0]>::default(), "{name}");
+            std::fs::remove_file(file).unwrap();
+        }
+        // So is one whose application is named by a settings file that is elsewhere.
+        std::fs::write(folder.path().join("config/web.ru"), "").unwrap();
+        for text in ["path = \"config/web.ru\"\n", "[[app]]\npath = \"config/web.ru\"\n"] {
+            std::fs::write(folder.path().join("x.toml"), text).unwrap();
+            assert_eq!(problems(&["--dir", dir, "-C", "x.toml", "config"]), <[String; 0]>::default(), "{text}");
+        }
+        std::fs::write(folder.path().join("x.toml"), "path = \"web.ru\"\n").unwrap();
+        assert_eq!(problems(&["--dir", dir, "-C", "x.toml", "config"]).len(), 1);
+    }
+
+    #[test]
     fn flags_after_start_are_those_of_thin_and_passenger() {
         let asked = ask(&["start", "-p", "3000", "-V"], &[]);
         assert_eq!((asked.command, asked.problems.len()), (Command::Serve, 0));
-        assert_eq!(asked.values(Name::Log)[0].as_written(), "-V trace");
+        assert_eq!(asked.values(Name::Log)[0].as_written(), "-V");
         assert_eq!(ask(&["-V"], &[]).command, Command::Version);
         let debug = "-D: say -d for the background, --debug for more lines in the log";
         assert_eq!(problems(&["start", "-D"]), [debug]);

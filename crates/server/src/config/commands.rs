@@ -202,6 +202,18 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.word)
 }
 
+/// Whether a flag, with its dashes, is one that only commands have.
+pub fn is_flag(spelt: &str) -> bool {
+    let of_clients = COMMANDS.iter().flat_map(|command| command.flags).map(|flag| flag.word());
+    // Those of `config` first.
+    ["check", "json"].into_iter().chain(of_clients).any(|word| spelt.strip_prefix("--") == Some(word))
+}
+
+/// Whether a flag, with its dashes, is one that only commands have, and has a value.
+pub fn is_flag_with_value(spelt: &str) -> bool {
+    spelt.strip_prefix("--") == Some(App.word())
+}
+
 /// The text of `foolsgold COMMAND --help`.
 pub fn help(command: &ClientCommand) -> String {
     let ClientCommand { word, value, flags, help, more, .. } = command;

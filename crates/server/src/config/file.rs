@@ -9,6 +9,7 @@ use crate::config::arguments::{Arguments, Origin, RawValue};
 use crate::config::compat;
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
+use crate::config::rackup;
 use crate::config::toml_file;
 
 /// Name of the file that is read by default.
@@ -48,7 +49,7 @@ pub fn add(asked: &mut Arguments, home: &Path) {
             given.as_written()
         ));
     }
-    let folder = folder(asked.rackup.as_deref(), home);
+    let folder = only_folder(asked, home);
     let path = match &named {
         Some(given) if given.value == "-" => return note_unread(asked, home),
         Some(given) => PathBuf::from(&given.value),
@@ -57,8 +58,9 @@ pub fn add(asked: &mut Arguments, home: &Path) {
     match text_of(&home.join(&path)) {
         Ok(text) => read(asked, &path, home, &text),
         Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound && home.join(&path).is_symlink() => {
+            let none = said(asked, "-C", Name::Config, "-");
             asked.refuse(format!(
-                "{}: is a link to a file that is not there; - in its place (-C -) reads none",
+                "{}: is a link to a file that is not there; - in its place ({none}) reads none",
                 path.display()
             ));
         }
@@ -66,18 +68,34 @@ pub fn add(asked: &mut Arguments, home: &Path) {
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
     note_unread(asked, home);
+    note_own_hooks(asked, home);
 }
 
 /// Whether the settings file is another server's, and Ruby code.
 pub fn is_code(asked: &Arguments) -> bool {
+    of_other_server(asked).is_some_and(|(kind, _)| kind.is_code())
+}
+
+/// Whether Ruby reads the settings file, which may run code in it, and which so cannot say what Ruby.
+pub fn is_read_by_ruby(asked: &Arguments) -> bool {
+    of_other_server(asked).is_some_and(|(kind, _)| kind != compat::ServerKind::Passenger)
+}
+
+/// The text of the settings file, if that is Thin's and has ERB in it, which is code.
+pub fn with_erb(asked: &Arguments) -> Option<String> {
+    let (kind, text) = of_other_server(asked)?;
+    (kind == compat::ServerKind::Thin && text.contains("<%")).then_some(text)
+}
+
+/// The settings file, if that is another server's: whose, and its text.
+fn of_other_server(asked: &Arguments) -> Option<(compat::ServerKind, String)> {
     let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
     let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
-    let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home));
-    let Some(path) = path else { return false };
-    let path = home.join(path);
-    text_of(&path).is_ok_and(|text| {
-        compat::ServerKind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(compat::ServerKind::is_code))
-    })
+    let path = named.or_else(|| unnamed(asked, &only_folder(asked, &home), &home));
+    let path = home.join(path?);
+    let text = text_of(&path).ok()?;
+    let kind = compat::ServerKind::of(&path, &text).ok()??;
+    Some((kind, text))
 }
 
 fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
@@ -103,7 +121,12 @@ fn unreadable(named: Option<&RawValue>, path: &Path, error: &std::io::Error) -> 
     }
 }
 
-/// The application's folder: the named one, or that of the named file, or the current one.
+/// The folder of the only application, beside which settings files are.
+fn only_folder(asked: &Arguments, home: &Path) -> PathBuf {
+    asked.app_folder.clone().unwrap_or_else(|| folder(asked.rackup.as_deref(), home))
+}
+
+/// An application's folder: the named one, or that of the named file, or the current one.
 fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     match rackup {
         None => PathBuf::new(),
@@ -128,14 +151,15 @@ fn note_unread(asked: &mut Arguments, home: &Path) {
         return;
     }
     if asked.apps.is_empty() {
-        let unread = unread(asked, asked.rackup.as_deref(), None, home);
+        let unread = unread(asked, &folder_of_others(asked, &only_folder(asked, home), home), None, home);
         if let Some(first) = unread.first()
             && asked.file.is_none()
             && asked.values(Name::Config).is_empty()
         {
             let is = if unread.len() == 1 { "is there and is not read" } else { "are there, and none is read" };
+            let how = said(asked, "-C", Name::Config, first);
             asked.notices.push(format!(
-                "{} {is}: `-C {first}` reads it, `foolsgold explain {first}` shows what comes of it",
+                "{} {is}: `{how}` reads it, `foolsgold explain {first}` shows what comes of it",
                 unread.join(" and ")
             ));
         }
@@ -143,8 +167,29 @@ fn note_unread(asked: &mut Arguments, home: &Path) {
         note_variables(asked);
     }
     for at in 0..asked.apps.len() {
-        asked.apps[at].unread = unread(asked, Some(&asked.apps[at].path), Some(at), home).into_iter().next();
+        let folder = folder(Some(&asked.apps[at].path), home);
+        asked.apps[at].unread = unread(asked, &folder, Some(at), home).into_iter().next();
     }
+}
+
+/// Notes this program's own file of hooks where another server's file has some: those run in its place.
+fn note_own_hooks(asked: &mut Arguments, home: &Path) {
+    let own = only_folder(asked, home).join("config").join("foolsgold.rb");
+    let has_theirs = asked.values(Name::Hooks).last().is_some_and(|given| given.is_assumed());
+    let Some((theirs, _)) = asked.compat.as_ref().filter(|_| has_theirs && home.join(&own).is_file()) else { return };
+    let own = own.strip_prefix(home).unwrap_or(&own).display().to_string();
+    let how = said(asked, "--hooks", Name::Hooks, &own);
+    let notice = format!(
+        "{own} is there and is not read, since {theirs} has hooks: register its own in the application's code, as in \
+         FoolsGold.after_fork {{ ... }}, or say {how}, with which those of {theirs} do not run"
+    );
+    asked.notices.push(notice);
+}
+
+/// How the user says this: by a flag; by a variable for a script, whose server the gem starts without further flags.
+fn said(asked: &Arguments, flag: &str, name: Name, value: &str) -> String {
+    let variable = name.row().variables().into_iter().next().filter(|_| asked.app_folder.is_some());
+    variable.map_or_else(|| format!("{flag} {value}"), |variable| format!("{variable}={value}"))
 }
 
 /// Notes variables of Passenger that do not count, unless the user has chosen what is read: Passenger reads them
@@ -160,19 +205,21 @@ fn note_variables(asked: &mut Arguments) {
     }
 }
 
-/// These files beside an application, as messages show them. One whose hooks run is read.
-fn unread(asked: &Arguments, rackup: Option<&Path>, app: Option<usize>, home: &Path) -> Vec<String> {
+/// These files in an application's folder, as messages show them. One whose hooks run is read.
+fn unread(asked: &Arguments, folder: &Path, app: Option<usize>, home: &Path) -> Vec<String> {
     let hooks: Vec<PathBuf> = asked.values_for(app, Name::Hooks).iter().map(|given| home.join(&given.value)).collect();
-    let mut unread = present(asked, &folder(rackup, home), home);
+    let mut unread = present(asked, folder, home);
     unread.retain(|path| !hooks.iter().any(|hooks| is_same(hooks, &home.join(path))));
     unread.iter().map(|path| path.strip_prefix(home).unwrap_or(path).display().to_string()).collect()
 }
 
-/// Another server's file that is read without `-C`, if there is one: if the application is in the working directory,
-/// where Puma looks for its file, without `--engine mruby`, and if there is no foolsgold.toml and no second such file:
-/// Rails writes a config/puma.rb whatever server is used.
+/// Another server's file that is read without `-C`, if there is one: in the working directory, where Puma looks for its
+/// file, without `--engine mruby`, and if there is no foolsgold.toml and no second such file: Rails writes a
+/// config/puma.rb whatever server is used.
 fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
-    let is_here = is_same(&home.join(folder), &home.join("."));
+    let folder = &folder_of_others(asked, folder, home);
+    // Each may be empty, which is no path.
+    let is_here = is_same(&home.join(folder).join("."), &home.join("."));
     let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
     let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
     let mut found = present(asked, folder, home);
@@ -182,6 +229,25 @@ fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
     (is_here && !is_embedded && !has_own && is_only_one).then(|| found.remove(0))
 }
 
+/// The folder with other servers' files for the only application: its own; or the working directory, if Puma's file is
+/// there, and the application is a file below it, as in `puma lib/config.ru`, and no project of its own.
+fn folder_of_others(asked: &Arguments, folder: &Path, home: &Path) -> PathBuf {
+    let is_file = asked.rackup.as_ref().is_some_and(|path| home.join(path).is_file());
+    let has_settings = || {
+        let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
+        has_own || !present(asked, folder, home).is_empty()
+    };
+    let is_meant = is_file && of_puma(asked, Path::new(""), home).is_some() && is_part(&home.join(folder), home);
+    if is_meant && !has_settings() { PathBuf::new() } else { folder.to_owned() }
+}
+
+/// Whether a folder is below this one, without a Gemfile of its own.
+fn is_part(folder: &Path, home: &Path) -> bool {
+    let (Ok(folder), Ok(home)) = (folder.canonicalize(), home.join(".").canonicalize()) else { return false };
+    let gemfile = rackup::gemfile(&folder.join("config.ru"), None, Some(&home));
+    folder != home && folder.starts_with(&home) && gemfile.is_none_or(|gemfile| gemfile.parent() == Some(&*home))
+}
+
 /// Whether two paths lead to the same file or folder, which must be there.
 fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
@@ -189,13 +255,16 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Other servers' files in this folder; of Puma's the one that it would read.
 fn present(asked: &Arguments, folder: &Path, home: &Path) -> Vec<PathBuf> {
-    let environment = environment(asked);
     let is_file = |path: &PathBuf| home.join(path).is_file();
-    let puma = [format!("config/puma/{environment}.rb"), PUMA.to_owned()].map(|name| folder.join(name));
-    let puma = puma.into_iter().find(is_file);
     let passenger = PASSENGER.map(|name| folder.join(name)).into_iter().find(is_file);
-    let others = of_others(environment).into_iter().map(|name| folder.join(name)).filter(is_file);
-    puma.into_iter().chain(others).chain(passenger).collect()
+    let others = of_others(environment(asked)).into_iter().map(|name| folder.join(name)).filter(is_file);
+    of_puma(asked, folder, home).into_iter().chain(others).chain(passenger).collect()
+}
+
+/// The file in this folder that Puma would read.
+fn of_puma(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
+    let names = [format!("config/puma/{}.rb", environment(asked)), PUMA.to_owned()];
+    names.map(|name| folder.join(name)).into_iter().find(|path| home.join(path).is_file())
 }
 
 /// The environment that is asked for; of Puma's and Unicorn's files each may have one.

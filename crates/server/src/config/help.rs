@@ -18,7 +18,7 @@ const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
 Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags override variables, and
 these override foolsgold.toml, where options have the same names: request-time = 5.
-Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
+Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the command line or the settings.
 ";
 
 const CONFIG: &str = "\
@@ -143,7 +143,7 @@ pub fn markdown() -> String {
     other_flags(&mut out);
     out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | shut down as requested |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
-    out.push_str("| 2 | the options cannot be used |\n");
+    out.push_str("| 2 | the command line or a setting cannot be used: a misspelt command or flag, a wrong value |\n");
     out
 }
 

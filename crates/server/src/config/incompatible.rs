@@ -11,8 +11,8 @@ pub struct Incompatible {
     pub notices: Vec<String>,
 }
 
-const WORKERS_WHY: &str = "the embedded engine has threads and no worker processes: say -t N for N interpreters \
-                           (workers x threads of your old setting is a good N), or --engine ruby";
+const WORKERS_WHY: &str = "the embedded engine has threads and no worker processes: say --threads N for N \
+                           interpreters (workers x threads of your old setting is a good N), or --engine ruby";
 const FRESH_WHY: &str = "only the embedded engine can give each request an interpreter of its own: say --engine \
                          mruby, or leave it out";
 
@@ -85,12 +85,10 @@ fn fits(given: &RawValue, engine: EngineKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsString;
+    use crate::config::arguments::ask;
 
     fn found(arguments: &[&str], environment: &[(&str, &str)], engine: EngineKind, named: bool) -> [Vec<String>; 2] {
-        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
-        let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
-        let incompatible = find(&asked, None, engine, named);
+        let incompatible = find(&ask(arguments, environment), None, engine, named);
         [incompatible.problems.iter().map(Problem::to_string).collect(), incompatible.notices]
     }
 
@@ -127,9 +125,7 @@ mod tests {
     #[test]
     fn what_only_one_engine_has_speaks_for_it() {
         let leanings = |arguments: &[&str], environment: &[(&str, &str)]| {
-            let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
-            let mut asked =
-                crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
+            let mut asked = ask(arguments, environment);
             asked.compat = (arguments.first() == Some(&"-C")).then(|| ("puma.rb".to_owned(), "Puma"));
             leanings(&asked, None)
         };

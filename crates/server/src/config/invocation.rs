@@ -69,8 +69,8 @@ impl Invocation {
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
             return asked;
         }
-        // No file of Ruby code names the Ruby that an extension is built for; and root may be the one who builds it.
-        let skips_file = asked.command == Command::Native && file::is_code(&asked);
+        // No file that Ruby reads names the Ruby that an extension is built for; and root may be the one who builds it.
+        let skips_file = asked.command == Command::Native && file::is_read_by_ruby(&asked);
         match self.home.get() {
             None => asked.problems.extend(operating::enter(&asked).err()),
             // A symlink on the way, such as `current`, may point to another release by now.

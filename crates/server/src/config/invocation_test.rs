@@ -53,16 +53,38 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     );
 }
 
+/// The gem's file for `ruby app.rb` is in a temporary folder.
+#[test]
+fn settings_of_a_script_are_beside_it_and_not_beside_the_file_that_the_gem_has_made() {
+    let [folder, made] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let rackup = made.path().join("config.ru");
+    fs::write(&rackup, "run {}").unwrap();
+    fs::write(folder.path().join("foolsgold.toml"), "threads = 7\n").unwrap();
+    let environment = vec![("FOOLSGOLD_APP_FOLDER".into(), folder.path().into())];
+    let machine = Machine { cores: 2, has_quota: false, memory: None };
+    let invocation = Invocation::new(vec![rackup.clone().into()], environment, machine);
+    let hooks = folder.path().join("config/foolsgold.rb");
+    fs::create_dir(folder.path().join("config")).unwrap();
+    fs::write(&hooks, "").unwrap();
+    let app = invocation.resolve(invocation.asked()).unwrap().apps.remove(0);
+    assert_eq!(crate::config::rackup::hooks(app.ruby.hooks_folder(&rackup), None), Ok(Some(hooks)));
+    assert_eq!((app.mruby.interpreters, app.restart_file), (7, Some(folder.path().join("tmp/restart.txt"))));
+}
+
 /// Root builds for all users, in any folder: code of the application's user must not be run as root, and an extension
 /// can be built where that code fails.
 #[test]
 fn no_code_of_a_settings_file_is_run_to_build_an_extension() {
     let folder = tempfile::tempdir().unwrap();
-    let [file, ran] = ["puma.rb", "ran"].map(|name| folder.path().join(name));
-    fs::write(&file, format!("File.write({ran:?}, '')\nraise 'not on this machine'\n")).unwrap();
-    let arguments = vec!["native".into(), "-C".into(), file.into(), "--ruby".into(), "ruby".into()];
-    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, has_quota: false, memory: None });
-    let asked = invocation.asked();
-    assert_eq!((asked.problems, asked.compat), (Vec::new(), None));
-    assert!(!ran.exists());
+    let ran = folder.path().join("ran");
+    let code = format!("File.write({ran:?}, ''); raise 'not on this machine'");
+    for (name, text) in [("puma.rb", code.clone()), ("thin.yml", format!("port: <% {code} %>\n"))] {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        let arguments = vec!["native".into(), "-C".into(), file.into(), "--ruby".into(), "ruby".into()];
+        let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, has_quota: false, memory: None });
+        let asked = invocation.asked();
+        assert_eq!((asked.problems, asked.compat), (Vec::new(), None), "{name}");
+        assert!(!ran.exists(), "{name}");
+    }
 }

@@ -26,5 +26,6 @@ pub mod settings;
 pub mod signal_map;
 pub mod size;
 pub mod suggest;
+pub mod toml_apps;
 pub mod toml_file;
 pub mod workers;

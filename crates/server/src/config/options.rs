@@ -347,7 +347,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RequestTime, "request-time", "TIME", Section::Application)
     },
     Row {
-        help: "what process titles call the application, or none (default: the name of its folder)",
+        help: "what process titles call the application, or none (default: the name of its folder; shop for \
+               shop/releases/7 and shop/current)",
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {

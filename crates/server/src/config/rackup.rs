@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{self, Path, PathBuf};
 
 use crate::config::commands;
@@ -36,9 +37,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let is_folder = match fs::metadata(named) {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let command = named.to_str().and_then(no_command);
-            let no_file = || format!("{}: there is no such file; name the application's config.ru", named.display());
-            return Err(command.unwrap_or_else(no_file));
+            return Err(format!("{}: there is no such file; name the application's config.ru", named.display()));
         }
         Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
     };
@@ -83,6 +82,17 @@ fn is_settings_file(path: &Path) -> bool {
     of_ruby.contains(&name.as_str()) || ["json", "toml", "yaml", "yml"].contains(&extension.as_str())
 }
 
+/// Whether a word is a command.
+pub fn is_command(word: &str) -> bool {
+    COMMANDS.into_iter().chain(commands::names()).any(|command| command == word)
+}
+
+/// The error about a named application that is not there and probably a command, which is wrong usage.
+pub fn missing_command(named: &Path) -> Option<String> {
+    let is_missing = fs::metadata(named).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    named.to_str().filter(|_| is_missing).and_then(no_command)
+}
+
 /// The error about a word that is no file and probably a command: that of another program, a misspelt one, or one that
 /// does not stand first.
 pub fn no_command(word: &str) -> Option<String> {
@@ -111,9 +121,9 @@ pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>, top: Option<&Path>
     [beside].into_iter().chain(above).flat_map(in_folder).find(|path| path.is_file())
 }
 
-/// The hooks file: the named one, or config/foolsgold.rb beside config.ru if it exists.
-pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, String> {
-    let usual = || rackup.with_file_name("config").join("foolsgold.rb");
+/// The hooks file: the named one, or config/foolsgold.rb in this folder if it exists.
+pub fn hooks(folder: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, String> {
+    let usual = || folder.join("config").join("foolsgold.rb");
     match named {
         None => Ok(Some(usual()).filter(|path| path.is_file())),
         Some(path) => match in_real_folder(path) {
@@ -124,10 +134,23 @@ pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Str
     }
 }
 
-/// The application's default name: that of its folder.
+/// The application's default name: that of its folder; of a release of Capistrano or the like, and of its `current`,
+/// that of the folder with all releases.
 pub fn tag(rackup: &Path) -> String {
-    let folder = rackup.parent().and_then(Path::file_name).unwrap_or_default();
-    folder.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+    let folder = rackup.parent().unwrap_or(Path::new(""));
+    let name = shop_of(folder).and_then(Path::file_name).or(folder.file_name()).unwrap_or_default();
+    name.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+}
+
+/// The folder that deployments fill: `shop` of `shop/releases/20261130` and of `shop/current`; none for other folders.
+fn shop_of(folder: &Path) -> Option<&Path> {
+    let (above, name) = (folder.parent()?, folder.file_name()?);
+    if name == "current" {
+        return Some(above);
+    }
+    let is_numbered = name.as_bytes().first().is_some_and(u8::is_ascii_digit);
+    let is_release = above.file_name()? == "releases" && (is_numbered || above.with_file_name("current").is_symlink());
+    if is_release { above.parent() } else { None }
 }
 
 #[cfg(test)]
@@ -145,12 +168,12 @@ mod tests {
         assert!(refusal(at("")).contains("there is no config.ru in this folder"));
         let not_here = find(Some(Path::new("config.ru"))).unwrap_err();
         assert_eq!(not_here, "config.ru: there is no such file; name the application's config.ru");
-        let slip = find(Some(Path::new("natve"))).unwrap_err();
-        assert_eq!(slip, "natve: there is no such file; `foolsgold native` is the nearest command");
-        let behind_flags = find(Some(Path::new("stop"))).unwrap_err();
-        assert_eq!(behind_flags, "stop: there is no such file; as a command it comes first: `foolsgold stop`");
-        let of_pumactl = find(Some(Path::new("thread-backtraces"))).unwrap_err();
+        let missing = |word: &str| missing_command(Path::new(word)).unwrap_or_default();
+        assert_eq!(missing("natve"), "natve: there is no such file; `foolsgold native` is the nearest command");
+        assert_eq!(missing("stop"), "stop: there is no such file; as a command it comes first: `foolsgold stop`");
+        let of_pumactl = missing("thread-backtraces");
         assert!(of_pumactl.ends_with("; that is `foolsgold recorder --backtraces` here"), "{of_pumactl}");
+        assert_eq!((missing("nothing.ru"), missing("/")), (String::new(), String::new()));
         for name in ["foolsgold.toml", "puma.rb", "thin.yml", "Passengerfile.json"] {
             fs::write(at(name), "").unwrap();
             let path = at(name).display().to_string();
@@ -185,20 +208,42 @@ mod tests {
     #[test]
     fn hooks_are_found_beside_the_application_and_a_named_file_must_be_there() {
         let folder = tempfile::tempdir().unwrap();
-        let rackup = folder.path().join("config.ru");
+        let hooks = |named: Option<&Path>| hooks(folder.path(), named);
         let usual = folder.path().join("config/foolsgold.rb");
-        assert_eq!(hooks(&rackup, None), Ok(None));
+        assert_eq!(hooks(None), Ok(None));
         fs::create_dir(folder.path().join("config")).unwrap();
         fs::write(&usual, "").unwrap();
-        assert_eq!(hooks(&rackup, None), Ok(Some(usual.clone())));
-        assert_eq!(hooks(&rackup, Some(&usual)), Ok(Some(fs::canonicalize(&usual).unwrap())));
-        assert!(hooks(&rackup, Some(folder.path())).unwrap_err().contains("is not a file"));
-        assert!(hooks(&rackup, Some(&folder.path().join("no.rb"))).unwrap_err().contains("cannot be found"));
+        assert_eq!(hooks(None), Ok(Some(usual.clone())));
+        assert_eq!(hooks(Some(&usual)), Ok(Some(fs::canonicalize(&usual).unwrap())));
+        assert!(hooks(Some(folder.path())).unwrap_err().contains("is not a file"));
+        assert!(hooks(Some(&folder.path().join("no.rb"))).unwrap_err().contains("cannot be found"));
     }
 
     #[test]
     fn the_tag_is_the_name_of_the_folder() {
         assert_eq!(tag(Path::new("/srv/shop/config.ru")), "shop");
         assert_eq!(tag(Path::new("/config.ru")), "");
+    }
+
+    #[test]
+    fn the_tag_of_a_release_is_the_name_of_the_folder_with_all_of_them() {
+        for (folder, name) in [
+            ("/srv/shop/releases/20261130031502", "shop"),
+            ("/srv/shop/releases/7", "shop"),
+            ("/srv/shop/current", "shop"),
+            ("/srv/shop/releases/7/web", "web"),
+            ("/srv/me/releases/shop", "shop"),
+            ("/srv/shop/releases", "releases"),
+            ("/releases/7", "7"),
+            ("/current", "current"),
+        ] {
+            assert_eq!(tag(&Path::new(folder).join("config.ru")), name, "{folder}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let shop = folder.path().join("shop");
+        fs::create_dir_all(shop.join("releases/f3a9")).unwrap();
+        assert_eq!(tag(&shop.join("releases/f3a9/config.ru")), "f3a9");
+        std::os::unix::fs::symlink("releases/f3a9", shop.join("current")).unwrap();
+        assert_eq!(tag(&shop.join("releases/f3a9/config.ru")), "shop");
     }
 }

@@ -300,6 +300,7 @@ impl SettingsReader<'_> {
                 _ => RubyWorker::Auto,
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
+            script_folder: self.script_folder().cloned(),
             evaluated: self.asked.evaluated.clone(),
             variables: self.asked.variables.clone(),
             is_single: self.is_puma_single(),
@@ -336,10 +337,17 @@ impl SettingsReader<'_> {
     /// Path of the restart file, in the application's folder by the user's name for it: perhaps a symlink.
     fn restart_file(&self, rackup: Option<&Path>) -> Option<PathBuf> {
         let file = self.optional(Name::RestartFile).filter(|file| file != "none")?;
+        if let Some(folder) = self.script_folder() {
+            return Some(folder.join(file));
+        }
         let named = rackup.unwrap_or(Path::new(""));
         let is_file = named.extension().is_some_and(|extension| extension == "ru");
         let folder = if is_file { named.parent().unwrap_or(named) } else { named };
         Some(self.asked.folder.join(folder).join(file))
+    }
+
+    fn script_folder(&self) -> Option<&PathBuf> {
+        self.asked.app_folder.as_ref().filter(|_| self.app.is_none())
     }
 
     fn count_or_all(&mut self, name: Name) -> Option<usize> {

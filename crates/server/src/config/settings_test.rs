@@ -1,16 +1,13 @@
 //! Tables of good and bad arguments, with the outcome: each message is compared exactly.
 
-use std::ffi::OsString;
-
 use super::*;
 use crate::config::app_settings::FOREVER;
+use crate::config::arguments::ask;
 
 const MACHINE: Machine = Machine { cores: 2, has_quota: false, memory: None };
 
 fn resolved(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
-    let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
-    let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
-    resolve(asked, MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    resolve(ask(arguments, environment), MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 
 fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {

@@ -127,9 +127,16 @@ impl Reader<'_> {
     fn apps(&mut self, apps: Vec<&Spanned<DeValue<'_>>>, entry: &KeyValue<'_>) {
         if self.names_a_file() {
             let named = self.asked.rackup.take().unwrap_or_default();
-            let named = named.display();
-            let shown = &self.shown;
-            self.asked.refuse(format!("{named}: {shown} names the applications: leave it out, or say --no-config"));
+            let (named, shown) = (named.display(), &self.shown);
+            let why = match &self.asked.app_folder {
+                // The file was made by the gem, whose users type no flags of this program.
+                Some(_) => format!(
+                    "{shown} names the applications, and a script is not among them: FOOLS_GOLD_CONFIG=- in the \
+                     environment reads no settings file"
+                ),
+                None => format!("{named}: {shown} names the applications: leave it out, or say --no-config"),
+            };
+            self.asked.refuse(why);
         }
         let several = apps.len() > 1;
         for (at, app) in apps.into_iter().enumerate() {

@@ -7,8 +7,7 @@ use crate::config::arguments::{self, Problem};
 use crate::config::settings::{Settings, resolve};
 
 fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
-    let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
-    let mut asked = arguments::read(arguments.iter().map(std::ffi::OsString::from).collect(), &environment);
+    let mut asked = arguments::ask(arguments, environment);
     read(&mut asked, Path::new("srv/foolsgold.toml"), Path::new(""), text);
     asked
 }
@@ -181,6 +180,8 @@ fn applications_are_checked() {
     let app = "[[app]]\nname = \"a\"\n";
     let told = resolved(app, &["other.ru"], &[]).unwrap_err();
     assert_eq!(told, ["other.ru: srv/foolsgold.toml names the applications: leave it out, or say --no-config"]);
+    let told = resolved(app, &["/tmp/made/config.ru"], &[("FOOLSGOLD_APP_FOLDER", "/srv/shop")]).unwrap_err();
+    assert!(told.len() == 1 && told[0].ends_with("FOOLS_GOLD_CONFIG=- in the environment reads no settings file"));
     assert_eq!(resolved("[[app]]\npath = \"x\"", &[], &[]).unwrap().apps[0].name, "app");
 }
 

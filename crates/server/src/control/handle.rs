@@ -244,7 +244,7 @@ impl ServerHandle {
     }
 
     /// Sets what [`ServerHandle::upgrade`] uses; only the first call counts.
-    pub fn on_upgrade(&self, upgrade: Arc<Upgrade>) {
+    pub fn set_upgrade(&self, upgrade: Arc<Upgrade>) {
         let _ = self.0.upgrade.set(upgrade);
     }
 }

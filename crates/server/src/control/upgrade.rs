@@ -21,6 +21,7 @@ use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
 use crate::config::signal_map::Habit;
+use crate::log::files::LogFiles;
 use crate::process::exit::NotServing;
 use crate::process::init;
 use crate::process::parent::{Channel, Ordered, Parent, StartOutcome, StartedAs};
@@ -31,9 +32,16 @@ use crate::process::systemd;
 
 const ENDS: &str = "the server is shutting down";
 
+/// How this program is started again, in place of this process.
+pub struct Relaunch {
+    pub program: Program,
+    /// The log files of this process.
+    pub log_files: Arc<LogFiles>,
+}
+
 /// The side of the previous process.
 pub struct Upgrade {
-    program: Program,
+    relaunch: Relaunch,
     /// Shares of the listening sockets, until the shutdown begins: a socket is closed only when all its holders have
     /// closed it. Locked after `state`, if both are.
     shares: Mutex<Vec<Shared>>,
@@ -93,7 +101,7 @@ impl NoSuccessor {
                 format!("these options cannot be used: {}", problems.join("; "))
             }
             NoSuccessor::Late(limit) => format!("it did not serve within {}", brief(limit)),
-            NoSuccessor::Ended => format!("it has ended ({how}); its own words are in the log"),
+            NoSuccessor::Ended => format!("it has ended ({how}); its own words are in the log, or in the journal"),
             NoSuccessor::Meaningless(error) => error.to_string(),
             NoSuccessor::Unreachable(error) => format!("it cannot be spoken to: {error}"),
         }
@@ -170,11 +178,11 @@ impl State {
 }
 
 impl Upgrade {
-    /// The state of a process that has no successor yet. One is started from `program`, is given the sockets, and must
+    /// The state of a process that has no successor yet. One is started from `relaunch`, is given the sockets, and must
     /// serve within `limit`. `habit` says whether both processes go on serving, and which signal stops a successor
     /// gracefully. `changed` is notified when a successor serves, has failed, owns everything, or is gone.
     pub fn new(
-        program: Program,
+        relaunch: Relaunch,
         shares: Vec<Shared>,
         run_files: Arc<RunFiles>,
         apps: Arc<Apps>,
@@ -184,7 +192,7 @@ impl Upgrade {
     ) -> Arc<Upgrade> {
         let handed = shares.iter().filter(|shared| shared.is_taken).map(|shared| shared.share.local.clone()).collect();
         Arc::new(Upgrade {
-            program,
+            relaunch,
             shares: Mutex::new(shares),
             handed,
             predecessor: AtomicU32::new(0),
@@ -214,7 +222,7 @@ impl Upgrade {
             // Under the lock, or a SIGQUIT that comes right behind SIGUSR2 could be forgotten here.
             self.leaves.store(false, Ordering::SeqCst);
         }
-        info!(target: "server", "upgrade: starting {}", self.program.path().display());
+        info!(target: "server", "upgrade: starting {}", self.relaunch.program.path().display());
         systemd::reloading("starting the new program");
         if self.stays {
             self.run_files.announce();
@@ -265,7 +273,7 @@ impl Upgrade {
         *state = State::Followed { pid, channel, taken: self.bound(&taken) };
         drop(state);
         self.changed.notify_one();
-        self.watch(child);
+        self.reap(child);
         Ok(pid)
     }
 
@@ -393,7 +401,8 @@ impl Upgrade {
     }
 
     fn raise(&self) -> Result<Successor, String> {
-        let told = |error: io::Error| format!("{} cannot be started: {error}", self.program.path().display());
+        let Relaunch { program, log_files } = &self.relaunch;
+        let told = |error: io::Error| format!("{} cannot be started: {error}", program.path().display());
         let wanted = self
             .apps
             .before_exec(self.limit)
@@ -405,10 +414,17 @@ impl Upgrade {
             let names: Vec<&str> = wanted.variables.iter().map(|(name, _)| name.as_str()).collect();
             info!(target: "server", "upgrade: the before_exec hooks changed the variables {}", names.join(", "));
         }
+        let mut command = program.again_with(&wanted);
+        let [stdout, stderr] = log_files.streams();
+        if let Some(stdout) = stdout {
+            command.stdout(stdout);
+        }
+        if let Some(stderr) = stderr {
+            command.stderr(stderr);
+        }
         // Before it can read a file.
         let generations = self.apps.generations();
-        let (channel, mut child) =
-            Channel::start(self.program.again_with(&wanted), StartedAs::Upgrade).map_err(told)?;
+        let (channel, mut child) = Channel::start(command, StartedAs::Upgrade).map_err(told)?;
         if let Err(why) = self.state.lock().name(Pid::from_child(&child)) {
             end(&mut child);
             return Err(why);
@@ -451,7 +467,7 @@ impl Upgrade {
     }
 
     /// Waits for a successor's exit; if this process is not shutting down by then, it takes everything back.
-    fn watch(self: &Arc<Upgrade>, mut child: Child) {
+    fn reap(self: &Arc<Upgrade>, mut child: Child) {
         let ours = self.clone();
         let pid = child.id();
         let spawned = thread::Builder::new().name("successor".into()).spawn(move || {
@@ -513,12 +529,16 @@ pub fn follow(
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
         report(&channel);
         let _ = told.send(());
+        let take_place = || {
+            run_files.follow();
+            reopen_moved(&upgrade.relaunch.log_files);
+        };
         // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
         let mut ordered = Vec::new();
         while let Ok((word, _)) = channel.receive() {
             if word == "free" {
-                run_files.follow();
+                take_place();
                 is_free = true;
             } else if word == "yours" {
                 break;
@@ -530,7 +550,7 @@ pub fn follow(
             }
         }
         if !is_free {
-            run_files.follow();
+            take_place();
         }
         upgrade.predecessor.store(0, Ordering::SeqCst);
         upgrade.inherit();
@@ -538,6 +558,17 @@ pub fn follow(
     });
     listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
     reported.recv().map_err(|_| "the thread that takes over from an older process was lost".to_owned())
+}
+
+/// Opens log files again that were renamed while this process was loading. Whoever did that told the previous process,
+/// whose id was in the pid file.
+fn reopen_moved(log_files: &LogFiles) {
+    for outcome in log_files.reopen_moved() {
+        match outcome {
+            Ok(words) => info!(target: "server", "{words}"),
+            Err(why) => warn!(target: "server", "{why}"),
+        }
+    }
 }
 
 /// Reloads an application in a thread of its own, since the previous process was told to do so while this one read its

@@ -108,7 +108,7 @@ fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Re
     });
     // Without an application, a configured file may be missing, too.
     let rackup = found.as_ref().map_or(Path::new(""), |found| &found.rackup);
-    match (found.as_ref().err(), rackup::hooks(rackup, app.ruby.hooks.as_deref())) {
+    match (found.as_ref().err(), rackup::hooks(app.ruby.hooks_folder(rackup), app.ruby.hooks.as_deref())) {
         (_, Ok(_)) => found,
         (before, Err(why)) => Err(before.cloned().unwrap_or_default().into_iter().chain([Problem(why)]).collect()),
     }

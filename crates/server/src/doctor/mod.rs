@@ -40,6 +40,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// What this command does, for messages about a failure.
 const WHAT: &str = "examine this application";
+/// This command.
+const WORD: &str = "doctor";
 
 /// The text of `foolsgold doctor --help`.
 const HELP: &str = "\
@@ -67,7 +69,7 @@ struct Words {
 /// Checks every application of the settings. Exit code: 0 if all can run on the embedded engine, else 1.
 pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     let (first, words) = invocation.arguments.split_first()?;
-    if first != "doctor" {
+    if first != WORD {
         return None;
     }
     let words = Words::read(words);
@@ -76,13 +78,13 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     match invocation.typed().command {
         Command::Serve => {}
         Command::Help => return Some(exit::show(HELP)),
-        _ => return Some(exit::refuse_to(WHAT, &["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"])),
+        _ => return Some(exit::refuse_to(WHAT, WORD, &["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"])),
     }
     let settings = match invocation.resolve(invocation.asked()) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
-            return Some(exit::refuse_to(WHAT, &problems));
+            return Some(exit::refuse_to(WHAT, WORD, &problems));
         }
     };
     let examined = match CapturedOutput::begin() {
@@ -104,8 +106,8 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
                 ExitCode::from(1)
             }
         }
-        Err(Missing::Options(problems)) => exit::refuse_to(WHAT, &problems),
-        Err(Missing::File(why)) => exit::refuse_to(WHAT, &[why]),
+        Err(Missing::Options(problems)) => exit::refuse_to(WHAT, WORD, &problems),
+        Err(Missing::File(why)) => exit::refuse_to(WHAT, WORD, &[why]),
     })
 }
 

@@ -170,6 +170,13 @@ impl LogFile {
         Some(take(&self.open.try_lock_for(STALLED_TIME)?.file))
     }
 
+    /// Whether the path leads to another file by now, or to none: this one was renamed or removed.
+    pub fn is_moved(&self) -> bool {
+        let Some(path) = &self.path else { return false };
+        let inode = |found: io::Result<fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
+        self.with(|file| inode(file.metadata())).is_some_and(|open| open != inode(fs::metadata(path)))
+    }
+
     /// Opens the path again. Returns a report for the user.
     pub fn reopen(&self) -> Result<String, String> {
         let Some(path) = &self.path else { return Ok(format!("{} stays as it is", self.name())) };
@@ -363,7 +370,9 @@ mod tests {
         file.write(b"one\n");
         fs::rename(&path, &aside).unwrap();
         file.write(b"two\n");
+        assert!(file.is_moved());
         assert_eq!(file.reopen().unwrap(), format!("opened anew: {}", path.display()));
+        assert!(!file.is_moved());
         assert!(file.reopen().unwrap().ends_with("was not moved away, and goes on"));
         file.write(b"three\n");
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one\ntwo\n");

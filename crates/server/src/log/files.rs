@@ -44,6 +44,8 @@ pub struct LogFiles {
     dropped: Arc<AtomicU64>,
     /// Each is closed when its thread has written everything.
     ends: Mutex<Vec<Receiver<()>>>,
+    /// The previous standard output, if a file has replaced it, for as long as that of standard error would be kept.
+    former_stdout: Mutex<Option<File>>,
     /// The previous standard error, if a file has replaced it: until the server serves, the user may read it.
     former_stderr: FormerStderr,
 }
@@ -98,6 +100,8 @@ impl LogFiles {
     fn turn(&self) -> io::Result<()> {
         let mut ends = Vec::new();
         if let Some(file) = &self.stdout {
+            let before: OwnedFd = io::stdout().as_fd().try_clone_to_owned()?;
+            *self.former_stdout.lock() = Some(before.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stdout(&writer)?;
             ends.push(follow(reader, file.clone())?);
@@ -163,10 +167,24 @@ impl LogFiles {
         }
     }
 
-    /// Closes the previous standard error once the server serves, unless a service manager reads it: there, files that
-    /// cannot be written are reported.
+    /// Closes the previous standard output and standard error once the server serves, unless a service manager reads
+    /// them: there, files that cannot be written are reported.
     pub fn let_starter_go(&self) {
-        self.former_stderr.lock().take_if(|before| !init::is_below() && !is_journal(before));
+        for former in [&self.former_stdout, &*self.former_stderr] {
+            former.lock().take_if(|before| !init::is_below() && !is_journal(before));
+        }
+    }
+
+    /// Standard output and standard error for a process that takes the place of this one: the previous ones, as long as
+    /// they are open, else the files. The pipes to this process end with it, and a successor whose settings name no
+    /// file would write to them. `None` for a stream that no file has replaced.
+    pub fn streams(&self) -> [Option<File>; 2] {
+        let stream = |former: &Mutex<Option<File>>, file: Option<&Arc<LogFile>>| {
+            let file = file?;
+            let former = former.lock().as_ref().map(File::try_clone);
+            former.or_else(|| file.with(File::try_clone))?.ok()
+        };
+        [stream(&self.former_stdout, self.stdout.as_ref()), stream(&self.former_stderr, self.stderr.as_ref())]
     }
 
     /// Paths of the files.
@@ -193,6 +211,11 @@ impl LogFiles {
             words.join("; ")
         };
         if wrong.is_empty() { Ok(words(done)) } else { Err(words(wrong)) }
+    }
+
+    /// The same for files that were renamed since they were opened; an outcome for each.
+    pub fn reopen_moved(&self) -> Vec<Result<String, String>> {
+        self.files().into_iter().filter(|file| file.is_moved()).map(|file| file.reopen()).collect()
     }
 
     /// Writes what processes have printed so far. From then on standard output is the file itself.

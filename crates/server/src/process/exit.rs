@@ -30,7 +30,7 @@ impl NotServing {
     /// Prints the message on standard error and returns the exit code.
     pub fn tell(&self) -> ExitCode {
         match self {
-            NotServing::Refused(problems) => refuse_to("start with these options", problems),
+            NotServing::Refused(problems) => refuse_to("start with these options", "", problems),
             NotServing::Failed(why) => fail(why),
         }
     }
@@ -49,10 +49,12 @@ pub fn show(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Reports options with which a command cannot do what `what` says.
-pub fn refuse_to(what: &str, problems: &[impl Display]) -> ExitCode {
+/// Reports options with which a command cannot do what `what` says, and names its help. `command` is empty for the
+/// server.
+pub fn refuse_to(what: &str, command: &str, problems: &[impl Display]) -> ExitCode {
     let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
-    let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold --help.\n");
+    let of_command = if command.is_empty() { String::new() } else { format!("{command} ") };
+    let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold {of_command}--help.\n");
     ExitCode::from(BAD_USAGE)
 }
 

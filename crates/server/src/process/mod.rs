@@ -19,3 +19,4 @@ pub mod sockets;
 pub mod state_file;
 pub mod stream;
 pub mod systemd;
+pub mod umask;

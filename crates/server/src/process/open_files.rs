@@ -1,11 +1,9 @@
 //! Raises this process's limit of open files to the hard limit, for connections. The application must not notice: its
 //! processes get the previous limit.
 
-use std::env;
-use std::os::unix::process::parent_id;
 use std::sync::OnceLock;
 
-use crate::process::parent::PARENT;
+use crate::process::parent;
 
 /// Variable that tells a successor, which inherits the raised limit, the previous one.
 pub const VARIABLE: &str = "FOOLSGOLD_OPEN_FILES";
@@ -20,15 +18,10 @@ pub fn before() -> Option<u64> {
     BEFORE.get().copied()
 }
 
-/// The previous limit that the parent process has passed on, if it is one of ours.
-fn told() -> Option<u64> {
-    let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
-    env::var(VARIABLE).ok().filter(|_| is_meant)?.parse().ok()
-}
-
 /// Raises the limit. Returns a warning if it cannot hold that many connections, each with a temporary file.
 pub fn make_room(connections: usize) -> Option<String> {
-    if let Some(before) = told().or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
+    let told = parent::told(VARIABLE).and_then(|number| number.parse().ok());
+    if let Some(before) = told.or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
         let _ = BEFORE.set(before);
     }
     let allowed = match rlimit::increase_nofile_limit(u64::MAX) {

@@ -12,6 +12,7 @@
 //! the second for older versions; of an application the first that can be read counts. Later fields are added at the
 //! end, where this version ignores them.
 
+use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
@@ -172,6 +173,12 @@ impl fmt::Display for Ordered {
         let and = if self.scale.is_some() { "," } else { "" };
         if self.is_paused { write!(f, "{and} paused") } else { Ok(()) }
     }
+}
+
+/// What the parent process, if it is one of ours, tells this one by a variable.
+pub fn told(variable: &str) -> Option<String> {
+    let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
+    env::var(variable).ok().filter(|_| is_meant)
 }
 
 /// Sends this process one SIGTERM when its parent exits, if the parent is a command that asks for it by

@@ -7,6 +7,8 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use tracing::warn;
@@ -17,6 +19,10 @@ use crate::process::links::Links;
 const OLD: &str = ".oldbin";
 /// Attempts to lock a file that others remove meanwhile.
 const ATTEMPTS: u32 = 10;
+/// Time for the previous process to let go of its file. What it starts just then has the lock, too, until it runs.
+const LET_GO_TIME: Duration = Duration::from_secs(2);
+/// Interval of polling.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A pid file of this process.
 #[derive(Debug)]
@@ -32,8 +38,17 @@ pub struct Pidfile {
 impl Pidfile {
     /// Claims the file; the error names the server that has it. Nothing is written yet.
     pub fn claim(path: &Path, links: Links) -> Result<Pidfile, String> {
+        Pidfile::claim_until(path, links, Instant::now())
+    }
+
+    /// Claims a file that the previous process lets go of.
+    pub fn follow(path: &Path, links: Links) -> Result<Pidfile, String> {
+        Pidfile::claim_until(path, links, Instant::now() + LET_GO_TIME)
+    }
+
+    fn claim_until(path: &Path, links: Links, until: Instant) -> Result<Pidfile, String> {
         for _ in 0..ATTEMPTS {
-            let claimed = Pidfile::lock(path, links)?;
+            let claimed = Pidfile::lock(path, links, until)?;
             // A server that ended meanwhile may have removed the file that is locked now.
             if claimed.is_there() {
                 return Ok(claimed);
@@ -45,14 +60,20 @@ impl Pidfile {
         ))
     }
 
-    fn lock(path: &Path, links: Links) -> Result<Pidfile, String> {
+    fn lock(path: &Path, links: Links, until: Instant) -> Result<Pidfile, String> {
         let shown = path.display();
         let file = opened(path, links)?;
         let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
         let text = text_in(&file);
         let text = text.trim();
         let pid = text.parse::<u32>().ok();
-        match file.try_lock() {
+        let locked = loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::park_timeout(POLL_INTERVAL),
+                locked => break locked,
+            }
+        };
+        match locked {
             Err(TryLockError::WouldBlock) => {
                 let who = if text.is_empty() { "it has no number in it yet".into() } else { format!("process {text}") };
                 return Err(format!(
@@ -150,17 +171,33 @@ impl OldPidfile {
         claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
     }
 
+    /// Removes the file at the exit of a process that has a successor; the pid file, too, if that does not use it,
+    /// since its settings name another or none.
+    pub fn remove_all(&self) {
+        // Looked at again under the lock: it may have become the successor's meanwhile.
+        if has_our_id(&self.of)
+            && let Ok(file) = Pidfile::claim(&self.of, self.links)
+            && has_our_id(&self.of)
+        {
+            file.remove();
+        }
+        self.remove();
+    }
+
     /// Removes the file at the exit, if it has this process's id.
     pub fn remove(&self) {
-        let found = files::open(&self.path);
-        let is_ours = found.is_ok_and(|(file, _)| text_in(&file).trim() == process::id().to_string());
-        if is_ours
+        if has_our_id(&self.path)
             && let Err(error) = fs::remove_file(&self.path)
             && error.kind() != ErrorKind::NotFound
         {
             warn!(target: "server", "{} cannot be removed: {error}", self.path.display());
         }
     }
+}
+
+/// Whether the file at this path has this process's id in it.
+fn has_our_id(path: &Path) -> bool {
+    files::open(path).is_ok_and(|(file, _)| text_in(&file).trim() == process::id().to_string())
 }
 
 /// Opens a pid file, or creates it. A pipe, opened for reading too, does not wait for its other end, and is refused.
@@ -272,6 +309,45 @@ mod tests {
         let first = aside_file.take_back().unwrap();
         assert!(path.exists() && !aside.exists());
         first.remove();
+    }
+
+    #[test]
+    fn a_successor_waits_until_the_lock_is_let_go_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pid");
+        let first = Pidfile::claim(&path, Links::All).unwrap();
+        first.write().unwrap();
+        // As a process that was forked and does not run its program yet.
+        let forked = first.file.try_clone().unwrap();
+        let aside = first.give_away();
+        assert!(Pidfile::claim(&path, Links::All).is_err());
+        let second = thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::park_timeout(Duration::from_millis(100));
+                drop(forked);
+            });
+            Pidfile::follow(&path, Links::All)
+        });
+        second.unwrap().remove();
+        aside.remove();
+    }
+
+    #[test]
+    fn one_that_the_successor_does_not_use_goes_with_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
+        let ours = || {
+            let ours = Pidfile::claim(&path, Links::All).unwrap();
+            ours.write().unwrap();
+            ours.give_away()
+        };
+        ours().remove_all();
+        assert!(!path.exists() && !aside.exists());
+        let left = ours();
+        // The successor's.
+        fs::write(&path, "1\n").unwrap();
+        left.remove_all();
+        assert!(path.exists() && !aside.exists());
     }
 
     #[test]

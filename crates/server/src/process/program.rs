@@ -12,6 +12,7 @@ use crate::process::folder;
 use crate::process::inherited::is_ours as is_of_sockets;
 use crate::process::open_files;
 use crate::process::parent::PARENT;
+use crate::process::umask;
 
 /// Variables that a child must not inherit: they were meant for this process.
 const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
@@ -50,6 +51,10 @@ impl Program {
         if let Some(number) = open_files::before() {
             command.env(open_files::VARIABLE, number.to_string());
         }
+        match umask::before() {
+            Some(bits) => command.env(umask::VARIABLE, bits),
+            None => command.env_remove(umask::VARIABLE),
+        };
         if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
             command.env("BUNDLE_GEMFILE", folder::followed_file(Path::new(&named)));
         }
@@ -64,7 +69,8 @@ impl Program {
     /// each other.
     pub fn again_with(&self, wanted: &Surroundings) -> Command {
         let mut command = self.again();
-        let is_ours = |name: &str| [PARENT, open_files::VARIABLE].contains(&name) || OF_THIS_ONE.contains(&name);
+        let between = [PARENT, open_files::VARIABLE, umask::VARIABLE];
+        let is_ours = |name: &str| between.contains(&name) || OF_THIS_ONE.contains(&name);
         if let Some(folder) = &wanted.folder {
             command.current_dir(folder);
         }

@@ -110,7 +110,7 @@ impl RunFiles {
     /// Claims the pid file that the previous process has left.
     pub fn follow(&self) {
         let Some(path) = &self.pid_path else { return };
-        match Pidfile::claim(path, self.links) {
+        match Pidfile::follow(path, self.links) {
             Ok(file) => *self.pid.lock() = Pid::Ours(file),
             Err(why) => warn!(target: "server", "{why}"),
         }
@@ -174,7 +174,7 @@ impl RunFiles {
                 file.old().remove();
                 file.remove();
             }
-            Pid::Aside(file) => file.remove(),
+            Pid::Aside(file) => file.remove_all(),
             Pid::None => {}
         }
         self.state.lock().iter().for_each(StateFile::remove);

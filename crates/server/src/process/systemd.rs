@@ -26,6 +26,10 @@ const LEAST_PAUSE: Duration = Duration::from_millis(100);
 /// What the messages depend on. Locked while one is sent, so that they come in order.
 static PROGRESS: Mutex<Progress> = Mutex::new(Progress { running: 0, is_ending: false });
 
+/// Whether another process is the service. systemd takes nothing from this one any more, and logs a warning for each
+/// message.
+static HAS_MOVED: AtomicBool = AtomicBool::new(false);
+
 struct Progress {
     /// Number of reloads and upgrades that are running.
     running: usize,
@@ -36,7 +40,8 @@ struct Progress {
 fn tell(state: &[NotifyState<'_>]) {
     static HAS_FAILED: AtomicBool = AtomicBool::new(false);
     // An empty variable counts as absent.
-    if std::env::var_os("NOTIFY_SOCKET").is_none_or(|socket| socket.is_empty()) {
+    let is_absent = || std::env::var_os("NOTIFY_SOCKET").is_none_or(|socket| socket.is_empty());
+    if HAS_MOVED.load(Ordering::Relaxed) || is_absent() {
         return;
     }
     match sd_notify::notify(state) {
@@ -101,6 +106,7 @@ pub fn stopping(status: &str) {
 /// Notifies that another process is the service from now on.
 pub fn moved_to(pid: u32) {
     tell(&[NotifyState::MainPid(pid), NotifyState::Ready, NotifyState::Status("serving, after an upgrade")]);
+    HAS_MOVED.store(true, Ordering::Relaxed);
 }
 
 /// Notifies the watchdog at half the interval that it allows, as long as every I/O thread runs new tasks. Never ends;

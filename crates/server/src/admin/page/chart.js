@@ -70,6 +70,8 @@ export class Chart {
       if (times[i] < this.from - span) continue;
       // Groups are fixed in time, so that the curves do not flicker as time passes.
       const number = Math.floor(times[i] / span);
+      // Once the server's clock was set back, its later times come a second time: the new ones count.
+      while (groups.length && groups[groups.length - 1].number > number) groups.pop();
       const last = groups[groups.length - 1];
       if (last?.number === number) last.indexes.push(i);
       else groups.push({ number, indexes: [i] });

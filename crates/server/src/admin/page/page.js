@@ -2,7 +2,7 @@
 // read-only.
 
 import { Chart } from "./chart.js";
-import { ago, h, lasting, number, size, time } from "./words.js";
+import { ago, h, lasting, noteClock, now, number, size, time } from "./words.js";
 
 const EACH_MS = 1000;
 /** A request that runs longer than the first is marked as long, longer than the second as too long. */
@@ -85,23 +85,26 @@ async function ask(path) {
   // `fetch` refuses an address with a password in it, which that of the page may have; the browser sends it all the same.
   const address = new URL(path, location.origin + location.pathname);
   const answer = await fetch(address, { signal: AbortSignal.timeout(5000), cache: "no-store" });
+  noteClock(answer.headers.get("date"));
   const value = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(value.error ?? answer.statusText), { status: answer.status });
   return value;
 }
 
-/** Adds new points to the history. */
+/** Adds new points to the history. Of two looks at once, as after a click, the first may be answered last. */
 async function askHistory() {
   const step = state.step;
   const known = state.past.get(step) ?? new Map();
+  state.past.set(step, known);
   const from = known.size ? Math.min(...[...known.values()].map((past) => past.next)) : 0;
   const { apps } = await ask(`v1/history?step=${step}&from=${from}`);
   for (const fresh of apps) {
     const past = known.get(fresh.app);
-    if (!past || fresh.from > past.next || fresh.next < past.next) {
+    if (!past || fresh.from > past.next) {
       known.set(fresh.app, fresh);
       continue;
     }
+    if (fresh.next <= past.next) continue;
     const skip = past.next - fresh.from;
     const drop = Math.max(0, past.at_ms.length + fresh.at_ms.length - skip - 1500);
     for (const [name, values] of Object.entries(fresh)) {
@@ -109,7 +112,6 @@ async function askHistory() {
     }
     past.next = fresh.next;
   }
-  state.past.set(step, known);
 }
 
 async function look() {
@@ -119,7 +121,7 @@ async function look() {
     if (state.since !== since) state.past.clear();
     state.since = since;
     await askHistory();
-    state.seen = Date.now();
+    state.seen = now();
     show(status, recorder, deploys);
   } catch (error) {
     showTrouble(error);
@@ -151,6 +153,23 @@ function once(name, value, draw) {
   draw(value);
 }
 
+/**
+ * Gives an element children with these keys, in this order. One that is there already stays: with another in its place,
+ * a click that has begun, the focus, or a selection would be lost.
+ */
+function keep(host, keys, make) {
+  for (const child of [...host.children]) if (!keys.includes(child.key)) child.remove();
+  const known = new Map([...host.children].map((child) => [child.key, child]));
+  keys.forEach((key, at) => {
+    const child = known.get(key) ?? make(at);
+    // Of two with one key, the other is made.
+    known.delete(key);
+    child.key = key;
+    if (host.children[at] !== child) host.insertBefore(child, host.children[at] ?? null);
+  });
+  while (host.children.length > keys.length) host.lastElementChild.remove();
+}
+
 function showServer(server) {
   const marks = { serving: "good", draining: "warn", starting: "warn" };
   pill($("state"), server.state, marks[server.state] ?? "bad");
@@ -173,20 +192,23 @@ function pill(element, words, mark) {
 }
 
 function showApps(apps) {
-  $("apps").hidden = apps.length < 2;
-  $("apps").replaceChildren(
-    ...apps.map((app) => {
-      const isBad = app.last_deploy?.outcome === "failed" || app.recent.errors_per_s > 0;
-      const mark = isBad ? "bad" : app.is_paused || app.queued > 0 ? "warn" : "";
-      const attributes = { type: "button", class: mark, "aria-pressed": String(app.name === state.app) };
-      const button = h("button", attributes, app.name);
-      button.addEventListener("click", () => {
-        state.app = app.name;
-        look();
-      });
-      return button;
-    }),
-  );
+  const host = $("apps");
+  host.hidden = apps.length < 2;
+  keep(host, apps.map((app) => app.name), (at) => appButton(apps[at].name));
+  apps.forEach((app, at) => {
+    const isBad = app.last_deploy?.outcome === "failed" || app.recent.errors_per_s > 0;
+    host.children[at].className = isBad ? "bad" : app.is_paused || app.queued > 0 ? "warn" : "";
+    host.children[at].setAttribute("aria-pressed", String(app.name === state.app));
+  });
+}
+
+function appButton(name) {
+  const button = h("button", { type: "button" }, name);
+  button.addEventListener("click", () => {
+    state.app = name;
+    look();
+  });
+  return button;
 }
 
 function showBanners(server, app, refused) {
@@ -253,21 +275,23 @@ function refusing(app, refused) {
 
 /** Failed and refused requests since the start: [failed, refused], each [[words, count]]. */
 function troubles(app) {
-  const kinds = Object.entries(app.faults).filter(([name]) => name !== "client_gone");
+  const kinds = Object.entries(app.faults).filter(([name]) => !OF_CLIENTS.includes(name));
   kinds.push(["status 5xx", app.answers["5xx"] ?? 0]);
   const known = kinds.filter(([, count]) => count > 0).sort((one, other) => other[1] - one[1]);
   return [known.filter(([name]) => !(name in REFUSALS)), known.filter(([name]) => name in REFUSALS)];
 }
 
 const REFUSALS = { queue_full: "queue full", queue_wait: "no worker in time", out_of_files: "too many open files", stopping: "server shutting down" };
+const OF_CLIENTS = ["client_gone", "body_malformed", "body_too_large", "body_late"];
+const UNREAD = { body_malformed: "invalid body", body_too_large: "body too large", body_late: "body too slow", disk_full: "no space for the body", disk_error: "body not stored" };
 const FAULTS = { app_error: "exception", bad_answer: "invalid response", out_of_time: "timed out", out_of_memory: "out of memory" };
 
 function fault(name) {
-  return REFUSALS[name] ?? FAULTS[name] ?? spaced(name);
+  return REFUSALS[name] ?? FAULTS[name] ?? UNREAD[name] ?? spaced(name);
 }
 
 /** Whether a request was refused before any worker ran it. It may be the file of its response that could not be opened. */
-const isUnrun = ({ worker, fault }) => worker === null && fault in REFUSALS && fault !== "out_of_files";
+const isUnrun = ({ worker, fault }) => worker === null && (fault in REFUSALS || fault in UNREAD) && fault !== "out_of_files";
 
 const total = (kinds) => kinds.reduce((sum, [, count]) => sum + count, 0);
 
@@ -304,9 +328,9 @@ function tile(name, big, unit, sub, mark = "") {
 function showCharts() {
   const past = state.past.get(state.step)?.get(state.app);
   if (!past) return;
-  const to = Date.now();
+  const to = now();
   // For a server younger than the span, its lifetime, but a minute at least: curves instead of dots at the edge.
-  const first = Math.min(past.at_ms[0] ?? to, to - 60e3);
+  const first = Math.min(to - 60e3, ...past.at_ms);
   for (const chart of charts) chart.update(past, Math.max(to - state.seconds * 1000, first), to);
 }
 
@@ -337,10 +361,13 @@ function showWorkers(app) {
       h("td", { class: "runs" }, ...runs(worker)),
     );
   });
-  if (!rows.length) {
-    rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, "No worker runs. The next request starts one.")));
-  }
+  if (!rows.length) rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, noWorker(pool))));
   body.replaceChildren(...rows);
+}
+
+/** Workers that are always to run are started without a request: where none of them runs, none can be started now. */
+function noWorker(pool) {
+  return pool.min > 0 ? "No worker runs." : "No worker runs. The next request starts one.";
 }
 
 function runs(worker) {
@@ -377,20 +404,21 @@ function showPasts(app, recorded) {
 }
 
 function showPast(host, rows, none) {
-  const open = new Set([...host.querySelectorAll("details[open]")].map((one) => one.dataset.key));
-  const elements = rows.slice(0, ROWS).map((past) => {
-    const key = `${past.id} ${past.at_ms}`;
-    const isBad = !past.status || past.status >= 500;
-    const words = [past.status, past.fault && fault(past.fault)].filter(Boolean).join(" ");
-    const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
-    const lasted = isUnrun(past) ? past.queued_ms : past.took_ms;
-    const isAtOnce = past.fault in REFUSALS && !lasted;
-    const took = h("span", { class: "took" }, status, isAtOnce ? null : ` ${time(lasted)}`);
-    const when = h("span", { class: "when", "data-at": past.at_ms });
-    const summary = h("summary", {}, when, request(past, past.path), took);
-    return h("details", { class: "row", "data-key": key, open: open.has(key) }, summary, pastBody(past));
-  });
-  host.replaceChildren(...(elements.length ? elements : [h("p", {}, none)]));
+  const shown = rows.slice(0, ROWS);
+  if (shown.length) keep(host, shown.map((past) => JSON.stringify(past)), (at) => pastRow(shown[at]));
+  else host.replaceChildren(h("p", {}, none));
+}
+
+function pastRow(past) {
+  const isBad = past.fault || !past.status || past.status >= 500;
+  const words = [past.status, past.fault && fault(past.fault)].filter(Boolean).join(" ");
+  const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
+  const lasted = isUnrun(past) ? past.queued_ms : past.took_ms;
+  const isAtOnce = (past.fault in REFUSALS || past.fault in UNREAD) && !lasted;
+  const took = h("span", { class: "took" }, status, isAtOnce ? null : ` ${time(lasted)}`);
+  const when = h("span", { class: "when", "data-at": past.at_ms });
+  const summary = h("summary", {}, when, request(past, past.path), took);
+  return h("details", { class: "row" }, summary, pastBody(past));
 }
 
 function pastBody(past) {

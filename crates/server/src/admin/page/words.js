@@ -36,9 +36,24 @@ export function number(n) {
   return n < 1e6 ? `${Math.round(n / 1000)} k` : `${(n / 1e6).toFixed(1)} M`;
 }
 
+/** Milliseconds by which the server's clock, whose times the API has, is ahead of the one here. */
+let ahead = 0;
+
+/** Notes the server's clock, from the Date of an answer, which has whole seconds. */
+export function noteClock(date) {
+  const seen = Date.parse(date) + 500 - Date.now();
+  // A smaller difference may be that of the seconds, and of the answer's way.
+  if (Math.abs(seen - ahead) > 2000) ahead = seen;
+}
+
+/** The time by the server's clock. */
+export function now() {
+  return Date.now() + ahead;
+}
+
 /** Formats a moment relative to now. */
 export function ago(ms) {
-  const s = (Date.now() - ms) / 1000;
+  const s = (now() - ms) / 1000;
   if (s < 2) return "now";
   if (s < 60) return `${Math.floor(s)} s ago`;
   if (s < 3600) return `${Math.floor(s / 60)} min ago`;

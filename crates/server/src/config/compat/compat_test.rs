@@ -1,13 +1,11 @@
 //! Detection of files, and translation of single directives. Ruby files are tested in tests/old_configs.rs, with a Ruby
 //! to read them.
 
-use std::ffi::OsString;
-
 use serde_json::{Value, json};
 
 use super::translation::Rule;
 use super::*;
-use crate::config::arguments;
+use crate::config::arguments::ask;
 use crate::config::options::Row;
 
 fn call(name: &str, args: Value) -> Directive {
@@ -18,6 +16,16 @@ fn call(name: &str, args: Value) -> Directive {
 fn translated(kind: ServerKind, calls: &[(&str, Value)]) -> Translation {
     let calls = calls.iter().map(|(name, args)| call(name, args.clone())).collect();
     Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
+}
+
+/// Translation of Passenger's file, with these variables beside it.
+fn of_passenger(json: &str, variables: &[(&str, &str)]) -> Translation {
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(key, _)| *key == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let calls = passenger::read(json, variable).unwrap();
+    Translation::of(ServerKind::Passenger, "the file".to_owned(), Path::new(""), calls)
 }
 
 /// Translation of one directive: `option=value`, and the kinds of remarks.
@@ -48,6 +56,24 @@ fn files_are_known_by_name_and_by_content() {
     assert_eq!(of("server.rb", "# x\nworker_processes(4)\nlisten 3\n"), Ok(Some(ServerKind::Unicorn)));
     assert_eq!(of("server.rb", "refork_after [50]\nlisten 3\nspawn_timeout 3"), Ok(Some(ServerKind::Pitchfork)));
     assert!(of("server.rb", "before_fork { }").unwrap_err().contains("call it *.toml, puma.rb"));
+    // The folder of an application may be called after a server that it does not run on any more.
+    assert_eq!(of("/srv/puma-shop/server.rb", "worker_processes 4"), Ok(Some(ServerKind::Unicorn)));
+}
+
+#[test]
+fn hooks_of_this_program_are_its_own_in_a_folder_that_is_called_after_another() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, kind) in [
+        ("unicorn-shop/hooks.rb", ""),
+        ("puma/foolsgold.rb", ""),
+        ("puma/production.rb", "puma"),
+        ("shop/unicorn.conf.rb", "unicorn"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "after_fork { |worker| worker }\n").unwrap();
+        assert_eq!(hooks_kind(&path), Ok(kind), "{name}");
+    }
 }
 
 #[test]
@@ -59,10 +85,7 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
         names.dedup();
         assert_eq!(names.len(), all, "{kind:?}");
         for (name, rule) in kind.rules() {
-            let key = match *rule {
-                Rule::Same(key) | Rule::Seconds(key) | Rule::Similar(key, _) | Rule::SimilarSeconds(key, _) => key,
-                _ => continue,
-            };
+            let (Rule::Same(key) | Rule::Seconds(key)) = *rule else { continue };
             let is_option = Row::called(key).is_some_and(|row| row.long == key);
             assert!(is_option, "{kind:?}: {name} is said to be --{key}");
         }
@@ -145,8 +168,14 @@ fn numbers_and_times_of_puma() {
     ] {
         assert_eq!(of(ServerKind::Puma, name, args).0, [expected], "{name}");
     }
+    // A heartbeat here as there, so nothing is to be said.
+    let heartbeat = of(ServerKind::Puma, "worker_timeout", json!([90]));
+    assert_eq!(heartbeat, (vec!["worker-timeout=90s".to_owned()], vec![]));
     let with_cleanup = of(ServerKind::Pitchfork, "timeout", json!([10, { "cleanup": 3 }])).0;
     assert_eq!(with_cleanup, ["request-time=10s", "kill-time=3s"]);
+    // Rails takes longer to load than a worker from its fork until it is ready.
+    let spawn = of(ServerKind::Pitchfork, "spawn_timeout", json!([10]));
+    assert_eq!(spawn, (vec![], vec![RemarkKind::Needless]));
     let addresses = |calls: &[(&str, Value)]| {
         let all = translated(ServerKind::Puma, calls);
         [all.value("host"), all.value("bind")].map(|value| value.map(str::to_owned))
@@ -278,6 +307,13 @@ fn addresses_and_users_of_unicorn() {
     ] {
         assert_eq!(of(ServerKind::Unicorn, "listen", json!([address])).0, [expected]);
     }
+    // Of what has no port, Unicorn takes all but an IP address for a path.
+    let here = std::env::current_dir().unwrap();
+    for path in ["tmp/sockets/web.sock", "web.sock", "tmp/a:b"] {
+        let (settings, remarks) = of(ServerKind::Unicorn, "listen", json!([path, { "umask": 7 }]));
+        let expected = format!("bind=unix://{}?umask=07", here.join(path).display());
+        assert_eq!((settings, remarks), (vec![expected], vec![]), "{path}");
+    }
     for (options, whats) in [
         (json!({ "backlog": 64, "tcp_nopush": true, "umask": 0 }), vec![RemarkKind::Needless]),
         (json!({ "reuseport": false, "ipv6only": false }), vec![]),
@@ -330,9 +366,7 @@ fn a_trap_for_term_that_sends_quit_is_seen_in_unicorns_file() {
 fn what_servers_do_without_being_told() {
     let assumed = |kind: ServerKind| {
         let translation = translated(kind, &[]);
-        let said =
-            |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
-        [said("bind"), said("threads"), said("request-time")].map(Option::unwrap_or_default)
+        ["bind", "threads", "request-time"].map(|key| translation.value(key).unwrap_or_default().to_owned())
     };
     assert_eq!(assumed(ServerKind::Puma), ["", "", "none"]);
     assert_eq!(assumed(ServerKind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
@@ -418,13 +452,7 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     let sockets = binds(&[("socket", json!(["/tmp/thin.sock"])), ("servers", json!([2]))]);
     assert_eq!(sockets, ["unix:///tmp/thin.0.sock", "unix:///tmp/thin.1.sock"]);
     assert_eq!(binds(&[("socket", json!(["/tmp/thin.sock"]))]), ["unix:///tmp/thin.sock"]);
-    let threads = |calls: &[(&str, Value)]| {
-        translated(ServerKind::Thin, calls)
-            .settings
-            .iter()
-            .find(|one| one.row.long == "threads")
-            .map(|one| one.value.clone())
-    };
+    let threads = |calls: &[(&str, Value)]| translated(ServerKind::Thin, calls).value("threads").map(str::to_owned);
     assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
     assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
     assert_eq!(threads(&[("threaded", json!([true])), ("threadpool_size", json!([7]))]).as_deref(), Some("7"));
@@ -436,6 +464,29 @@ fn a_timeout_of_nothing_is_none_in_thin() {
         let found = of(ServerKind::Thin, "timeout", json!([time]));
         assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![RemarkKind::Differs]));
     }
+}
+
+/// For commands that only look for the server.
+#[test]
+fn folder_and_user_of_thins_file_are_known_without_its_erb() {
+    let erb = "port: <%= ENV['PORT'] %>\n";
+    for (text, expected) in [
+        ("", Ok(None)),
+        ("chdir: /srv/shop", Ok(Some("/srv/shop"))),
+        ("chdir: '/srv/my shop' # here", Ok(Some("/srv/my shop"))),
+        ("chdir : \"/srv/shop\"", Ok(Some("/srv/shop"))),
+        ("chdir:\n", Ok(None)),
+        ("  chdir: /of/another/key", Ok(None)),
+        ("chdir: /srv/shop\nuser: deploy", Ok(Some("/srv/shop"))),
+        ("chdir: <%= __dir__ %>", Err("its chdir depends on ERB")),
+        ("<% if a %>\nchdir: /a\n<% else %>\nchdir: /b\n<% end %>", Err("its chdir depends on ERB")),
+    ] {
+        let found = word_without_erb(&format!("{erb}{text}"), "chdir");
+        assert_eq!(found, expected.map(|folder| folder.map(str::to_owned)).map_err(str::to_owned), "{text}");
+    }
+    let user = |text: &str| word_without_erb(&format!("{erb}{text}"), "user");
+    assert_eq!(user("chdir: /srv/shop\nuser: deploy # of all shops\n"), Ok(Some("deploy".to_owned())));
+    assert_eq!(user("user: <%= ENV['USER'] %>"), Err("its user depends on ERB".to_owned()));
 }
 
 /// `thin config` writes them where the command line has the flag.
@@ -496,16 +547,31 @@ fn keys_of_passenger_have_their_lines() {
     assert_eq!((&*calls[1].written, &*calls[3].written), ("\"envvars\": ...", "PASSENGER_MAX_REQUESTS=7"));
     let translation =
         Translation::of(ServerKind::Passenger, "shop/Passengerfile.json".to_owned(), Path::new("/srv"), calls);
-    let value = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
-    assert_eq!(value("max-requests").as_deref(), Some("7"));
+    assert_eq!(translation.value("max-requests"), Some("7"));
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
+}
+
+/// Pages without their style sheets would be the first that is seen of it.
+#[test]
+fn that_public_is_not_served_as_in_passenger_is_told_at_the_start_if_there_is_one() {
+    let home = tempfile::tempdir().unwrap();
+    let told = |json: &str| {
+        let mut asked = Arguments::default();
+        add(&mut asked, ServerKind::Passenger, Path::new("Passengerfile.json"), home.path(), json);
+        let words = "Passengerfile.json: unlike Passenger, the server does not serve public/: ";
+        asked.notices.iter().any(|notice| notice.starts_with(words))
+    };
+    assert!(!told("{}"));
+    std::fs::create_dir_all(home.path().join("web/public")).unwrap();
+    assert!(!told("{}") && told("{ \"app_root\": \"web\" }"));
+    assert!(!told("{ \"app_root\": \"web\", \"envvars\": { \"RAILS_SERVE_STATIC_FILES\": \"1\" } }"));
 }
 
 /// It takes the place of its own key, and of no other.
 #[test]
 fn a_flag_of_passenger_and_another_key_of_its_file_count_as_two_keys() {
     let most = |flags: &str, json: &str| {
-        let mut asked = arguments::read(flags.split(' ').map(OsString::from).collect(), &[]);
+        let mut asked = ask(&flags.split(' ').collect::<Vec<_>>(), &[]);
         add(&mut asked, ServerKind::Passenger, Path::new("Passengerfile.json"), Path::new("/srv"), json);
         asked.values(Name::MaxWorkers).last().map(|given| given.value.clone()).unwrap_or_default()
     };
@@ -540,6 +606,22 @@ fn paths_in_variables_of_passenger_begin_where_the_server_was_started() {
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/web/config.ru")));
 }
 
+/// Whichever comes last: a variable comes behind the keys of the file.
+#[test]
+fn the_one_log_is_the_one_of_log_file_where_the_application_has_another_in_passenger() {
+    let (own, app) = (("log_file", json!(["a.log"])), ("app_log_file", json!(["b.log"])));
+    for calls in [[own.clone(), app.clone()], [app.clone(), own]] {
+        let found = translated(ServerKind::Passenger, &calls);
+        assert_eq!(found.value("log-file"), Some("a.log"), "{calls:?}");
+        let [remark] = &*found.remarks else { panic!("{:?}", found.remarks) };
+        assert!(remark.kind == RemarkKind::Differs && remark.why.contains("log_file (a.log)"), "{remark:?}");
+    }
+    for none in [json!([null]), json!([false]), json!([""])] {
+        let found = translated(ServerKind::Passenger, &[("log_file", none), app.clone()]);
+        assert_eq!(found.value("log-file"), Some("b.log"));
+    }
+}
+
 /// In Kubernetes, in every container.
 #[test]
 fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
@@ -554,13 +636,8 @@ fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
 /// What is off is no reason to refuse a start, or to write into files of the background.
 #[test]
 fn words_for_no_are_no_in_passenger() {
-    let of = |json: &str, variable: &[(&str, &str)]| {
-        let variable = |name: &str| {
-            let found = variable.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let calls = passenger::read(json, variable).unwrap();
-        let found = Translation::of(ServerKind::Passenger, "the file".to_owned(), Path::new(""), calls);
+    let of = |json: &str, variables: &[(&str, &str)]| {
+        let found = of_passenger(json, variables);
         let refused = found.refused().count();
         (refused, ["daemonize", "log-file"].map(|key| found.value(key).is_some_and(|value| value != "no")))
     };
@@ -601,15 +678,8 @@ fn what_is_off_in_a_file_and_always_here_is_not_said_to_lack_a_counterpart() {
 /// A wrong default would show exceptions to all clients: error pages do that in development.
 #[test]
 fn the_environment_of_passenger_is_that_of_its_variables_where_nothing_else_names_it() {
-    let environment = |json: &str, variables: &[(&str, &str)]| {
-        let variable = |name: &str| {
-            let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let calls = passenger::read(json, variable).unwrap();
-        let translation = Translation::of(ServerKind::Passenger, "the file".to_owned(), Path::new(""), calls);
-        translation.value("environment").map(str::to_owned)
-    };
+    let environment =
+        |json: &str, variables: &[(&str, &str)]| of_passenger(json, variables).value("environment").map(str::to_owned);
     let app = ("PASSENGER_APP_ENV", "staging");
     assert_eq!(environment("{}", &[app]).as_deref(), Some("staging"));
     assert_eq!(environment("{ \"environment\": null }", &[app]).as_deref(), Some("staging"));

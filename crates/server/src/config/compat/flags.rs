@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::config::arguments::{Arguments, Origin, RawValue, is_flag_next, value_if};
 use crate::config::compat;
+use crate::config::compat::passenger::ONE_LOG;
 use crate::config::compat::thin::THREADPOOL;
 use crate::config::options::{Kind, Name, Row};
 
@@ -21,6 +22,8 @@ pub enum Means {
     Says(&'static str, &'static str),
     /// This option, with values by those of the flag.
     Word(&'static str, &'static [(&'static str, &'static str)]),
+    /// The log of the application as in Passenger: the one log, unless another flag names that.
+    AppLog,
     /// The path of a Unix socket, as in Thin and Passenger.
     Socket,
     /// An address in Unicorn's syntax.
@@ -78,12 +81,14 @@ const KEEPS_SERVING: &str = "a reload always keeps serving";
 const UPDATES: &str = "no updates are looked for, and nothing is reported";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
-const PORTS: &str = "one address for all workers, each with one thread unless -t says more; for the ports of a Thin \
-                     cluster, such as 3000 to 3002, say -b for each";
+const PORTS: &str = "one address for all workers, each with one thread unless --threads says more; for the ports of a \
+                     Thin cluster, such as 3000 to 3002, say --bind for each";
 const SOCKETS: &str =
-    "each server of a Thin cluster has one of its own, such as thin.0.sock: say -b unix://PATH for each";
+    "each server of a Thin cluster has one of its own, such as thin.0.sock: say --bind unix://PATH for each";
 const RACKUP_OPTION: &str = "options of rackup's server are flags of their own; see foolsgold --help";
 
+/// Passenger's flag for the log of the application.
+const APP_LOG: &str = "--app-log-file";
 /// The error for Thin's `-D`, which is debugging there, and for Unicorn and rackup means the background.
 const D_BESIDE_START: &str = "-D: say -d for the background, --debug for more lines in the log";
 /// The error for Thin's `-o`, a letter that means `--host` here.
@@ -218,7 +223,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
     flag(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
     flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
-    flag(&["--app-log-file"], "Passenger", "FILE", Means::Is("log-file")),
+    flag(&[APP_LOG], "Passenger", "FILE", Means::AppLog),
     flag(&["--app-type"], "Passenger", "NAME", Means::Always("only Rack applications are served")),
     flag(&["--python", "--nodejs"], "Passenger", "FILE", Means::Always("only Ruby is served")),
     flag(
@@ -351,6 +356,7 @@ impl OtherFlag {
                     words.iter().map(|(word, value)| format!("{word}: `--{name}={value}`")).collect();
                 words.join(", ")
             }
+            Means::AppLog => "`--log-file`; no effect beside that, since there is one log".to_owned(),
             Means::Socket => format!("`--bind unix://FILE`; refused beside `--servers`: {SOCKETS}"),
             Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
             Means::ListenOrLog => {
@@ -377,11 +383,28 @@ impl OtherFlag {
     }
 }
 
+impl RawValue {
+    /// A flag of another server as it was typed, where the option has another value: `-q`, `--spawn-method smart`.
+    pub fn as_typed(&self) -> Option<String> {
+        let Origin::Flag(spelt) = &self.origin else { return None };
+        match OtherFlag::called(spelt)?.means {
+            Means::Says(_, value) if value == self.value => Some(spelt.clone()),
+            Means::ServersOrSilent if self.value == "off" => Some(spelt.clone()),
+            Means::Threaded | Means::LogOrVersion => Some(spelt.clone()),
+            Means::Word(_, words) => {
+                let (word, _) = words.iter().find(|(_, value)| *value == self.value)?;
+                Some(format!("{spelt} {word}"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Whether a text can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
 fn is_address(text: &str) -> bool {
     let port = text.rsplit(':').next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_socket = text.starts_with(['/', '.', '~']) && (text.ends_with(".sock") || text.ends_with(".socket"));
+    let is_socket = text.ends_with(".sock") || text.ends_with(".socket");
     is_port || is_socket || text.starts_with("unix:")
 }
 
@@ -450,6 +473,7 @@ impl Arguments {
                     self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
                 }
             },
+            Means::AppLog => self.take_as("log-file", &value, spelt),
             Means::Socket => self.socket(&value, spelt),
             Means::Listen => self.listen(&value, spelt),
             Means::ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
@@ -493,6 +517,21 @@ impl Arguments {
         let is_socket = |given: &RawValue| matches!(&given.origin, Origin::Flag(flag) if flag == "--socket");
         if self.has_servers && self.given.iter().any(is_socket) {
             self.refuse(format!("--socket: {SOCKETS}"));
+        }
+    }
+
+    /// Of Passenger's two logs, leaves that of the server, wherever that of the application stands.
+    pub fn leave_one_log_of_passenger(&mut self) {
+        let is_of_app = |given: &RawValue| matches!(&given.origin, Origin::Flag(flag) if flag == APP_LOG);
+        let log = self.given.iter().rfind(|given| given.name == Name::LogFile && !is_of_app(given));
+        let Some(log) = log.map(RawValue::as_written) else { return };
+        for given in std::mem::take(&mut self.given) {
+            if is_of_app(&given) {
+                let why = format!("{ONE_LOG}, that of {log}; nothing is written here");
+                self.notices.push(format!("{}: {why}", given.as_written()));
+            } else {
+                self.given.push(given);
+            }
         }
     }
 
@@ -611,7 +650,7 @@ mod tests {
         assert_eq!(said(Name::Environment).as_deref(), Some("-E production"));
         assert_eq!(said(Name::Host).as_deref(), Some("-a 127.0.0.1"));
         assert_eq!(said(Name::Pidfile).as_deref(), Some("--pid x.pid"));
-        assert_eq!(said(Name::AccessLog).as_deref(), Some("-q off"));
+        assert_eq!(said(Name::AccessLog).as_deref(), Some("-q"));
         assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
         assert_eq!(said(Name::Daemonize).as_deref(), Some("-D"));
         assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
@@ -634,6 +673,8 @@ mod tests {
         assert_eq!(said(&["-l", "8080"], Name::Bind).as_deref(), Some("tcp://0.0.0.0:8080"));
         assert_eq!(said(&["-l", "10.0.0.1:80"], Name::Bind).as_deref(), Some("tcp://10.0.0.1:80"));
         assert_eq!(said(&["-l", "/run/a.sock"], Name::Bind).as_deref(), Some("unix:///run/a.sock"));
+        let relative = said(&["-l", "tmp/a.sock"], Name::Bind).unwrap_or_default();
+        assert!(relative.starts_with("unix:///") && relative.ends_with("/tmp/a.sock"), "{relative}");
         assert_eq!(said(&["-l", "log/thin.log"], Name::LogFile).as_deref(), Some("log/thin.log"));
         assert_eq!(ask(&["-R", "app.ru", "start"]).rackup.as_deref(), Some(Path::new("app.ru")));
         for arguments in [&["-v", "-p", "3000"][..], &["-C", "-", "-v"], &["app.ru", "-v"]] {
@@ -682,10 +723,21 @@ mod tests {
         assert_eq!(said(&["-s", "3"], Name::Workers).as_deref(), Some("-s 3"));
         for arguments in [&["-s", "3"][..], &["--servers", "3"]] {
             let notices = ask(arguments).notices;
-            assert!(notices.len() == 1 && notices[0].ends_with("say -b for each"), "{arguments:?}: {notices:?}");
+            assert!(notices.len() == 1 && notices[0].ends_with("say --bind for each"), "{arguments:?}: {notices:?}");
+            // Beside such a flag -t is Thin's time.
+            assert!(notices[0].contains("unless --threads says more"), "{notices:?}");
         }
         assert_eq!(ask(&["-s", "1"]).notices, <[String; 0]>::default(), "it has the port of -p");
-        assert_eq!(said(&["-s"], Name::AccessLog).as_deref(), Some("-s off"));
+        assert_eq!(said(&["-s"], Name::AccessLog).as_deref(), Some("-s"));
+        for (arguments, name) in [
+            (&["--trace"][..], Name::Log),
+            (&["--threaded"], Name::Threads),
+            (&["--no-preload"], Name::Preload),
+            (&["--spawn-method", "smart"], Name::Preload),
+        ] {
+            assert_eq!(said(arguments, name), Some(arguments.join(" ")), "as it was typed");
+        }
+        assert_eq!(said(&["-p", "3000", "-v"], Name::AccessLog).as_deref(), Some("-v"));
         assert_eq!(ask(&["-R", "puma"]).notices, ["-R: a restart runs the same command again, with or without this"]);
     }
 
@@ -701,7 +753,7 @@ mod tests {
         let unicorn = ["-D", "-c config/unicorn.rb", "-E production"];
         assert_eq!(said(&["-Dc", "config/unicorn.rb", "-E", "production"]), unicorn);
         assert_eq!(said(&["-dp", "3000"]), ["-d", "-p 3000"]);
-        assert_eq!(said(&["-qDp3000"]), ["-q off", "-D", "-p 3000"]);
+        assert_eq!(said(&["-qDp3000"]), ["-q", "-D", "-p 3000"]);
     }
 
     /// As scripts that start Passenger and Thin have them.
@@ -806,6 +858,25 @@ mod tests {
         assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "3"]), (of_app, String::new()));
         let none = "--max-instances 0: sets no limit".to_owned();
         assert_eq!(most(&["--max-pool-size", "8", "--max-instances", "0"]), ("--max-pool-size 8".to_owned(), none));
+    }
+
+    /// Whichever comes last, as in its file.
+    #[test]
+    fn the_one_log_is_that_of_log_file_where_passenger_has_another_for_the_application() {
+        let logs = |arguments: &[&str]| {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            let logs: Vec<String> = asked.values(Name::LogFile).iter().map(|given| given.as_written()).collect();
+            (logs.join(" "), asked.notices.join("; "))
+        };
+        let notice = "--app-log-file b.log: the application's lines and the server's are in one log, that of \
+                      --log-file a.log; nothing is written here";
+        for arguments in
+            [["--log-file", "a.log", "--app-log-file", "b.log"], ["--app-log-file", "b.log", "--log-file", "a.log"]]
+        {
+            assert_eq!(logs(&arguments), ("--log-file a.log".to_owned(), notice.to_owned()), "{arguments:?}");
+        }
+        assert_eq!(logs(&["--app-log-file", "b.log"]), ("--app-log-file b.log".to_owned(), String::new()));
     }
 
     #[test]

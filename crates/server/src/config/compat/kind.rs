@@ -44,13 +44,16 @@ impl ServerKind {
         }
     }
 
-    /// The server by the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
+    /// The server by the name of a Ruby file, or of its folder, as in `config/puma/production.rb`. A folder with a
+    /// longer name may be the application's.
     pub fn by_name(path: &Path) -> Option<ServerKind> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let names = [name(path), path.parent().map(name).unwrap_or_default()];
+        let (file, folder) = (name(path), path.parent().map(name).unwrap_or_default());
         let kinds =
             [("puma", ServerKind::Puma), ("unicorn", ServerKind::Unicorn), ("pitchfork", ServerKind::Pitchfork)];
-        names.iter().find_map(|name| kinds.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind))
+        let of_file = kinds.iter().find(|(word, _)| file.contains(word));
+        let found = of_file.or_else(|| kinds.iter().find(|(word, _)| folder == *word));
+        found.map(|(_, kind)| *kind)
     }
 
     /// The server by the directives in a Ruby file.

@@ -92,7 +92,9 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         }
     }
     let shown = &translation.shown;
-    if missing.iter().any(|name| name == "plugin solid_queue") {
+    // As it is written, a Symbol or a text.
+    let names_jobs = |plugin: &str| plugin.trim_matches([':', '"']) == "solid_queue";
+    if missing.iter().filter_map(|name| name.strip_prefix("plugin ")).any(names_jobs) {
         asked.notices.push(format!(
             "{shown}: plugin :solid_queue is not loaded, so no jobs run: start bin/jobs as a process of its own"
         ));
@@ -105,6 +107,8 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         asked.notices.push(format!("{shown}: {}", leftover::in_words(&translation.left)));
     }
     if kind == ServerKind::Passenger {
+        let unserved = passenger::unserved(&translation, |name| std::env::var(name).ok());
+        asked.notices.extend(unserved.map(|why| format!("{shown}: {why}")));
         // Where another key says less, that counts.
         let most = translation.value("max-workers");
         asked.given.retain(|given| pool_key(given).is_none() || most == Some(given.value.as_str()));
@@ -275,13 +279,18 @@ pub fn listen_address(address: &str) -> String {
     unicorn::bind(address, str::to_owned)
 }
 
+/// What the text of Thin's file says for a key, without the ERB in it; the error says why it cannot be known.
+pub fn word_without_erb(text: &str, key: &str) -> Result<Option<String>, String> {
+    thin::word_without_erb(text, key)
+}
+
 /// Server that a `--hooks` file is written for, as a word for the Ruby side; empty for our own.
 pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
-    if let Some(kind) = ServerKind::by_name(path) {
+    let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
+    if let Some(kind) = ServerKind::by_name(path).filter(|_| !own) {
         return Ok(kind.word());
     }
     let text = text_of(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
-    let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
     Ok(ServerKind::by_content(&text).filter(|_| !own).map_or("", ServerKind::word))
 }
 

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
-use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, text};
+use super::thin::{TLS, rackup, ssl};
+use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, text};
 use crate::config::arguments::is_service_link;
 
-const TLS: &str = "there is no TLS in this version: end it in front";
 const CACHE: &str = "responses are not cached";
 const POOL: &str = "there are no preloaders that come and go: the process that forks stays";
 const STATIC: &str = "the application serves its files itself; answer with a path in the body (to_path) and the server \
@@ -20,7 +20,13 @@ const STATIC: &str = "the application serves its files itself; answer with a pat
 const STICKY: &str = "any worker may get any request";
 const PANEL: &str = "there is no panel; --admin shows a page of this server";
 const NGINX: &str = "there is no nginx in it";
+/// Why there is no log of the application alone.
+pub const ONE_LOG: &str = "the application's lines and the server's are in one log";
 const START: &str = "applications are started by their config.ru";
+
+const STATIC_FILES: &str = "RAILS_SERVE_STATIC_FILES";
+const PUBLIC: &str = "unlike Passenger, the server does not serve public/: the proxy must, or the application, as \
+                      Sinatra and Rails from 7.1 on do (older Rails: RAILS_SERVE_STATIC_FILES=1)";
 
 /// Passenger's default of `max_pool_size`.
 const POOL_SIZE: u32 = 6;
@@ -29,22 +35,21 @@ const POOL_DEFAULT: &str = "there are 6 processes at most, as in Passenger witho
 /// Differences from Passenger with any file.
 pub const ALWAYS: &[&str] = &[
     "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
-    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
-     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
-    "public/ is not served: let the proxy do it, or the application (Rails: RAILS_SERVE_STATIC_FILES=1)",
+    HEADERS_OF_PROXIES,
+    PUBLIC,
     "spawn_method smart with several workers: an application that holds a connection open is not forked, each worker \
      loads it (--preload=force forks it)",
 ];
 
 pub const RULES: &[DirectiveRule] = &[
-    ("address", Rule::Custom(later)),
-    ("port", Rule::Custom(later)),
-    ("socket_file", Rule::Custom(later)),
-    ("socket_backlog", Rule::Custom(later)),
+    ("address", Rule::Later),
+    ("port", Rule::Later),
+    ("socket_file", Rule::Later),
+    ("socket_backlog", Rule::Later),
     ("daemonize", Rule::Same("daemonize")),
     ("user", Rule::Custom(user)),
     ("log_file", Rule::Same("log-file")),
-    ("app_log_file", Rule::Similar("log-file", "the application's lines and the server's are in one log")),
+    ("app_log_file", Rule::Custom(app_log)),
     ("pid_file", Rule::Same("pidfile")),
     ("environment", Rule::Same("environment")),
     ("ruby", Rule::Same("ruby")),
@@ -57,9 +62,9 @@ pub const RULES: &[DirectiveRule] = &[
     ("preload_bundler", Rule::Needless("Bundler is set up before the application is loaded")),
     ("load_shell_envvars", Rule::Off("the application's environment is the server's")),
     ("envvars", Rule::Custom(variables)),
-    ("max_pool_size", Rule::Custom(later)),
-    ("min_instances", Rule::Custom(later)),
-    ("max_instances", Rule::Custom(later)),
+    ("max_pool_size", Rule::Later),
+    ("min_instances", Rule::Later),
+    ("max_instances", Rule::Later),
     ("pool_idle_time", Rule::Custom(idle_time)),
     ("max_preloader_idle_time", Rule::Missing(POOL)),
     ("start_timeout", Rule::Seconds("boot-time")),
@@ -76,8 +81,8 @@ pub const RULES: &[DirectiveRule] = &[
         Rule::Missing("a worker has as many requests at once as it has threads (-t)"),
     ),
     ("unlimited_concurrency_paths", Rule::Missing("all paths have the same limits")),
-    ("concurrency_model", Rule::Custom(later)),
-    ("thread_count", Rule::Custom(later)),
+    ("concurrency_model", Rule::Later),
+    ("thread_count", Rule::Later),
     ("old_routing", Rule::Needless("a worker that is idle gets the next request")),
     ("sticky_sessions", Rule::Custom(sticky)),
     ("sticky_sessions_cookie_name", Rule::Missing(STICKY)),
@@ -202,6 +207,13 @@ pub fn set_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     in_environment(&variable).into_iter().map(|(_, key, _)| key).chain(environment).collect()
 }
 
+/// That files which Passenger would serve are left to others, where there are some and Rails is not told to serve them.
+pub fn unserved(translation: &Translation, variable: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
+    let in_file = translation.variables.iter().any(|(name, value)| name == STATIC_FILES && !value.is_empty());
+    let is_served = in_file || variable(STATIC_FILES).is_some_and(|value| !value.is_empty());
+    (!is_served && Path::new(&translation.in_folder("public")).is_dir()).then_some(PUBLIC)
+}
+
 /// The environment that these variables of the application name.
 fn environment_of(variables: &Map<String, Value>) -> Option<String> {
     ENVIRONMENT.iter().find_map(|name| text(variables.get(*name)))
@@ -219,12 +231,15 @@ fn usual_environment(variable: impl Fn(&str) -> Option<String>) -> Option<Direct
     Some(Directive { name: "environment".to_owned(), line: None, file: None, args, written })
 }
 
-/// These are translated together in [`finish`], once all are known.
-fn later(_: &mut Translation, _: &Directive) {}
-
-fn rackup(to: &mut Translation, call: &Directive) {
-    if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.path_of(call, &path).into());
+/// There is one log: that of `log_file`, if both are named.
+fn app_log(to: &mut Translation, call: &Directive) {
+    let log = to.call("log_file").and_then(|call| call.args.first()?.as_str()).filter(|log| !log.is_empty());
+    match log.map(|log| format!("{ONE_LOG}, that of log_file ({log}); nothing is written here")) {
+        Some(why) => to.remark(call, RemarkKind::Differs, &why),
+        None => {
+            to.copy(call, "log-file");
+            to.remark(call, RemarkKind::Differs, ONE_LOG);
+        }
     }
 }
 
@@ -334,12 +349,6 @@ fn sticky(to: &mut Translation, call: &Directive) {
     }
 }
 
-fn ssl(to: &mut Translation, call: &Directive) {
-    if to.says_yes("ssl") {
-        to.remark(call, RemarkKind::Refused, TLS);
-    }
-}
-
 /// Translates addresses, processes and threads, which depend on several keys, and adds defaults.
 pub fn finish(to: &mut Translation) {
     let backlog = to.word("socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
@@ -376,9 +385,6 @@ pub fn finish(to: &mut Translation) {
     match to.call("thread_count").cloned() {
         Some(call) if to.word("concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
         _ => to.assume("threads", "1", false),
-    }
-    if to.rackup.is_none() {
-        to.rackup.clone_from(&to.folder);
     }
 }
 

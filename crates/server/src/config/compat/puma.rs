@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::record::Directive;
-use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
+use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::bind_query::BACKLOG_MAX;
 use crate::config::options::DAY_MS;
 use crate::config::size::parse_time;
@@ -13,9 +13,8 @@ use crate::config::size::parse_time;
 /// Puma's default of `worker_shutdown_timeout`.
 const WORKER_SHUTDOWN: &str = "30s";
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
-const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
+pub const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const THREADS: &str = "all threads are there from the start; their number does not change";
-const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
 const RESTART: &str = "runs at a restart (USR2), in a process forked from the one that has loaded the application; \
                        what it changes in ENV is for the new program";
 const ERROR_HANDLER: &str = "its answer is the client's when the application raises; requests that the server itself \
@@ -40,8 +39,7 @@ pub const ALWAYS: &[&str] = &[
      each worker has a queue of its own, without a limit",
     "each request has a line in the log; --access-log off writes none, as in Puma",
     "a request has at most --header-count (100) header fields, then 431; Puma has no such limit but the size of all",
-    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
-     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    HEADERS_OF_PROXIES,
     "a body must come at 500 bytes per second or more once it has taken --body-time (60s)",
     "preload_app! with several workers: an application that holds a connection open is not forked, each worker loads \
      it (--preload=force forks it)",
@@ -69,12 +67,12 @@ pub const RULES: &[DirectiveRule] = &[
     ("extra_runtime_dependencies", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Rule::Same("dir")),
     ("tag", Rule::Custom(tag)),
-    ("worker_timeout", Rule::SimilarSeconds("worker-timeout", HEARTBEAT)),
-    // In `finish`, since it depends on the preload.
-    ("worker_boot_timeout", Rule::Custom(|_, _| {})),
-    // In `finish`, since they depend on each other and on the number of workers.
-    ("worker_shutdown_timeout", Rule::Custom(|_, _| {})),
-    ("force_shutdown_after", Rule::Custom(|_, _| {})),
+    ("worker_timeout", Rule::Seconds("worker-timeout")),
+    // Since it depends on the preload.
+    ("worker_boot_timeout", Rule::Later),
+    // Since they depend on each other and on the number of workers.
+    ("worker_shutdown_timeout", Rule::Later),
+    ("force_shutdown_after", Rule::Later),
     ("worker_check_interval", Rule::Needless("the end of a worker is noticed when it happens")),
     ("worker_culling_strategy", Rule::Missing("which worker leaves is decided by who is idle")),
     ("first_data_timeout", Rule::Seconds("header-time")),
@@ -222,7 +220,7 @@ pub fn tcp(host: &str, port: &str) -> String {
 }
 
 fn clear_binds(to: &mut Translation, _: &Directive) {
-    to.settings.retain(|setting| setting.row.long != "bind");
+    to.unset("bind");
 }
 
 fn activated(to: &mut Translation, call: &Directive) {
@@ -446,7 +444,4 @@ pub fn finish(to: &mut Translation) {
     boot_time(to);
     to.assume("workers", "1", true);
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
-    if to.rackup.is_none() {
-        to.rackup.clone_from(&to.folder);
-    }
 }

@@ -4,11 +4,11 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
+use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::options::MILLION;
 use crate::config::size::parse_time;
 
-const TLS: &str = "there is no TLS in this version: end it in front";
+pub const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
 const ONE_BY_ONE: &str = "a reload always keeps serving";
 const WAIT: &str = "Thin's restart one by one waits so long for each server; a reload as long as --boot-time says";
@@ -22,20 +22,19 @@ pub const ALWAYS: &[&str] = &[
     "each of the servers of a cluster is a worker behind all addresses; one that is down does not close its port",
     "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503",
     "a request has at most --header-count (100) header fields, then 431; Thin has no such limit but the size of all",
-    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
-     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    HEADERS_OF_PROXIES,
     "there is no EventMachine loop: async.callback, throw :async and EventMachine's timers do not work",
 ];
 
 pub const RULES: &[DirectiveRule] = &[
-    ("address", Rule::Custom(later)),
-    ("port", Rule::Custom(later)),
-    ("socket", Rule::Custom(later)),
+    ("address", Rule::Later),
+    ("port", Rule::Later),
+    ("socket", Rule::Later),
     ("servers", Rule::Same("workers")),
     ("environment", Rule::Same("environment")),
     ("daemonize", Rule::Same("daemonize")),
     ("pid", Rule::Custom(pid)),
-    ("log", Rule::Custom(later)),
+    ("log", Rule::Later),
     ("user", Rule::Custom(identity)),
     ("group", Rule::Custom(identity)),
     ("chdir", Rule::Same("dir")),
@@ -45,8 +44,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("wait", Rule::Needless(WAIT)),
     ("max_conns", Rule::Custom(connections)),
     ("max_persistent_conns", Rule::Missing("every connection may be kept, as long as --keep-alive says")),
-    ("threaded", Rule::Custom(later)),
-    ("threadpool_size", Rule::Custom(later)),
+    ("threaded", Rule::Later),
+    ("threadpool_size", Rule::Later),
     ("prefix", Rule::Custom(prefix)),
     ("stats", Rule::Missing("foolsgold status, and the page of --admin, tell more")),
     ("adapter", Rule::Custom(adapter)),
@@ -72,9 +71,6 @@ pub const RULES: &[DirectiveRule] = &[
     ("ssl_cipher_list", Rule::Missing(TLS)),
 ];
 
-/// These are translated together in [`finish`], once all are known.
-fn later(_: &mut Translation, _: &Directive) {}
-
 fn prefix(to: &mut Translation, call: &Directive) {
     // An empty text is none.
     let is_root = text(call.args.first()).is_none_or(|path| path.trim_matches('/').is_empty());
@@ -83,9 +79,10 @@ fn prefix(to: &mut Translation, call: &Directive) {
     }
 }
 
-fn rackup(to: &mut Translation, call: &Directive) {
+/// For Passenger, too.
+pub fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.in_folder(&path).into());
+        to.rackup = Some(to.path_of(call, &path).into());
     }
 }
 
@@ -161,7 +158,7 @@ fn require(to: &mut Translation, call: &Directive) {
     }
 }
 
-fn ssl(to: &mut Translation, call: &Directive) {
+pub fn ssl(to: &mut Translation, call: &Directive) {
     if to.says_yes("ssl") {
         to.remark(call, RemarkKind::Refused, TLS);
     }
@@ -225,9 +222,22 @@ pub fn finish(to: &mut Translation) {
         to.assume("log-file", &to.in_folder("log/thin.log"), false);
         to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);
     }
-    if to.rackup.is_none() {
-        to.rackup.clone_from(&to.folder);
+}
+
+/// The value of a key by the text of a file whose ERB is not run; the error says why it cannot be known.
+pub fn word_without_erb(text: &str, key: &str) -> Result<Option<String>, String> {
+    let mut values = text.lines().filter_map(|line| {
+        let value = line.strip_prefix(key)?.trim_start().strip_prefix(':')?;
+        (value.is_empty() || value.starts_with([' ', '\t'])).then(|| value.trim())
+    });
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() || value.contains("<%") {
+        return Err(format!("its {key} depends on ERB"));
     }
+    let value = value.split_once(" #").map_or(value, |(value, _)| value).trim_end();
+    let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+    let word = quoted.unwrap_or(value);
+    Ok((!["", "~", "null"].contains(&word)).then(|| word.to_owned()))
 }
 
 /// `thin.sock` of server 2 is `thin.2.sock`.

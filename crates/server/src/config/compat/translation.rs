@@ -21,10 +21,6 @@ pub enum Rule {
     Same(&'static str),
     /// To our option of this name, from a number of seconds.
     Seconds(&'static str),
-    /// As [`Rule::Same`]; with a remark on how the option differs.
-    Similar(&'static str, &'static str),
-    /// As [`Rule::Seconds`]; with a remark on how the option differs.
-    SimilarSeconds(&'static str, &'static str),
     /// A hook, which runs here, too; with a remark if it differs.
     Hook(&'static str),
     /// To nothing: what it asks for is so anyway, or not needed here; with the reason.
@@ -34,8 +30,12 @@ pub enum Rule {
     /// For what is always off here: as [`Rule::Missing`] where the file turns it on, and to nothing where that turns it
     /// off.
     Off(&'static str),
+    /// To nothing; with a remark on the difference, which the log has in full.
+    Differs(&'static str),
     /// To an error, since going on without it would be wrong; with the reason.
     Refused(&'static str),
+    /// With others, once all are known: in the `finish` of its server.
+    Later,
     /// By a function.
     Custom(fn(&mut Translation, &Directive)),
 }
@@ -108,10 +108,10 @@ pub struct Translation {
     /// The application's file or folder, if it is configured.
     pub rackup: Option<PathBuf>,
     /// Start of relative paths, if it is configured; itself relative to `home`.
-    pub folder: Option<PathBuf>,
+    folder: Option<PathBuf>,
     home: PathBuf,
     beside: Beside,
-    pub calls: Vec<Directive>,
+    calls: Vec<Directive>,
     /// The host for Puma's `port` directives that follow: that of the last `set_default_host`, if there is one.
     pub default_host: Option<String>,
     /// The configured host and port: a flag that sets only one of them leaves the other as it is here.
@@ -139,33 +139,22 @@ impl Translation {
 
     /// Translates these calls of a file beside which something else counts, too.
     pub fn with(beside: Beside, kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
-        let settings = Vec::new();
-        let remarks = Vec::new();
-        let rackup = None;
-        let folder = None;
-        let home = home.to_owned();
-        let variables = Vec::new();
-        let evaluated = None;
-        let left = Vec::new();
-        let default_host = beside.host.clone();
-        let host = None;
-        let port = None;
         let mut translation = Translation {
             kind,
             shown,
-            settings,
-            remarks,
-            rackup,
-            folder,
-            home,
+            settings: Vec::new(),
+            remarks: Vec::new(),
+            rackup: None,
+            folder: None,
+            home: home.to_owned(),
+            default_host: beside.host.clone(),
             beside,
             calls,
-            default_host,
-            host,
-            port,
-            variables,
-            evaluated,
-            left,
+            host: None,
+            port: None,
+            variables: Vec::new(),
+            evaluated: None,
+            left: Vec::new(),
         };
         let calls = translation.calls.clone();
         // First, since paths are relative to it.
@@ -181,6 +170,9 @@ impl Translation {
             translation.apply_rule(call);
         }
         kind.finish(&mut translation);
+        if translation.rackup.is_none() {
+            translation.rackup.clone_from(&translation.folder);
+        }
         translation
     }
 
@@ -191,14 +183,6 @@ impl Translation {
         match *rule {
             Rule::Same(key) => self.copy(call, key),
             Rule::Seconds(key) => self.seconds(call, key),
-            Rule::Similar(key, how) => {
-                self.copy(call, key);
-                self.remark(call, RemarkKind::Differs, how);
-            }
-            Rule::SimilarSeconds(key, how) => {
-                self.seconds(call, key);
-                self.remark(call, RemarkKind::Differs, how);
-            }
             Rule::Hook("") => self.remark(call, RemarkKind::Hook, "runs as it stands"),
             Rule::Hook(how) => self.remark(call, RemarkKind::Hook, how),
             Rule::Needless(why) => self.remark(call, RemarkKind::Needless, why),
@@ -206,7 +190,9 @@ impl Translation {
                 self.remark(call, RemarkKind::Needless, "is off, as always here");
             }
             Rule::Missing(why) | Rule::Off(why) => self.remark(call, RemarkKind::Missing, why),
+            Rule::Differs(how) => self.remark(call, RemarkKind::Differs, how),
             Rule::Refused(why) => self.remark(call, RemarkKind::Refused, why),
+            Rule::Later => {}
             Rule::Custom(translate) => translate(self, call),
         }
     }
@@ -253,7 +239,7 @@ impl Translation {
         let takes = Row::called(key).map(|row| row.kind);
         // As in `@options[:pidfile] = false`, whatever was said before.
         if let (Some(Takes::Path | Takes::Text), Some(Value::Bool(false))) = (takes, call.args.first()) {
-            self.settings.retain(|setting| setting.row.long != key);
+            self.unset(key);
             return self.remark(call, RemarkKind::Needless, "means none, as if it were not there");
         }
         let value = match (takes, call.args.first()) {
@@ -341,11 +327,16 @@ impl Translation {
             return;
         };
         if key != "bind" {
-            self.settings.retain(|setting| setting.row.long != key);
+            self.unset(key);
         }
         if !self.settings.iter().any(|setting| setting.row.long == key && setting.value == value) {
             self.settings.push(Setting { row, value, place });
         }
+    }
+
+    /// Takes back all that was set for an option.
+    pub fn unset(&mut self, key: &str) {
+        self.settings.retain(|setting| setting.row.long != key);
     }
 
     /// A path relative to the configured folder.
@@ -403,6 +394,11 @@ fn no_limit(key: &str) -> &'static str {
         _ => "24h",
     }
 }
+
+/// A difference from all other servers.
+pub const HEADERS_OF_PROXIES: &str = "of headers with an underscore in their names, those that could pass for a \
+                                      proxy's are left out; and headers that only a proxy may say, from all but \
+                                      --trust-proxy (docs/deploying.md)";
 
 /// A text, a number or a boolean as text.
 pub fn text(value: Option<&Value>) -> Option<String> {

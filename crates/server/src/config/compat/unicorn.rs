@@ -1,12 +1,14 @@
 //! Directives of Unicorn and Pitchfork, and their translations.
 
+use std::net::Ipv4Addr;
+
 use nix::unistd::{User, geteuid};
 use serde_json::Value;
 
 use super::ServerKind;
-use super::puma::{absolute, capped_backlog, tcp};
+use super::puma::{REFORK, absolute, capped_backlog, tcp};
 use super::record::Directive;
-use super::translation::{DirectiveRule, RemarkKind, Rule, Translation, seconds, text};
+use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::options::DAY_MS;
 use crate::config::size::{parse_time, show_time};
 
@@ -15,7 +17,6 @@ const TIMEOUT: &str = "counts from the last byte of a request to its answer, wai
                        (--kill-time)";
 const EXEC: &str = "runs at an upgrade (USR2), in a process forked from the one that has loaded the application; what \
                     it changes in ENV is for the new program, and where it raises there is none";
-const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
                        ends the old master (pid.oldbin, QUIT) after USR2, that ends when the new one serves";
 const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers end when the server says so";
@@ -27,6 +28,8 @@ const SERVER: &str = "nothing calls these methods here: what is to run in each w
                       before_fork starts, and before a worker is killed in on_request_timeout of a hooks file";
 const COMPLETE: &str = "runs before the next request of its thread; where it exits, the worker is replaced";
 const MONITOR: &str = "runs when the first worker has been forked, in the process that forks";
+const SPAWN: &str = "it is for a worker from its fork on: loading the application has no limit in Pitchfork either; \
+                     --boot-time sets one for both";
 const SERVICE: &str = "there is no service worker, so nothing that it starts runs, such as background jobs: start \
                        those as a process of their own";
 
@@ -40,8 +43,7 @@ pub const ALWAYS: &[&str] = &[
     "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in \
      Unicorn they wait in the socket, as many as its backlog",
     "a request has at most --header-count (100) header fields, then 431; Unicorn has no such limit but the size of all",
-    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
-     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    HEADERS_OF_PROXIES,
     "a body must come at 500 bytes per second or more once it has taken --body-time (60s)",
     "preload_app true with several workers: an application that holds a connection open is not forked, each worker \
      loads it (--preload=force forks it)",
@@ -56,7 +58,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("timeout", Rule::Custom(timeout)),
     ("cleanup_timeout", Rule::Seconds("kill-time")),
     ("timeout_signal", Rule::Missing("a worker that must be killed gets SIGKILL")),
-    ("spawn_timeout", Rule::Seconds("boot-time")),
+    ("spawn_timeout", Rule::Needless(SPAWN)),
     ("listen", Rule::Custom(listen)),
     ("listeners", Rule::Refused("say listen for each address")),
     ("preload_app", Rule::Same("preload")),
@@ -75,7 +77,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("early_hints", Rule::Same("early-hints")),
     ("set", Rule::Needless("")),
     ("HttpRequest::DEFAULTS", Rule::Custom(defaults)),
-    ("Unicorn::HttpServer", Rule::Custom(server)),
+    // Methods that the file has replaced.
+    ("Unicorn::HttpServer", Rule::Differs(SERVER)),
     ("before_fork", Rule::Hook(RETIRES)),
     ("after_fork", Rule::Hook(TRAPS)),
     ("after_worker_ready", Rule::Hook("")),
@@ -94,7 +97,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("restart_command_prefix", Rule::Needless("a restart runs the same command again")),
     ("max_consecutive_spawn_errors", Rule::Missing("workers that do not come up are started less and less often")),
     ("setpgid", Rule::Off("workers are in the group of the process that forked them")),
-    ("before_service_worker_ready", Rule::Custom(service)),
+    ("before_service_worker_ready", Rule::Differs(SERVICE)),
     ("before_service_worker_exit", Rule::Missing("there is no service worker")),
     ("modify_app", Rule::Missing("a middleware in config.ru can do the same")),
 ];
@@ -116,7 +119,7 @@ fn listen(to: &mut Translation, call: &Directive) {
     };
     let mut query = Vec::new();
     if let Some(Value::Object(options)) = call.args.get(1) {
-        let is_unix = address.starts_with(['/', '.', '~']) || address.starts_with("unix:");
+        let is_unix = socket_path(&address).is_some();
         let (mut needless, mut others) = (Vec::new(), Vec::new());
         for (name, value) in options {
             match (name.as_str(), value.as_i64()) {
@@ -141,9 +144,22 @@ fn listen(to: &mut Translation, call: &Directive) {
     to.set(call, "bind", format!("{bind}{mark}{}", query.join("&")));
 }
 
+/// The path in an address of Unicorn's `listen`, if that is a Unix socket: all that has no port and is no IP address is
+/// one, such as `tmp/sockets/web.sock`.
+fn socket_path(address: &str) -> Option<&str> {
+    if let Some(path) = address.strip_prefix("unix:") {
+        return Some(path.strip_prefix("//").unwrap_or(path));
+    }
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_tcp = is_port(address.rsplit(':').next().unwrap_or_default())
+        || address.starts_with('[')
+        || address.starts_with("tcp://")
+        || address.parse::<Ipv4Addr>().is_ok();
+    (address.starts_with(['/', '.', '~']) || !is_tcp).then_some(address)
+}
+
 /// Translates an address of Unicorn's `listen` to one of `--bind`.
 pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
-    let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
     let unix = |path: &str| {
         let of_user = path.strip_prefix('~').and_then(|path| path.split_once('/'));
         match of_user.and_then(|(name, path)| Some((home(name)?, path))) {
@@ -151,9 +167,8 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
             None => format!("unix://{}", absolute(&in_folder(path))),
         }
     };
-    match path {
+    match socket_path(address) {
         Some(path) => unix(path),
-        None if address.starts_with(['/', '.', '~']) => unix(address),
         None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
         // Brackets end the address.
         None if address.starts_with('[') && address.ends_with(']') => tcp(address, "80"),
@@ -179,16 +194,6 @@ fn defaults(to: &mut Translation, call: &Directive) {
         (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
         _ => to.remark(call, RemarkKind::Missing, "of these values only rack.url_scheme can be set"),
     }
-}
-
-/// The hook that starts what an application needs beside its workers: the log says in full that it does not run.
-fn service(to: &mut Translation, call: &Directive) {
-    to.remark(call, RemarkKind::Differs, SERVICE);
-}
-
-/// Methods of Unicorn's server that the file has replaced.
-fn server(to: &mut Translation, call: &Directive) {
-    to.remark(call, RemarkKind::Differs, SERVER);
 }
 
 /// In Unicorn a process that is the user already stays as it is, and only workers of root become another one.
@@ -245,7 +250,4 @@ pub fn finish(to: &mut Translation) {
     to.port = Some(8080);
     // All inherited sockets are served, beside those of the file.
     to.assume("bind-to-activated-sockets", "yes", false);
-    if to.rackup.is_none() {
-        to.rackup.clone_from(&to.folder);
-    }
 }
