@@ -15,11 +15,15 @@ module Address
   ONLY_WEB = "Only addresses with http:// or https:// can be shortened.".freeze
   NO_ADDRESS = "This is no address: it should be like https://example.com/page.".freeze
 
+  # Stands for bytes that were no UTF-8, once a form is decoded.
+  REPLACEMENT = "\uFFFD".freeze
+
   # The address; Bad says what is wrong with it. `own` is the host of this service.
   def self.check(text, own = nil)
     text = text.to_s.strip
     raise Bad, "Say which address the link should lead to." if text.empty?
-    raise Bad, NO_ADDRESS if !text.valid_encoding? || text.match?(/[\x00-\x1f\x7f]/)
+    is_readable = text.valid_encoding? && !text.include?(REPLACEMENT)
+    raise Bad, NO_ADDRESS if !is_readable || text.match?(/[\x00-\x1f\x7f]/)
     raise Bad, "An address has at most #{LENGTH_MAX} characters." if text.size > LENGTH_MAX
     uri = parse(encoded(with_scheme(text)))
     host = uri.host.to_s.downcase

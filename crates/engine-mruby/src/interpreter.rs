@@ -48,6 +48,8 @@ pub struct Interpreter {
     watchdog: Arc<Watchdog>,
     stack: Stack,
     began: Option<Instant>,
+    /// Whether the last call was for a request of the server itself.
+    is_own: bool,
     served: u64,
     /// Number of requests after which the interpreter is replaced; None for no limit.
     quota: Option<u64>,
@@ -80,6 +82,7 @@ impl Interpreter {
             watchdog,
             stack: Stack::new()?,
             began: None,
+            is_own: false,
             served: 0,
             quota: None,
             generation: 0,
@@ -102,6 +105,7 @@ impl Interpreter {
     pub fn begin(&mut self, job: Job, place: Place) -> Step {
         let now = Instant::now();
         self.began = Some(now);
+        self.is_own = job.request.is_own;
         let queued = now.saturating_duration_since(job.offered);
         if let Some(error) = &self.broken {
             job.fail(app_fault(Some((**error).clone())), queued, self.number);
@@ -138,6 +142,19 @@ impl Interpreter {
         Step::Over
     }
 
+    /// After a panic in a call: drops what is left of that, and has the application loaded anew before the next one.
+    pub fn poison(&mut self) {
+        self.step(true);
+        self.broken = Some(Box::default());
+    }
+
+    /// A call that panics.
+    #[cfg(test)]
+    pub fn panics(&mut self) -> Step {
+        let over = self.stack.begin(|_| std::panic::panic_any("pyrite"));
+        self.step(over)
+    }
+
     fn run(&mut self, job: Job, queued: Duration, migration: Migration) {
         let number = self.number;
         let run_state = self.host().run_state.clone();
@@ -147,14 +164,26 @@ impl Interpreter {
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
+        self.roll_back("a request had left open");
+        self.served += 1;
+        if !self.is_own {
+            self.host().run_state.count();
+        }
+    }
+
+    /// Ends all statements and transactions of SQLite, so that no lock is held until the next request.
+    fn roll_back(&mut self, why: &str) {
         let left = ruby_data::roll_back(&self.host().handles);
         if left > 0 {
             let app = self.host().shared.app.clone();
             let what = count(left, "transaction");
-            tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
+            tracing::warn!(target: "app", app, "rolled back {what} that {why}");
         }
-        self.served += 1;
-        self.host().run_state.count();
+    }
+
+    /// Whether the last call was for a request of the server itself, a probe.
+    pub fn was_own(&self) -> bool {
+        self.is_own
     }
 
     /// Generation of the pool in which the interpreter was opened.
@@ -209,6 +238,10 @@ impl Interpreter {
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
+        if !self.stack.is_free() {
+            let failed = |error: io::Error| AppError { message: error.to_string(), ..AppError::default() };
+            self.stack = Stack::new().map_err(failed)?;
+        }
         let now = Instant::now();
         let clock = self.host().clock;
         self.host().run_state.start_loading(clock.at(now), clock.at(now + settings.boot_time));
@@ -221,6 +254,7 @@ impl Interpreter {
         let mut work = OpenWork { host, place };
         // Deeply nested source needs the deep stack as much as deep calls do.
         self.stack.begin(move |_| work.run(bytes, &rackup));
+        self.roll_back("the application had left open when it was loaded");
         self.host().run_state.stop();
         opened.unwrap_or_else(|| Err(Box::default()))
     }

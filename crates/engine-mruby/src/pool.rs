@@ -6,6 +6,7 @@
 //! nor any other request.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
-use engine::{Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, reply};
+use engine::{Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, panic_words, reply};
 use parking_lot::Mutex;
 
 use crate::interpreter::{Interpreter, Place, Step};
@@ -65,6 +66,8 @@ pub struct Pool {
     served: AtomicU64,
     /// Number of accepted requests that I/O threads have yet to offer to the queue.
     deferred: AtomicUsize,
+    /// Number of interpreters that load the application anew. They run no request, and are not idle.
+    loading: AtomicUsize,
     /// Whether requests are refused from now on. Those that were accepted before are still offered to the queue.
     is_closed: AtomicBool,
     /// The pool itself, for closures that an I/O thread runs later.
@@ -96,6 +99,7 @@ impl Pool {
             clock: Clock::new(),
             served: AtomicU64::new(0),
             deferred: AtomicUsize::new(0),
+            loading: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             me: me.clone(),
             restarts: Mutex::default(),
@@ -161,13 +165,15 @@ impl Pool {
         let took = took.min(LONGEST).as_nanos() as u64;
         let expected = self.expected.load(Ordering::Relaxed);
         self.expected.store(expected - expected / 16 + took / 16, Ordering::Relaxed);
-        self.served.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Releases an interpreter after a call with this service time, recycled where that is due. Returns the task that
     /// follows: the next waiting request, or the recycling, which must not hold up an I/O thread.
     fn next(&self, mut interpreter: Box<Interpreter>, took: Duration, place: Place) -> Option<Task> {
         self.learn(took);
+        if !interpreter.was_own() {
+            self.served.fetch_add(1, Ordering::Relaxed);
+        }
         match place {
             Place::Runner => self.recycle_if_due(interpreter),
             Place::Here if self.recycle_reason(&mut interpreter).is_some() => Some(Task::Recycle(interpreter)),
@@ -198,7 +204,10 @@ impl Pool {
         let reason = reason.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        match interpreter.load(&self.settings, self.generation.load(Ordering::Relaxed)) {
+        self.loading.fetch_add(1, Ordering::SeqCst);
+        let loaded = interpreter.load(&self.settings, self.generation.load(Ordering::Relaxed));
+        self.loading.fetch_sub(1, Ordering::SeqCst);
+        match loaded {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();
@@ -223,20 +232,39 @@ impl Pool {
         }
     }
 
+    /// Runs a call, or a part of it. Where that panics, which is a defect of this program, the interpreter loads the
+    /// application anew: a lost one would count as busy, and the end of this engine wait for it.
+    fn step(
+        &self,
+        mut interpreter: Box<Interpreter>,
+        call: impl FnOnce(&mut Interpreter) -> Step,
+    ) -> (Box<Interpreter>, Step) {
+        match catch_unwind(AssertUnwindSafe(|| call(&mut interpreter))) {
+            Ok(step) => (interpreter, step),
+            Err(panic) => {
+                interpreter.poison();
+                self.hand_over(Task::Recycle(interpreter));
+                resume_unwind(panic)
+            }
+        }
+    }
+
     /// Runs one task to its end in a runner. Returns the task that follows.
     fn work(&self, task: Task) -> Option<Task> {
-        let (mut interpreter, step) = match task {
-            Task::Begin(mut interpreter, job) => {
+        let finish = |interpreter: &mut Interpreter, mut step: Step| {
+            while step == Step::Migrates {
+                step = interpreter.resume();
+            }
+            step
+        };
+        let (interpreter, _) = match task {
+            Task::Begin(interpreter, job) => self.step(interpreter, |interpreter| {
                 let step = interpreter.begin(job, Place::Runner);
-                (interpreter, step)
-            }
-            Task::Resume(mut interpreter) => {
-                let step = interpreter.resume();
-                (interpreter, step)
-            }
+                finish(interpreter, step)
+            }),
+            Task::Resume(interpreter) => self.step(interpreter, |interpreter| finish(interpreter, Step::Migrates)),
             Task::Recycle(interpreter) => return self.recycle_if_due(interpreter),
         };
-        while step == Step::Migrates && interpreter.resume() == Step::Migrates {}
         self.watchdog.wake();
         let took = interpreter.took();
         self.next(interpreter, took, Place::Runner)
@@ -310,7 +338,7 @@ impl Pool {
         if let Some(io) = io {
             interpreter.enter_io(io);
         }
-        let step = interpreter.begin(job, Place::Here);
+        let (interpreter, step) = self.step(interpreter, |interpreter| interpreter.begin(job, Place::Here));
         let took = interpreter.took();
         self.distrust(took);
         let task = match step {
@@ -329,7 +357,10 @@ fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
         let mut task = Some(first);
         while let Some(now) = task {
             let Some(pool) = pool.upgrade() else { return };
-            task = pool.work(now);
+            task = catch_unwind(AssertUnwindSafe(|| pool.work(now))).unwrap_or_else(|panic| {
+                tracing::error!(target: "engine", app = pool.app(), "{}", panic_words(&*panic));
+                None
+            });
         }
     }
 }
@@ -357,7 +388,7 @@ impl Engine for Pool {
         Status {
             capacity: self.settings.interpreters,
             idle: depth.idle,
-            busy: self.settings.interpreters.saturating_sub(depth.idle),
+            busy: self.settings.interpreters.saturating_sub(depth.idle + self.loading.load(Ordering::SeqCst)),
             queued: depth.waiting,
             served: self.served.load(Ordering::Relaxed),
             restarts: self.restarts.lock().values().sum(),
@@ -367,8 +398,8 @@ impl Engine for Pool {
     fn unfinished(&self) -> usize {
         // In this order: a request is counted by the queue before it is deferred no more.
         let deferred = self.deferred.load(Ordering::SeqCst);
-        let status = self.status();
-        deferred + status.busy + status.queued
+        let depth = self.queue.depth();
+        deferred + self.settings.interpreters.saturating_sub(depth.idle) + depth.waiting
     }
 
     fn unanswered(&self) -> usize {
@@ -395,5 +426,60 @@ impl Engine for Pool {
             self.begin(interpreter, job);
         }
         self.watchdog.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::{Keep, MrubyEngine};
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// The old generation of a reload ends when no request is unfinished.
+    #[test]
+    fn an_interpreter_in_which_a_call_panics_loads_the_application_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let rackup = folder.path().join("config.ru");
+        std::fs::write(&rackup, "run ->(_) { [200, {}, ['gold']] }").unwrap();
+        let settings = Settings {
+            rackup,
+            app: None,
+            environment: "test".into(),
+            interpreters: 1,
+            fresh: false,
+            max_requests: 0,
+            max_requests_jitter: 0,
+            memory_bytes: 32 << 20,
+            queue_places: 1,
+            boot_time: PATIENCE,
+            keep: Keep::default(),
+            slow_time: PATIENCE,
+            meter: Arc::default(),
+        };
+        let engine = MrubyEngine::start(settings).unwrap();
+        let pool = &engine.0;
+        let interpreter = pool.queue.take_idle(|_| true).unwrap();
+        let call = || pool.step(interpreter, Interpreter::panics);
+        assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "the caller hears of it");
+        let deadline = Instant::now() + PATIENCE;
+        while pool.unfinished() > 0 {
+            assert!(Instant::now() < deadline, "{:?}", pool.status());
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        assert_eq!(pool.restarts_by().get("load"), Some(&1));
+        let mut reply = engine.call(Request::sample(http::Method::GET, "/"));
+        let mut context = Context::from_waker(Waker::noop());
+        let answer = loop {
+            if let Poll::Ready(answer) = Pin::new(&mut reply).poll(&mut context) {
+                break answer;
+            }
+            assert!(Instant::now() < deadline, "{:?}", pool.status());
+            thread::park_timeout(Duration::from_millis(1));
+        };
+        assert!(answer.result.is_ok_and(|response| response.head.status == http::StatusCode::OK));
     }
 }

@@ -53,6 +53,11 @@ impl Stack {
         Ok(Stack { free: Some(DefaultStack::new(STACK_BYTES)?), work: None })
     }
 
+    /// Whether work can begin on it: work that has panicked has taken the stack with it.
+    pub fn is_free(&self) -> bool {
+        self.free.is_some()
+    }
+
     /// Runs `work` until it ends (true) or migrates (false).
     pub fn begin(&mut self, work: impl FnOnce(Migration) + 'static) -> bool {
         let Some(stack) = self.free.take() else { return true };

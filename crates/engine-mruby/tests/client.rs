@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support;
@@ -26,8 +26,8 @@ fn web() -> Peer {
 
 fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> std::io::Result<()> {
     match path {
-        _ if request.line.starts_with("CONNECT ") => answer(stream, "403 Forbidden", "", ""),
-        "/echo" | "http://shop.invalid/echo" | "http://shop.invalid:81/echo?a=b" => {
+        _ if request.line.starts_with("CONNECT ") => answer(stream, "403 Not here", "X-Why: no: b\r\n", "no"),
+        "/echo" | "http://shop.invalid/echo" | "http://shop.invalid:81/echo?a=b" | "*" | "?a=b" | "echo" => {
             let text = format!("{}\n{}\n{}", request.line, request.headers, request.body);
             answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
         }
@@ -40,7 +40,14 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
                 31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0,
             ])
         }
-        // Its first bytes.
+        // The same, and then an end after 13 bytes or after one.
+        "/cut_packed" | "/cut_head" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 25\r\n\r\n")?;
+            let bytes: &[u8] = &[31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205];
+            stream.write_all(if path == "/cut_head" { &bytes[..1] } else { bytes })?;
+            stream.shutdown(std::net::Shutdown::Both)
+        }
+        // Its first bytes, as a part.
         "/part" => {
             stream.write_all(b"HTTP/1.1 206 Partial Content\r\ncontent-encoding: gzip\r\n")?;
             stream.write_all(b"content-range: bytes 0-9/25\r\ncontent-length: 10\r\n\r\n")?;
@@ -130,6 +137,8 @@ fn what_fails_raises_the_usual_errors() {
         ("Net::HTTP.get(URI(HOST + '/nonsense'))", "Net::HTTPBadResponse: "),
         ("Net::HTTP.start('127.0.0.1', PORT, ignore_eof: false) { |http| http.get('/cut') }", "EOFError: "),
         ("Net::HTTP.get(URI(HOST + '/cut_chunks'))", "EOFError: "),
+        ("Net::HTTP.get(URI(HOST + '/cut_packed'))", "Zlib::BufError: "),
+        ("Net::HTTP.get(URI(HOST + '/cut_head'))", "Zlib::BufError: "),
         ("Net::HTTP.get(URI(HOST + '/headers'))", "Net::HTTPBadResponse: "),
         ("Net::HTTP.get(URI(HOST + '/endless'))", "IOError: the response has more than 16777216 bytes"),
         ("Net::HTTP.start('127.0.0.1', PORT, read_timeout: 0.1) { |http| http.get('/silent') }", "Net::ReadTimeout: "),
@@ -152,6 +161,32 @@ fn a_connection_that_breaks_within_a_body_is_an_error() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort").unwrap();
     });
     assert_begins(&app(&peer), "Net::HTTP.get(URI(HOST + '/'))", "Errno::ECONNRESET: ");
+}
+
+#[test]
+fn an_idempotent_request_whose_answer_does_not_come_is_sent_once_more() {
+    let begun = AtomicUsize::new(0);
+    let peer = Peer::start(move |mut stream| {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        while asked(&mut reader).is_some() {
+            let sent = match begun.fetch_add(1, Ordering::SeqCst) {
+                0 | 2 | 3 => stream.read(&mut [0]).map(|_| ()),
+                4 => stream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort")
+                    .and_then(|()| stream.read(&mut [0]).map(|_| ())),
+                _ => answer(&mut stream, "200 OK", "", "late"),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    let code = "h = Net::HTTP.new('127.0.0.1', PORT); h.read_timeout = 0.3
+        a = [h.get('/').body, (h.post('/', '') rescue $!.class)]
+        h.max_retries = 0; b = h.get('/') rescue $!.class
+        h.max_retries = 1; [*a, b, h.request_get('/').body]";
+    let expected = r#"["late", Net::ReadTimeout, Net::ReadTimeout, "late"]"#;
+    assert_eq!(value(&app(&peer), code), expected);
 }
 
 #[test]
@@ -213,9 +248,11 @@ fn a_proxy_gets_the_whole_address_of_http_and_a_tunnel_for_https() {
     let sent = r#"["POST http://shop.invalid:81/echo?a=b HTTP/1.1\n", "host: shop.invalid:81", "x=1"]"#;
     assert_eq!(value(&app, with_body), sent);
     let secure = "ENV['https_proxy'] = at; Net::HTTP.get(URI('https://shop.invalid/'))";
-    assert_begins(&app, &format!("{at}{secure}"), "Net::HTTPClientException: 403 \"Forbidden\"");
+    assert_begins(&app, &format!("{at}{secure}"), "Net::HTTPClientException: 403 \"Not here\"");
     let refused = format!("{at}({secure} rescue $!.response.then {{ |r| [r.class, r.code, r.message, r.body] }})");
-    assert_eq!(value(&app, &refused), r#"[Net::HTTPForbidden, "403", "Forbidden", nil]"#);
+    assert_eq!(value(&app, &refused), r#"[Net::HTTPForbidden, "403", "Not here", nil]"#);
+    let fields = format!("{at}({secure} rescue $!.response.then {{ |r| [r['X-WHY'], r.content_length, r['none']] }})");
+    assert_eq!(value(&app, &fields), r#"["no: b", 2, nil]"#);
     assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/echo')).lines.first"), r#""GET /echo HTTP/1.1\n""#);
 }
 

@@ -102,6 +102,17 @@ fn interpreters_are_replaced_all_or_one_by_its_number() {
     assert!(app.engine.order(Order::Backtraces(0)).unwrap_err().contains("embedded interpreters"));
 }
 
+/// `busy` and `foolsgold_places_busy` are requests that run.
+#[test]
+fn an_interpreter_that_loads_the_application_anew_is_neither_idle_nor_busy() {
+    let slow = format!("ends = Time.now + 0.5\nnil while Time.now < ends\n{APP}");
+    let app = try_app(&slow, Settings { interpreters: 1, ..settings() }).unwrap();
+    app.engine.order(Order::Recycle).unwrap();
+    let snapshot = see(&app, |snapshot| (snapshot.status.idle, snapshot.status.busy) == (0, 0));
+    assert_eq!(snapshot.status.capacity, 1);
+    assert_eq!((app.body("/"), app.engine.status().restarts), ("1".into(), 1));
+}
+
 #[test]
 fn a_request_that_runs_away_can_be_ended_at_once() {
     let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();

@@ -117,6 +117,23 @@ fn a_request_whose_client_left_the_queue_is_never_run() {
 }
 
 #[test]
+fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
+    let app = try_app(MIXED, Settings { interpreters: 1, ..settings() }).unwrap();
+    for is_own in [true, false, true] {
+        let mut request = get("/?a");
+        request.is_own = is_own;
+        assert!(wait(app.engine.call(request)).result.is_ok());
+    }
+    // The answer is sent shortly before the call is counted.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while app.engine.status().idle < 1 && Instant::now() < deadline {
+        thread::park_timeout(Duration::from_millis(1));
+    }
+    let snapshot = app.engine.snapshot();
+    assert_eq!((snapshot.status.served, snapshot.workers[0].served), (1, 1));
+}
+
+#[test]
 fn prefork_keeps_state_fresh_keeps_none_and_a_number_of_requests_renews() {
     let one = |settings: Settings| try_app(MIXED, Settings { interpreters: 1, ..settings }).unwrap();
     let kept = one(settings());

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support;
@@ -165,6 +166,33 @@ fn a_server_that_is_down_is_tried_as_often_as_the_application_says() {
         refused = (Redis.new(url: URL, reconnect_attempts: [0, 0.1, 0.1]).ping rescue $!.class)
         [refused, Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun >= 0.2]";
     assert_eq!(value(&app, code), "[Redis::CannotConnectError, true]");
+}
+
+/// A server whose first connection leads to a replica, and the others to the new master.
+fn after_a_failover() -> Peer {
+    let begun = AtomicUsize::new(0);
+    Peer::start(move |mut stream| {
+        let is_replica = begun.fetch_add(1, Ordering::SeqCst) == 0;
+        let refused = b"-READONLY You can't write against a read only replica.\r\n".as_slice();
+        let reply = if is_replica { refused } else { b"+OK\r\n" };
+        while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {
+            if stream.write_all(reply).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn a_server_that_has_become_a_replica_is_left() {
+    let peer = after_a_failover();
+    let app = app(&format!("redis://127.0.0.1:{}", peer.port));
+    assert_eq!(value(&app, "R.set('a', 1)"), r#""OK""#);
+    assert_eq!(peer.connections.load(Ordering::SeqCst), 2);
+    let peer = after_a_failover();
+    let once = format!("r = Redis.new(host: '127.0.0.1', port: {}, reconnect_attempts: 0)", peer.port);
+    let twice = format!("{once}; [(r.set('a', 1) rescue $!.class), r.set('a', 1)]");
+    assert_eq!(value(&app, &twice), r#"[Redis::ReadOnlyError, "OK"]"#);
 }
 
 #[test]

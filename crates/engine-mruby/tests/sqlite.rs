@@ -245,6 +245,23 @@ fn what_a_request_leaves_open_ends_with_it() {
 }
 
 #[test]
+fn what_is_left_open_when_the_application_is_loaded_ends_then() {
+    let config = "FoolsGold.allow_write HERE + '/data'
+        DB = SQLite3::Database.new(HERE + '/data/test.db')
+        DB.execute('create table if not exists t (a)')
+        DB.execute('insert into t values (1), (2)')
+        ROWS = DB.prepare('select a from t')
+        FIRST = ROWS.first
+        run ->(env) {
+          other = SQLite3::Database.new(DB.filename)
+          other.busy_timeout = 0
+          other.execute('insert into t values (3)')
+          [200, {}, [[FIRST, ROWS.first].inspect]] }";
+    let app = app(config, Settings { interpreters: 1, ..settings() });
+    assert_eq!(app.body("/"), "[[1], [1]]");
+}
+
+#[test]
 fn a_lock_is_waited_for_and_not_for_ever() {
     let app = app(HOSTILE, settings());
     let holder = app.engine.call(within("/lock", 600));

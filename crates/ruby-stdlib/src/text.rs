@@ -64,14 +64,13 @@ fn reference(text: &[u8]) -> Option<(char, usize)> {
     if let Some((name, char)) = named.iter().find(|(name, _)| text.starts_with(name.as_bytes())) {
         return Some((*char, name.len()));
     }
-    let end = text.iter().take(12).position(|byte| *byte == b';')?;
-    let digits = std::str::from_utf8(text.get(2..end)?).ok().filter(|_| text[1] == b'#')?;
-    let code = match digits.strip_prefix(['x', 'X']) {
-        Some(hex) if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) => u32::from_str_radix(hex, 16).ok()?,
-        None if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
-        _ => return None,
+    let (digits, radix) = match text.strip_prefix(b"&#")? {
+        [b'x' | b'X', digits @ ..] => (digits, 16),
+        digits => (digits, 10),
     };
-    char::from_u32(code).map(|char| (char, end + 1))
+    let end = digits.iter().position(|byte| !char::from(*byte).is_digit(radix)).filter(|end| digits[*end] == b';')?;
+    let code = u32::from_str_radix(std::str::from_utf8(&digits[..end]).ok()?, radix).ok()?;
+    char::from_u32(code).map(|char| (char, text.len() - digits.len() + end + 1))
 }
 
 /// CGI.escape: a space is a plus sign.

@@ -24,12 +24,13 @@ module SecureRandom
     def uuid
       FoolsGold::Native.uuid
     end
+    alias uuid_v4 uuid
 
     # A random number below an Integer or Float, or in a Range; without a limit above 0 a Float from 0 to below 1.
     def random_number(limit = 0)
       case limit
       when nil, 0 then FoolsGold::Native.random_number(0)
-      when Float then FoolsGold::Native.random_number(0) * limit
+      when Float then FoolsGold::Native.random_number(0) * (limit < 0 ? 1 : limit)
       when Integer
         return FoolsGold::Native.random_number(0) if limit < 0
         limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
@@ -61,12 +62,18 @@ module SecureRandom
       Array.new(count || 16) { chars[random_number(chars.size)] }.join
     end
 
-    # A UUID of version 7 (RFC 9562), which begins with the time in milliseconds.
-    def uuid_v7(**)
-      time = (FoolsGold::Native.time_real * 1000).to_i.to_s(16).rjust(12, "0")
-      rest = hex(10)
+    # A UUID of version 7 (RFC 9562), which begins with the time in milliseconds; up to 12 bits more of the time take
+    # the place of random ones.
+    def uuid_v7(extra_timestamp_bits: 0)
+      extra = Integer(extra_timestamp_bits)
+      raise ArgumentError, "extra_timestamp_bits must be in 0..12" unless extra.between?(0, 12)
+      time, part = (FoolsGold::Native.time_real * 1000).divmod(1)
+      time = time.to_s(16).rjust(12, "0")
+      unused = 1 << (12 - extra)
+      part = ((part * (1 << extra)).to_i * unused + random_number(unused)).to_s(16).rjust(3, "0")
+      rest = hex(8)
       kind = (8 + random_number(4)).to_s(16)
-      "#{time[0, 8]}-#{time[8, 4]}-7#{rest[0, 3]}-#{kind}#{rest[3, 3]}-#{rest[6, 12]}"
+      "#{time[0, 8]}-#{time[8, 4]}-7#{part}-#{kind}#{rest[0, 3]}-#{rest[3, 12]}"
     end
   end
 

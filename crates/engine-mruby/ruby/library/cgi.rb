@@ -14,7 +14,13 @@ class CGI
     def unescape(text, *) = FoolsGold::Native.form_unescape(text)
     def escapeURIComponent(text) = FoolsGold::Native.url_escape(text)
     alias escape_uri_component escapeURIComponent
-    def unescapeURIComponent(text, *) = FoolsGold::Native.url_unescape(text)
+
+    # UTF-8 also where the text is one of bytes, if the result is.
+    def unescapeURIComponent(text, *)
+      decoded = FoolsGold::Native.url_unescape(text)
+      return decoded unless text.__binary?
+      decoded.__binary!(false).valid_encoding? ? decoded : decoded.__binary!(true)
+    end
     alias unescape_uri_component unescapeURIComponent
   end
 

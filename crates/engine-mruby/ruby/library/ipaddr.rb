@@ -87,7 +87,7 @@ class IPAddr
   def ip6_arpa = ipv6? ? "#{digits}.ip6.arpa" : invalid!
   def ip6_int = ipv6? ? "#{digits}.ip6.int" : invalid!
   def loopback? = within?(LOOPBACK)
-  def private? = within?(PRIVATE)
+  def private? = within?(PRIVATE) || (ipv4_mapped? && native.private?)
   def link_local? = within?(LINK_LOCAL)
   def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{@zone_id}"
   def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{netmask}>"
@@ -176,7 +176,7 @@ class IPAddr
 
   # The length of a prefix, given as a number or as a mask in the form of an address.
   def bits_of(prefix, family)
-    return prefix.to_i if prefix.match?(/\A\d+\z/) && prefix.to_i <= BITS[family]
+    return prefix.to_i if prefix.match?(/\A(?:0|[1-9]\d*)\z/) && prefix.to_i <= BITS[family]
     invalid!(InvalidPrefixError) if prefix.match?(/\A\d+\z/)
     mask = family == INET ? number_of_four(prefix) : number_of_six(prefix)
     length = mask.to_s(2).delete_suffix("0" * BITS[family])[/\A1*/].size

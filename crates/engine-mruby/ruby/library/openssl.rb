@@ -162,7 +162,11 @@ module OpenSSL
     alias to_s hexdigest
     alias inspect hexdigest
     def base64digest = [digest].pack("m0")
-    def ==(other) = other.is_a?(HMAC) && OpenSSL.fixed_length_secure_compare(digest, other.digest)
+
+    def ==(other)
+      return false unless other.is_a?(HMAC) && digest.bytesize == other.digest.bytesize
+      OpenSSL.fixed_length_secure_compare(digest, other.digest)
+    end
 
     def initialize_copy(other)
       super

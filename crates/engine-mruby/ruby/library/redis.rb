@@ -14,6 +14,8 @@ class Redis
 
   class BaseError < StandardError; end
   class ProtocolError < BaseError; end
+  class InvalidClientOptionError < BaseError; end
+  class SubscriptionError < BaseError; end
 
   # An error reply of Redis.
   class CommandError < BaseError; end
@@ -21,16 +23,19 @@ class Redis
   class WrongTypeError < CommandError; end
   class OutOfMemoryError < CommandError; end
   class NoScriptError < CommandError; end
-  class ReadOnlyError < CommandError; end
 
   # The connection failed or was lost.
   class BaseConnectionError < BaseError; end
   class CannotConnectError < BaseConnectionError; end
   class ConnectionError < BaseConnectionError; end
   class TimeoutError < BaseConnectionError; end
+  class InheritedError < BaseConnectionError; end
+
+  # The server has become a replica: the master is to be found by a new connection.
+  class ReadOnlyError < BaseConnectionError; end
 
   ERRORS = { "NOPERM" => PermissionError, "WRONGTYPE" => WrongTypeError, "OOM" => OutOfMemoryError,
-             "NOSCRIPT" => NoScriptError, "READONLY" => ReadOnlyError }.freeze
+             "NOSCRIPT" => NoScriptError, "READONLY" => ReadOnlyError, "WRONGPASS" => CannotConnectError }.freeze
 
   # Returns a reply, or raises the exception of an error reply.
   def self.checked(reply)
@@ -89,6 +94,27 @@ class Redis
       define_method(name) { |*args| send_command([word, *args], &FLOAT) }
     end
 
+    def copy(source, target, db: nil, replace: false)
+      command = ["COPY", source, target]
+      command.push("DB", db) if db
+      command << "REPLACE" if replace
+      send_command(command, &BOOL)
+    end
+
+    # The items of a list, set or sorted set in order; with several patterns in `get:` an Array for each item.
+    def sort(key, by: nil, limit: nil, get: nil, order: nil, store: nil)
+      patterns = Array(get)
+      command = ["SORT", key]
+      command.push("BY", by) if by
+      command.push("LIMIT", *limit) if limit
+      patterns.each { |pattern| command.push("GET", pattern) }
+      command.concat(order.split) if order
+      command.push("STORE", store) if store
+      send_command(command) do |reply|
+        patterns.size > 1 && !store && reply ? reply.each_slice(patterns.size).to_a : reply
+      end
+    end
+
     def pfmerge(key, *sources) = send_command(["PFMERGE", key, *sources]) { |reply| reply == "OK" }
     def exists?(*keys) = send_command(["EXISTS", *keys]) { |reply| reply > 0 }
     def keys(pattern = "*") = send_command(["KEYS", pattern])
@@ -99,13 +125,13 @@ class Redis
       keys.empty? ? 0 : send_command(["DEL", *keys])
     end
 
-    # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value.
+    # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value, or false with nx: or xx:.
     def set(key, value, ex: nil, px: nil, exat: nil, pxat: nil, nx: nil, xx: nil, keepttl: nil, get: nil)
       command = ["SET", key, value.to_s]
       command.concat(expiry("EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat))
       { "NX" => nx, "XX" => xx, "KEEPTTL" => keepttl, "GET" => get }.each { |word, on| command << word if on }
-      return send_command(command) unless (nx || xx) && !get
-      send_command(command) { |reply| reply == "OK" }
+      return send_command(command) unless nx || xx
+      send_command(command) { |reply| reply == "OK" || reply || false }
     end
 
     def setex(key, seconds, value) = send_command(["SETEX", key, Integer(seconds), value.to_s])
@@ -183,6 +209,25 @@ class Redis
       send_command(command, &ENTRIES)
     end
 
+    # The same with the newest entry first.
+    def xrevrange(key, to = "+", from = "-", count: nil)
+      command = ["XREVRANGE", key, to, from]
+      command.push("COUNT", count) if count
+      send_command(command, &ENTRIES)
+    end
+
+    # The entries behind an id of a stream, or of each of several, as { stream => [[id, Hash], ...] }. Where there are
+    # none, waits for `block:` milliseconds (0 for no limit), at the longest until the request's deadline.
+    def xread(keys, ids, count: nil, block: nil)
+      command = ["XREAD"]
+      command.push("COUNT", count) if count
+      command.push("BLOCK", block.to_i) if block
+      command.push("STREAMS", *Array(keys), *Array(ids))
+      send_command(command, block && wait_of(block / 1000.0)) do |reply|
+        (reply || []).map { |key, entries| [key, ENTRIES.call(entries)] }.to_h
+      end
+    end
+
     def scan(cursor, match: nil, count: nil, type: nil)
       command = ["SCAN", cursor]
       { "MATCH" => match, "COUNT" => count, "TYPE" => type }.each { |word, value| command.push(word, value) if value }
@@ -194,7 +239,16 @@ class Redis
       each_page(->(cursor) { scan(cursor, **options) }, &block)
     end
 
+    %i[subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor].each do |name|
+      define_method(name) { |*, **| raise NotImplementedError, "Redis##{name}: #{FoolsGold::HINT}" }
+    end
+
     private
+
+    # Any other command of Redis, with its arguments as they are.
+    def method_missing(name, *args)
+      name.to_s.match?(/\A[a-z]+\z/) ? send_command([name.to_s.upcase, *args]) : super
+    end
 
     # The options of a command for the times that are given.
     def expiry(times) = times.select { |_, time| time }.flat_map { |word, time| [word, Integer(time)] }
@@ -248,6 +302,14 @@ class Redis
     def blpop(*keys, timeout: 0) = send_command(["BLPOP", *keys, timeout], wait_of(timeout))
     def brpop(*keys, timeout: 0) = send_command(["BRPOP", *keys, timeout], wait_of(timeout))
 
+    def brpoplpush(source, target, timeout: 0)
+      send_command(["BRPOPLPUSH", source, target, timeout], wait_of(timeout))
+    end
+
+    def blmove(source, target, from, to, timeout: 0)
+      send_command(["BLMOVE", source, target, from, to, timeout], wait_of(timeout))
+    end
+
     def sadd?(key, *members) = send_command(["SADD", key, *members]) { |reply| reply > 0 }
     def srem?(key, *members) = send_command(["SREM", key, *members]) { |reply| reply > 0 }
     def spop(key, count = nil) = send_command(["SPOP", key, *count])
@@ -296,8 +358,25 @@ class Redis
       end
     end
 
+    def zmscore(key, *members)
+      send_command(["ZMSCORE", key, *members]) { |scores| scores.map(&Commands::FLOAT) }
+    end
+
+    # Unions, intersections and differences: `weights:` are factors for the scores of each set, `aggregate:` ("sum",
+    # "min" or "max") says what becomes of several scores of a member.
+    def zunion(*keys, **options) = scored(combined(["ZUNION"], keys, options), options)
+    def zinter(*keys, **options) = scored(combined(["ZINTER"], keys, options), options)
+    def zdiff(*keys, **options) = scored(combined(["ZDIFF"], keys, options), options)
+    def zunionstore(target, keys, **options) = send_command(combined(["ZUNIONSTORE", target], keys, options))
+    def zinterstore(target, keys, **options) = send_command(combined(["ZINTERSTORE", target], keys, options))
+    def zdiffstore(target, keys, **options) = send_command(combined(["ZDIFFSTORE", target], keys, options))
+
     def zpopmin(key, count = nil) = popped("ZPOPMIN", key, count)
     def zpopmax(key, count = nil) = popped("ZPOPMAX", key, count)
+
+    # Wait like blpop, and return the key of the set, the member and its score.
+    def bzpopmin(*keys, timeout: 0) = popped_by_waiting("BZPOPMIN", keys, timeout)
+    def bzpopmax(*keys, timeout: 0) = popped_by_waiting("BZPOPMAX", keys, timeout)
 
     %i[hscan sscan zscan].each do |name|
       define_method(name) do |key, cursor, match: nil, count: nil|
@@ -321,6 +400,14 @@ class Redis
       timeout == 0 ? 1e9 : timeout
     end
 
+    def combined(command, keys, options)
+      keys = [keys].flatten
+      command.push(keys.size, *keys)
+      command.push("WEIGHTS", *options[:weights]) if options[:weights]
+      command.push("AGGREGATE", options[:aggregate]) if options[:aggregate]
+      command
+    end
+
     def scored(command, options)
       return send_command(command) unless options[:with_scores] || options[:withscores]
       send_command([*command, "WITHSCORES"], &SCORES)
@@ -330,6 +417,12 @@ class Redis
       send_command([word, key, *count]) do |reply|
         pairs = SCORES.call(reply)
         count.to_i > 1 ? pairs : pairs.first
+      end
+    end
+
+    def popped_by_waiting(word, keys, timeout)
+      send_command([word, *keys, timeout], wait_of(timeout)) do |reply|
+        reply && [reply[0], reply[1], Redis.float(reply[2])]
       end
     end
   end
@@ -375,6 +468,20 @@ class Redis
 
     def call(*command) = send_command(command)
 
+    def pipelined
+      yield self
+    end
+
+    # A transaction among the other commands. The pipeline gets its replies one by one, as in the gem: "OK", a "QUEUED"
+    # for each command, and the Array of their results, which is the value of the Future returned.
+    def multi
+      transaction = MultiConnection.new
+      yield transaction
+      send_command(["MULTI"])
+      transaction.commands.each { |command| send_command(command) }
+      send_command(["EXEC"]) { |replies| replies && transaction.settle(replies, true) }
+    end
+
     def send_command(command, _wait = nil, &convert)
       @commands << Redis.plain(command)
       @futures << Future.new(convert)
@@ -391,7 +498,13 @@ class Redis
     end
   end
   PipelinedConnection = Pipeline
-  MultiConnection = Pipeline
+
+  # The commands of a transaction.
+  class MultiConnection < Pipeline
+    def multi
+      raise BaseError, "Can't nest multi transaction"
+    end
+  end
 
   include Commands
   include Collections
@@ -404,7 +517,8 @@ class Redis
     @host = "localhost"
     @port = 6379
     @db = 0
-    take_url(settings[:url] || ENV["REDIS_URL"] || "") unless settings[:host] || settings[:path]
+    in_settings = %i[url host port path].any? { |name| settings.key?(name) }
+    take_url((in_settings ? settings[:url] : ENV["REDIS_URL"]).to_s)
     %i[host port path db username password].each do |name|
       instance_variable_set("@#{name}", settings[name]) if settings[name]
     end
@@ -457,12 +571,12 @@ class Redis
     pipeline = Pipeline.new
     yield pipeline
     return [] if pipeline.commands.empty?
-    pipeline.settle(exchange(pipeline.commands), exception)
+    pipeline.settle(exchange(pipeline.commands, raises: exception), exception)
   end
 
   # Sends all commands of the block as a transaction (MULTI), and returns their replies.
   def multi
-    pipeline = Pipeline.new
+    pipeline = MultiConnection.new
     yield pipeline
     return [] if pipeline.commands.empty?
     replies = exchange([["MULTI"], *pipeline.commands, ["EXEC"]])
@@ -488,10 +602,6 @@ class Redis
 
   def unwatch = send_command(["UNWATCH"])
 
-  %i[subscribe psubscribe ssubscribe monitor].each do |name|
-    define_method(name) { |*, **| raise NotImplementedError, "Redis##{name}: #{FoolsGold::HINT}" }
-  end
-
   # A command of texts and Integers, with Hashes and Arrays flattened.
   def self.plain(command)
     parts = command.flat_map { |part| part.is_a?(Hash) ? part.to_a.flatten : part }.flatten
@@ -514,24 +624,28 @@ class Redis
     @username = user unless user.empty? || user == "default"
   end
 
-  def exchange(commands, wait = nil, tries = 0)
+  # With `raises` the first error reply is raised if it is that of a replica.
+  def exchange(commands, wait = nil, tries = 0, raises: true)
     fresh = @handle.nil?
+    watches = @watches
     connect if fresh
     replies = FoolsGold::Native.redis_call(@handle, commands, wait ? @read_timeout + wait : @read_timeout)
     note_watches(commands)
+    refused = replies.find { |reply| reply.is_a?(Symbol) } if raises
+    Redis.checked(refused) if refused && refused.to_s.start_with?("READONLY ")
     replies
   rescue TypeError, ArgumentError
     raise
   rescue ::Exception => error
-    watches = @watches
     # Closed in any case: a part of the reply may still be on its way.
     close
-    # Tried again where nothing was sent, or where the connection was an older one, which the server may have closed
-    # meanwhile. But a new connection would watch no keys, and its transaction would overwrite what others have changed.
-    again = error.is_a?(CannotConnectError) || (error.is_a?(ConnectionError) && !fresh && !watches)
-    raise unless again && tries < @pauses.size
+    # Tried again where nothing was sent or written, or where the connection was an older one, which the server may have
+    # closed meanwhile. But a new connection would watch no keys, and its transaction would overwrite what others have
+    # changed.
+    again = error.is_a?(ReadOnlyError) || (error.is_a?(ConnectionError) && !fresh)
+    raise unless (error.is_a?(CannotConnectError) || (again && !watches)) && tries < @pauses.size
     pause(@pauses[tries])
-    exchange(commands, wait, tries + 1)
+    exchange(commands, wait, tries + 1, raises: raises)
   end
 
   # There is no pause while the application is loaded, when `sleep` raises.
@@ -553,13 +667,15 @@ class Redis
 
   def connect
     where = @path ? [@path, nil] : [@host, @port]
-    @handle = FoolsGold.with_room { FoolsGold::Native.redis_open(*where, @connect_timeout) }
+    begin
+      @handle = FoolsGold.with_room { FoolsGold::Native.redis_open(*where, @connect_timeout) }
+    rescue CannotConnectError => error
+      raise CannotConnectError, "Error connecting to Redis on #{@path || "#{@host}:#{@port}"} (#{error.message})"
+    end
     first = []
     first << ["AUTH", *@username, @password] if @password
     first << ["SELECT", @db] if @db.to_i != 0
     return if first.empty?
     FoolsGold::Native.redis_call(@handle, first, @read_timeout).each { |reply| Redis.checked(reply) }
-  rescue CannotConnectError => error
-    raise CannotConnectError, "Error connecting to Redis on #{@path || "#{@host}:#{@port}"} (#{error.message})"
   end
 end

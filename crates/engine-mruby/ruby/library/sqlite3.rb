@@ -195,16 +195,23 @@ module SQLite3
     # The next row, or nil behind the last one. Rows of a statement itself are Arrays, whatever results_as_hash says;
     # the methods of Database and ResultSet ask for Hashes.
     def step(hashes = false)
-      @began = true
       pieces(1, hashes).first
     end
 
-    def each(hashes = false)
-      return to_enum(:each, hashes) unless block_given?
+    # Row by row: the next `step` or `each` continues after the last row that the block got.
+    def each
+      return to_enum(:each) unless block_given?
+      while (row = step)
+        yield row
+      end
+      self
+    end
+
+    # All rows, in pieces, for a statement that is closed afterwards: a block that ends early loses the rest of a piece.
+    def each_in_pieces(hashes)
       until done?
         pieces(nil, hashes).each { |row| yield row }
       end
-      self
     end
 
     def to_a(hashes = false)
@@ -215,7 +222,7 @@ module SQLite3
 
     def reset!
       FoolsGold::Native.sqlite_reset(open!)
-      @done = @began = false
+      @done = false
       self
     end
 
@@ -271,29 +278,18 @@ module SQLite3
     include Enumerable
 
     def initialize(database, statement)
-      @database = database
+      @hashes = database.results_as_hash
       @statement = statement
-      @row = nil
     end
 
     def reset(*values)
-      @row = nil
       @statement.reset!
       @statement.bind_params(*values)
     end
 
-    # Whether there is no further row. Reads one row ahead, so that this is true right after the last row; the gem needs
-    # one more step.
-    def eof?
-      @row ||= @statement.step(@database.results_as_hash)
-      @row.nil?
-    end
-
-    def next
-      row = @row || @statement.step(@database.results_as_hash)
-      @row = nil
-      row
-    end
+    # Whether `next` has returned nil. Does not read ahead: the row would be missing for the statement's other readers.
+    def eof? = @statement.done?
+    def next = @statement.step(@hashes)
 
     def each
       return to_enum(:each) unless block_given?
@@ -379,10 +375,13 @@ module SQLite3
 
     # Runs all statements of a text, one after the other, and returns the first row of the last one, nil without rows.
     def execute_batch(sql, values = [], *more)
+      count = values.is_a?(Hash) ? values.size : nil
       values = SQLite3.values(values, more)
+      count ||= values.size
       result = nil
       each_statement(sql) do |statement|
-        statement.bind_params(*values) if statement.bind_parameter_count > 0
+        # The parameters of another statement are NULL, as in the gem.
+        statement.bind_params(*values) if statement.bind_parameter_count == count
         result = statement.step
       end
       result
@@ -458,7 +457,7 @@ module SQLite3
       statement = Statement.of(self, rows)
       if block
         yield statement.columns if named
-        statement.each(@results_as_hash, &block)
+        statement.each_in_pieces(@results_as_hash, &block)
         return []
       end
       [named ? statement.columns : nil, *statement.to_a(@results_as_hash)]

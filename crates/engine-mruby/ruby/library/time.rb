@@ -11,7 +11,8 @@ class Time
     # Fields that are missing before the first one in the text are those of now; missing ones behind it are the least,
     # such as 0 seconds.
     def parse(text, now = nil)
-      parts = Date._parse(text, now != :comp)
+      # The block gets a year of two digits as it is.
+      parts = Date._parse(text, !block_given?)
       year = parts[:year]
       year = yield(year) if year && block_given?
       informed!(parts, text)
@@ -35,7 +36,7 @@ class Time
 
     # Parses a time of RFC 3339 or XML Schema (dateTime).
     def iso8601(text)
-      form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
+      form = /\A\s*(-?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
       found = form.match(text) || raise(ArgumentError, "invalid xmlschema format: #{text.inspect}")
       fields = found.captures.first(6).compact.map(&:to_i)
       return __made(fields, found[7], nil) unless found[8]

@@ -8,35 +8,40 @@ module URI
   class BadURIError < Error; end
 
   class << self
-    def encode_www_form_component(text, *) = FoolsGold::Native.www_form_escape(text.to_s)
+    def encode_www_form_component(text, encoding = nil)
+      FoolsGold::Native.www_form_escape(__as(encoding, text.to_s))
+    end
 
     def decode_www_form_component(text, encoding = nil)
       __in(encoding, FoolsGold::Native.www_form_unescape(text.to_str))
     end
 
-    def encode_uri_component(text, *) = encode_www_form_component(text).gsub("+", "%20")
+    def encode_uri_component(text, encoding = nil) = encode_www_form_component(text, encoding).gsub("+", "%20")
 
     def decode_uri_component(text, encoding = nil)
       raise ArgumentError, "invalid %-encoding (#{text})" if /%(?!\h\h)/.match?(text)
       __in(encoding, FoolsGold::Native.url_unescape(text.to_str))
     end
 
-    def encode_www_form(pairs, *)
+    def encode_www_form(pairs, encoding = nil)
       pairs.map do |name, value|
-        name = encode_www_form_component(name)
+        name = encode_www_form_component(name, encoding)
         next name if value.nil?
-        next "#{name}=#{encode_www_form_component(value)}" unless value.respond_to?(:to_ary)
-        value.to_ary.map { |one| one.nil? ? "" : "#{name}=#{encode_www_form_component(one)}" }.join("&")
+        next "#{name}=#{encode_www_form_component(value, encoding)}" unless value.respond_to?(:to_ary)
+        value.to_ary.map { |one| one.nil? ? "" : "#{name}=#{encode_www_form_component(one, encoding)}" }.join("&")
       end.join("&")
     end
 
     def decode_www_form(text, encoding = nil, separator: "&", use__charset_: false, isindex: false)
       raise ArgumentError, "the input of URI.decode_www_form must be ASCII only string" unless text.ascii_only?
-      text.chomp(separator).split(separator, -1).map do |pair|
+      return [] if text.empty?
+      pairs = text.chomp(separator).split(separator, -1)
+      pairs << "" if pairs.empty?
+      pairs.map do |pair|
         name, equals, value = pair.partition("=")
         name, value = "", name if isindex && equals.empty?
         isindex = false
-        [name, value].map { |part| __in(encoding, FoolsGold::Native.form_unescape(part)) }
+        [name, value].map { |part| __in(encoding, FoolsGold::Native.form_unescape(part)).scrub }
       end
     end
 
@@ -64,8 +69,14 @@ module URI
 
     private
 
+    # A text in an encoding, with a reference of HTML for a character that this does not have, as browsers send forms.
+    def __as(encoding, text)
+      return text if encoding.nil? || text.__binary? || encoding == Encoding::BINARY
+      text.encode("UTF-8", invalid: :replace, undef: :replace).encode(encoding, fallback: ->(char) { "&##{char.ord};" })
+    end
+
     # Decoded bytes in an encoding, UTF-8 without one: the constant Encoding would load a library.
-    def __in(encoding, text) = encoding ? text.force_encoding(encoding) : text
+    def __in(encoding, text) = encoding ? text.force_encoding(encoding) : text.__binary!(false)
   end
 
   FoolsGold.wait_for(self, :Generic, "foolsgold/uri/generic")

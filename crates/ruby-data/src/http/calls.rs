@@ -13,7 +13,8 @@ use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, BodyReader, Error, Proxy, ProxyProtocol, Timeout};
 
 use super::agents::{Agents, Trust};
-use super::forward::{Forward, to_proxy, with_origin};
+use super::forward::{Forward, Target, to_proxy, with_target};
+use super::heads::{Heads, last_head, reason};
 use super::limits::{Limits, read_until};
 use ruby_native::Tree;
 use ruby_native::errno::exception;
@@ -39,11 +40,14 @@ const SYSTEM_CERTIFICATES: [&str; 4] = [
 
 struct Answer {
     head: Response<()>,
+    /// The reason phrase; None where the response has none.
+    reason: Option<Vec<u8>>,
     body: BodyReader<'static>,
 }
 
 /// `http_send([method, url, headers, body or nil], [open, read and write timeouts or nil], verify, file or nil, proxy
-/// or nil)`: sends a request, reads the head of the response and returns a handle. Timeouts are in seconds.
+/// or nil, bare)`: sends a request, reads the head of the response and returns a handle. Timeouts are in seconds. Where
+/// `bare` is true and there is no proxy, the server gets the path without the slash at its beginning.
 pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let what = tree(arg(args, 0))?;
     let times = tree(arg(args, 1))?;
@@ -61,18 +65,23 @@ pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.work.flush();
     let agent = agent(context, trust)?;
     let (request, body) = request(what)?;
-    let (request, proxy, origin) = match proxy {
+    let (request, proxy, target) = match proxy {
         Some(proxy) if request.uri().scheme() == Some(&Scheme::HTTP) => {
             let (request, origin) = to_proxy(request, &proxy)?;
-            (request, None, Some(origin))
+            (request, None, Some(Target::Absolute(origin)))
         }
+        None if arg(args, 5).truthy() => (request, None, Some(Target::Bare)),
         proxy => (request, proxy, None),
     };
     let until = context.until();
-    let sent = with_origin(origin, || run(&agent, request, body, &times, proxy, until));
+    let sent = with_target(target, || run(&agent, request, body, &times, proxy, until));
     let (head, body) = sent.map_err(|error| failed(context, error))?.into_parts();
+    let reason = match last_head() {
+        Some(head) => reason(&head).map(<[u8]>::to_vec),
+        None => head.status.canonical_reason().map(|reason| reason.as_bytes().to_vec()),
+    };
     let body = body.into_with_config().limit(u64::MAX).reader();
-    let answer = Answer { head: Response::from_parts(head, ()), body };
+    let answer = Answer { head: Response::from_parts(head, ()), reason, body };
     Ok(Value::Handle(context.handles.hold_one_of(RESPONSES_MAX, answer)?, RESPONSE_BYTES))
 }
 
@@ -165,7 +174,7 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
         .max_idle_connections(16)
         .max_idle_connections_per_host(4)
         .build();
-    let connector = DefaultConnector::new().chain(Limits).chain(Forward);
+    let connector = DefaultConnector::new().chain(Limits).chain(Forward).chain(Heads);
     let agent = Agent::with_parts(config, connector, DefaultResolver::default());
     if context.handles.own(Agents::new).len() >= AGENTS_MAX {
         context.handles.own(Agents::new).remove(0);
@@ -217,11 +226,14 @@ fn failed(context: &mut Context<'_>, error: Error) -> Raise {
     }
 }
 
-/// The message for a proxy that opens no tunnel; Ruby makes a response of the status in it. ureq writes the status
+/// The message for a proxy that opens no tunnel; Ruby makes a response of the head in it. ureq writes the status
 /// twice: `proxy server responded 403/403`.
 fn no_tunnel(why: &str) -> String {
     match why.rsplit('/').next().map(|code| StatusCode::from_bytes(code.as_bytes())) {
-        Some(Ok(status)) => format!("the proxy answered CONNECT with {status}"),
+        Some(Ok(status)) => {
+            let head = last_head().unwrap_or_else(|| format!("HTTP/1.1 {status}").into_bytes());
+            format!("the proxy answered CONNECT with\n{}", String::from_utf8_lossy(&head))
+        }
         _ => format!("CONNECT proxy failed: {why}"),
     }
 }
@@ -244,7 +256,7 @@ fn io_failed(error: &io::Error) -> Raise {
     raise(class, error.to_string())
 }
 
-/// `http_head(handle)`: status, HTTP version, reason phrase and `[[name, value], …]` of a response.
+/// `http_head(handle)`: status, HTTP version, reason phrase or nil, and `[[name, value], …]` of a response.
 pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
     let status = answer.head.status();
@@ -257,7 +269,7 @@ pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Tree::Array(vec![
         Tree::Int(status.as_u16().into()),
         Tree::Str(version.into()),
-        Tree::Str(status.canonical_reason().unwrap_or("").into()),
+        answer.reason.clone().map_or(Tree::Nil, Tree::Str),
         Tree::Array(headers.collect()),
     ])
     .encode(&mut out);

@@ -1,5 +1,6 @@
-//! Requests over `http://` through a proxy, which gets the whole address as the target of the request: the absolute
-//! form of RFC 9112, section 3.2.2. ureq would ask it for a tunnel, which most proxies allow to port 443 alone.
+//! Requests whose target is not the path that ureq writes. Over `http://` a proxy gets the whole address: the absolute
+//! form of RFC 9112, section 3.2.2. ureq would ask it for a tunnel, which most proxies allow to port 443 alone. A path
+//! without a slash in front, such as the `*` of OPTIONS, is sent as the application has written it.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -12,8 +13,17 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTi
 use ureq::{Error, Proxy, ProxyProtocol};
 
 thread_local! {
-    /// What the next request of this thread has before its path; None where the path alone is its target.
-    static ORIGIN: Cell<Option<String>> = const { Cell::new(None) };
+    /// The target of the next request of this thread; None where that is the path.
+    static TARGET: Cell<Option<Target>> = const { Cell::new(None) };
+}
+
+/// How the target of a request differs from its path.
+#[derive(Debug)]
+pub enum Target {
+    /// This origin stands before the path.
+    Absolute(String),
+    /// The slash at the beginning of the path is missing.
+    Bare,
 }
 
 /// The request as it goes to the proxy, and the origin for the absolute form of its target.
@@ -36,15 +46,15 @@ fn refused(error: impl Display) -> Raise {
     raise("URI::InvalidURIError", error.to_string())
 }
 
-/// Sends a request whose target begins with this origin.
-pub fn with_origin<T>(origin: Option<String>, send: impl FnOnce() -> T) -> T {
-    ORIGIN.set(origin);
+/// Sends a request with this target.
+pub fn with_target<T>(target: Option<Target>, send: impl FnOnce() -> T) -> T {
+    TARGET.set(target);
     let sent = send();
-    ORIGIN.set(None);
+    TARGET.set(None);
     sent
 }
 
-/// A part of a chain of connectors: makes connections that write the origin before the path of a request.
+/// A part of a chain of connectors: makes connections that write the target of a request.
 #[derive(Debug)]
 pub struct Forward;
 
@@ -56,7 +66,7 @@ impl<In: Transport> Connector<In> for Forward {
     }
 }
 
-/// A connection that writes the origin before the path of a request.
+/// A connection that writes the target of a request.
 #[derive(Debug)]
 pub struct Forwarding<T>(T);
 
@@ -66,10 +76,10 @@ impl<T: Transport> Transport for Forwarding<T> {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        let Some(origin) = ORIGIN.take() else { return self.0.transmit_output(amount, timeout) };
+        let Some(target) = TARGET.take() else { return self.0.transmit_output(amount, timeout) };
         let output = self.0.buffers().output();
         let size = output.len();
-        for part in absolute(&output[..amount], &origin).chunks(size) {
+        for part in rewritten(&output[..amount], &target).chunks(size) {
             self.0.buffers().output()[..part.len()].copy_from_slice(part);
             self.0.transmit_output(part.len(), timeout)?;
         }
@@ -89,8 +99,12 @@ impl<T: Transport> Transport for Forwarding<T> {
     }
 }
 
-/// The head of a request with the origin before its path.
-fn absolute(head: &[u8], origin: &str) -> Vec<u8> {
+/// The head of a request with this target.
+fn rewritten(head: &[u8], target: &Target) -> Vec<u8> {
     let path = head.iter().position(|byte| *byte == b' ').map_or(head.len(), |space| space + 1);
-    [&head[..path], origin.as_bytes(), &head[path..]].concat()
+    let (method, rest) = head.split_at(path);
+    match target {
+        Target::Absolute(origin) => [method, origin.as_bytes(), rest].concat(),
+        Target::Bare => [method, rest.strip_prefix(b"/").unwrap_or(rest)].concat(),
+    }
 }

@@ -3,4 +3,5 @@
 mod agents;
 pub mod calls;
 mod forward;
+mod heads;
 mod limits;

@@ -148,6 +148,8 @@ impl Statement {
                 Tree::Nil => ffi::sqlite3_bind_null(raw, at),
                 Tree::Int(number) => ffi::sqlite3_bind_int64(raw, at, *number),
                 Tree::Float(number) => ffi::sqlite3_bind_double(raw, at, *number),
+                // As in the gem; SQLite has no larger integers.
+                Tree::Raw(digits) => ffi::sqlite3_bind_double(raw, at, float(digits)),
                 Tree::Str(bytes) if std::str::from_utf8(bytes).is_ok() => {
                     let text = bytes.as_ptr().cast();
                     let length = bytes.len() as u64;
@@ -160,15 +162,13 @@ impl Statement {
                     [Tree::Str(bytes) | Tree::Bytes(bytes)] => {
                         ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied)
                     }
-                    _ => ffi::SQLITE_MISUSE,
+                    _ => WRONG_TYPE,
                 },
-                _ => ffi::SQLITE_MISUSE,
+                _ => WRONG_TYPE,
             }
         });
         match code {
-            ffi::SQLITE_MISUSE => {
-                Err(SqliteError { code: WRONG_TYPE, message: format!("can't prepare {}", shown(value)) })
-            }
+            WRONG_TYPE => Err(SqliteError { code, message: format!("can't prepare {}", class(value)) }),
             code => self.connection.check(code),
         }
     }
@@ -337,16 +337,23 @@ fn start(bytes: &[u8]) -> *const std::ffi::c_void {
     bytes.as_ptr().cast()
 }
 
-fn shown(value: &Tree) -> String {
+/// The number that the digits of an Integer are, rounded.
+fn float(digits: &[u8]) -> f64 {
+    std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// The class of a value that cannot be bound.
+fn class(value: &Tree) -> &'static str {
     match value {
-        Tree::Str(text) | Tree::Sym(text) | Tree::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
-        Tree::Int(number) => number.to_string(),
-        Tree::Bool(true) => "TrueClass".into(),
-        Tree::Bool(false) => "FalseClass".into(),
-        Tree::Raw(_) => "an Integer of more than 64 bits".into(),
-        Tree::Array(_) => "Array".into(),
-        Tree::Hash(_) => "Hash".into(),
-        Tree::Nil | Tree::Float(_) => "nil".into(),
+        Tree::Bool(true) => "TrueClass",
+        Tree::Bool(false) => "FalseClass",
+        Tree::Nil => "NilClass",
+        Tree::Int(_) | Tree::Raw(_) => "Integer",
+        Tree::Float(_) => "Float",
+        Tree::Str(_) | Tree::Bytes(_) => "String",
+        Tree::Sym(_) => "Symbol",
+        Tree::Array(_) => "Array",
+        Tree::Hash(_) => "Hash",
     }
 }
 

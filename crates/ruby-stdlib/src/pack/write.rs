@@ -5,6 +5,16 @@ use super::text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Raise, raise};
 
+/// A Float from which on the lowest 64 bits are 0, since it has 53; below it has a place in 128.
+const LARGE: f64 = (1u128 << 126) as f64;
+
+/// The lowest 64 bits of an Integer in decimal digits.
+fn low_bits(digits: &[u8]) -> u64 {
+    let positive = digits.strip_prefix(b"-").unwrap_or(digits);
+    let low = positive.iter().fold(0u64, |low, digit| low.wrapping_mul(10).wrapping_add(u64::from(digit & 15)));
+    if positive.len() < digits.len() { low.wrapping_neg() } else { low }
+}
+
 /// The bytes packed so far, and the values left.
 pub struct Packer {
     /// The bytes packed so far.
@@ -27,7 +37,7 @@ impl Packer {
         let left = self.values.len();
         if let Some(form) = directive.integer() {
             return self.repeat(directive.count.or(left), |packer| {
-                let number = packer.integer()?;
+                let number = packer.low_bits()?;
                 packer.number(&number.to_le_bytes()[..form.size], form.order);
                 Ok(())
             });
@@ -67,6 +77,18 @@ impl Packer {
 
     fn next(&mut self) -> Result<Tree, Raise> {
         self.values.next().ok_or_else(|| raise("ArgumentError", "too few arguments"))
+    }
+
+    /// The lowest 64 bits of the next value: as in CRuby, it may be an Integer of any size.
+    fn low_bits(&mut self) -> Result<u64, Raise> {
+        let low = match self.values.as_slice() {
+            [Tree::Raw(digits), ..] => low_bits(digits),
+            [Tree::Float(number), ..] if number.abs() >= LARGE && number.is_finite() => 0,
+            [Tree::Float(number), ..] if number.is_finite() => *number as i128 as u64,
+            _ => return self.integer(),
+        };
+        self.values.next();
+        Ok(low)
     }
 
     fn integer(&mut self) -> Result<u64, Raise> {

@@ -7,20 +7,44 @@ class IO
     def readlines(*args, **options) = File.readlines(*args, **options)
     def foreach(*args, **options, &block) = File.foreach(*args, **options, &block)
 
-    # Copies from a file's path or any object with `read` to any with `write`, and returns the number of bytes.
+    # Copies from a file's path, or from any object with `readpartial` or `read`, to any with `write`. Returns the sum
+    # of what `write` returned. With an offset, which only files have, the file keeps its position.
     def copy_stream(from, to, length = nil, offset = nil)
       raise NotImplementedError, "IO.copy_stream to a file: #{FoolsGold::READ_ONLY}" if to.is_a?(String)
+      from = from.to_io if from.respond_to?(:to_path) && from.respond_to?(:to_io)
       # A Pathname has `read` too, which begins anew each time.
       path = from.is_a?(String) || (from.respond_to?(:to_path) && !from.is_a?(FoolsGold::Reading))
       return File.open(from) { |file| copy_stream(file, to, length, offset) } if path
-      from.seek(offset) if offset
+      return copy_parts(from, to, length) if offset.nil?
+      raise ArgumentError, "cannot specify src_offset for non-IO" unless from.respond_to?(:to_path)
+      position = from.pos
+      begin
+        from.seek(offset)
+        copy_parts(from, to, length)
+      ensure
+        from.seek(position)
+      end
+    end
+
+    private
+
+    # The source gets a length and a buffer, as in CRuby: it may take no fewer arguments. A negative length is none.
+    def copy_parts(from, to, length)
+      length = nil if length && length < 0
+      in_parts = from.respond_to?(:readpartial)
       count = 0
       while length.nil? || count < length
-        part = from.read(length ? [65_536, length - count].min : 65_536)
-        break if part.nil? || part.empty?
-        to.write(part)
-        count += part.bytesize
+        size = length ? [65_536, length - count].min : 65_536
+        part = "".b
+        if in_parts
+          from.readpartial(size, part)
+        else
+          break if from.read(size, part).nil? || part.empty?
+        end
+        count += FoolsGold.integer(to.write(part))
       end
+      count
+    rescue EOFError
       count
     end
   end

@@ -16,7 +16,7 @@ module Net
   module HTTPHeader
     def initialize_http_header(headers)
       @header = {}
-      headers&.each { |name, value| self[name] = value }
+      headers&.each { |name, value| self[name] = value.is_a?(String) ? value.strip : value }
     end
 
     def [](name)
@@ -25,12 +25,12 @@ module Net
     end
 
     def []=(name, value)
-      return delete(name) if value.nil?
-      @header[name.to_s.downcase] = Array(value).map { |one| clean(one) }
+      return delete(name) unless value
+      @header[name.to_s.downcase] = values_of(value)
     end
 
     def add_field(name, value)
-      (@header[name.to_s.downcase] ||= []).concat(Array(value).map { |one| clean(one) })
+      (@header[name.to_s.downcase] ||= []).concat(values_of(value))
     end
 
     def get_fields(name) = @header[name.to_s.downcase]&.dup
@@ -60,9 +60,14 @@ module Net
 
     def each_capitalized
       return to_enum(:each_capitalized) unless block_given?
-      @header.each { |name, values| yield name.split("-").map(&:capitalize).join("-"), values.join(", ") }
+      @header.each { |name, values| yield capitalized(name), values.join(", ") }
     end
     alias canonical_each each_capitalized
+
+    def each_capitalized_name
+      return to_enum(:each_capitalized_name) unless block_given?
+      @header.each_key { |name| yield capitalized(name) }
+    end
 
     def to_hash = @header.dup
 
@@ -79,12 +84,31 @@ module Net
     end
     alias range= set_range
 
+    # The parts that `set_range` has asked for, as Ranges: 5..-1 is all from byte 5 on, -5..-1 the last five bytes. nil
+    # for the whole body.
+    def range
+      return unless (text = self["range"])
+      parts = text[/\Abytes=(.*)/m, 1].to_s.split(",").map(&:strip).reject(&:empty?)
+      unless !parts.empty? && parts.all?(/\A(?:\d+-\d*|-\d+)\z/)
+        raise HTTPHeaderSyntaxError, "invalid syntax for byte-ranges-specifier: '#{text}'"
+      end
+      ranges = parts.map { |part| range_of(part) }
+      return ranges unless ranges == [0..-1]
+      raise HTTPHeaderSyntaxError, "only one suffix-byte-range-spec with zero suffix-length"
+    end
+
     # The bytes that the response contains, as a Range; nil without a Content-Range, or where its unit is another one.
     def content_range
       return unless (text = self["content-range"])
       found = %r{\A\s*(\w+)\s+(\d+)-(\d+)/(?:\d+|\*)}.match(text)
       raise HTTPHeaderSyntaxError, "wrong Content-Range format" unless found
       found[1] == "bytes" ? (found[2].to_i..found[3].to_i) : nil
+    end
+
+    # Number of bytes of `content_range`.
+    def range_length
+      part = content_range
+      part && part.end - part.begin + 1
     end
 
     def content_length
@@ -100,11 +124,13 @@ module Net
     def main_type = content_type&.split("/")&.first
     def sub_type = content_type&.split("/", 2)&.[](1)
     def chunked? = self["transfer-encoding"].to_s.downcase.include?("chunked")
-    def connection_close? = self["connection"].to_s.downcase.include?("close")
+    def connection_close? = connection_has?("close")
+    def connection_keep_alive? = connection_has?("keep-alive")
 
+    # Parameters of the Content-Type; a value in quotes keeps them.
     def type_params
-      parts = self["content-type"].to_s.split(";").drop(1).map { |part| part.strip.split("=", 2) }
-      parts.select { |part| part.size == 2 }.map { |name, value| [name, value.delete("\"")] }.to_h
+      parts = self["content-type"].to_s.split(";").drop(1).map { |part| part.split("=", 2).map(&:strip) }
+      parts.select { |part| part.size == 2 }.to_h
     end
 
     def set_content_type(type, params = {})
@@ -143,10 +169,30 @@ module Net
       "#{first}-#{last}"
     end
 
-    def clean(value)
+    # One part of a Range header.
+    def range_of(part)
+      first, last = part.split("-", 2)
+      return Range.new(-last.to_i, -1) if first.empty?
+      return first.to_i..-1 if last.empty?
+      if first.to_i > last.to_i
+        raise HTTPHeaderSyntaxError, "last-byte-pos MUST greater than or equal to first-byte-pos but '#{part}'"
+      end
+      first.to_i..last.to_i
+    end
+
+    # The values of a field as texts: of an Enumerable each, at any depth.
+    def values_of(value)
+      return value.to_a.flat_map { |one| values_of(one) } if value.is_a?(Enumerable)
       value = value.to_s
       raise ArgumentError, "header field value cannot include CR/LF" if value.include?("\r") || value.include?("\n")
-      value.strip
+      [value]
+    end
+
+    def capitalized(name) = name.split("-").map(&:capitalize).join("-")
+
+    def connection_has?(word)
+      values = [*get_fields("connection"), *get_fields("proxy-connection")]
+      values.any? { |value| value.downcase.split(",").any? { |one| one.strip == word } }
     end
   end
 
@@ -203,9 +249,8 @@ module Net
       end
       @uri = where unless where.is_a?(String)
       @path = @uri ? @uri.request_uri : where
-      raise ArgumentError, "no HTTP request path given" if @path.nil? || @path.empty?
-      # Much code passes the text of a whole address.
-      raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.match?(%r{\A(?:/|https?://)}i)
+      raise ArgumentError, "no HTTP request path given" if @path.nil?
+      raise ArgumentError, "HTTP request path is empty" if @path.empty?
       initialize_http_header(headers)
       unless key?("accept-encoding") || key?("range")
         self["accept-encoding"] = "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"
@@ -364,7 +409,7 @@ module Net
     # Raises the exception of the status, also of a success.
     def error!
       error = { "3" => HTTPRetriableError, "4" => HTTPClientException, "5" => HTTPFatalError }[@code[0]] || HTTPError
-      raise error.new("#{@code} #{@message.inspect}", self)
+      raise error.new([@code, @message&.inspect].compact.join(" "), self)
     end
 
     def code_type = self.class
@@ -385,7 +430,7 @@ module Net
     end
 
     def encoded(text)
-      encoding = @body_encoding == true ? type_params["charset"] : @body_encoding
+      encoding = @body_encoding == true ? type_params["charset"]&.delete("\"") : @body_encoding
       encoding ? text.force_encoding(encoding) : text
     end
 
@@ -640,13 +685,25 @@ module Net
       request.body = body if body
       # The body first, and once: it may set a Content-Type, and a stream can be read only once.
       body = request.whole_body
-      handle = attempt(request, body)
-      response = HTTPResponse.of(handle, request)
-      response.body_encoding = @response_body_encoding
-      response.ignore_eof = @ignore_eof
-      yield response if block_given?
-      response.body
-      response
+      tries = 0
+      begin
+        response = HTTPResponse.of(attempt(request, body), request)
+        response.body_encoding = @response_body_encoding
+        response.ignore_eof = @ignore_eof
+        if block_given?
+          # What the block has seen cannot come again.
+          tries = @max_retries
+          yield response
+        end
+        response.body
+        response
+      rescue ReadTimeout, WriteTimeout, EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
+        # As in CRuby. The server may have closed a kept connection at this very moment; only idempotent requests may be
+        # sent twice.
+        raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
+        tries += 1
+        retry
+      end
     end
 
     def inspect = "#<Net::HTTP #{@address}:#{@port} open=#{@started}>"
@@ -657,32 +714,39 @@ module Net
       request(asked, data) { |response| response.read_body(into, &block) }
     end
 
-    def attempt(request, body, tries = 0)
-      url, proxy = target(request.path)
+    def attempt(request, body)
+      url, proxy, bare = target(request.path)
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
       authorize(request, URI(proxy)) if proxy && !@use_ssl
       what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
       file = certificates(verify) if @use_ssl
-      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file, proxy) }
+      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file, proxy, bare) }
     rescue HTTPBadResponse => error
       # A proxy that opens no tunnel: the exception has its response, as in CRuby.
-      status, reason = /answered CONNECT with (\d{3}) (.+)/.match(error.message)&.captures
-      HTTPResponse.type_of(status).new("1.1", status, reason).value if status
+      answer_to_connect(error.message)&.value
       raise
-    rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
-      # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
-      raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
-      attempt(request, body, tries + 1)
     end
 
-    # The address of a request and its proxy. Where an address stands in place of the path, the server gets it whole, as
-    # a proxy does and as in CRuby; with TLS it gets the path alone.
+    # The response in a message of Rust's; nil where there is none.
+    def answer_to_connect(message)
+      first, line, *fields = message.split(/\r?\n/)
+      return unless first == "the proxy answered CONNECT with"
+      version, status, reason = %r{\AHTTP/(\d\.\d) (\d{3}) ?(.*)\z}.match(line)&.captures
+      fields = fields.map { |field| field.split(":", 2).map(&:strip) }.select { |field| field.size == 2 }
+      status && HTTPResponse.type_of(status).new(version, status, reason, nil, fields)
+    end
+
+    # The address of a request, its proxy, and whether the server gets the path without a slash in front. Where an
+    # address stands in place of the path, the server gets it whole, as a proxy does and as in CRuby; with TLS it gets
+    # the path alone. Other paths, such as "*", it gets as they are; a proxy would take them for a part of the host's
+    # name.
     def target(path)
       here = "#{bracketed(@address)}:#{@port}"
-      return [path, proxy_url || "http://#{here}"] if !@use_ssl && path.match?(%r{\Ahttp://}i)
+      return [path, proxy_url || "http://#{here}", false] if !@use_ssl && path.match?(%r{\Ahttp://}i)
       path = path.sub(%r{\Ahttps?://[^/?#]*/?}i, "/")
-      ["#{@use_ssl ? "https" : "http"}://#{here}#{path}", proxy_url]
+      bare = !path.start_with?("/")
+      ["#{@use_ssl ? "https" : "http"}://#{here}#{"/" if bare}#{path}", proxy_url, bare]
     end
 
     def bracketed(host) = host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host

@@ -46,7 +46,8 @@ module URI
       @scheme = nil
       self.scheme = scheme if scheme
       @port = default_port
-      %i[userinfo host port path opaque query fragment].each do |name|
+      # The userinfo behind host and port, which remove it.
+      %i[host port userinfo path opaque query fragment].each do |name|
         __send__(:"#{name}=", named[name]) if named[name]
       end
       self
@@ -71,14 +72,19 @@ module URI
       @scheme = checked(text, /\A[A-Za-z][-+.A-Za-z\d]*\z/, "scheme")&.downcase
     end
 
+    # With nil it stays, as in CRuby.
     def userinfo=(text)
-      user, password = text.is_a?(Array) ? text : text&.split(":", 2)
+      return if text.nil?
+      user, password = text.is_a?(Array) ? text : text.split(":", 2)
       self.user = user
       self.password = password if password
     end
 
+    # A password is that of its user, and both are those of host and port: they are removed with these, so that no other
+    # server gets them.
     def user=(text)
       @user = checked(text, /\A(?:[-!$&'()*+,.0-9;=A-Z_a-z~]|%\h\h)*\z/, "user")
+      @password = nil
     end
 
     def password=(text)
@@ -88,6 +94,7 @@ module URI
 
     def host=(text)
       @host = checked(text, /\A(?:\[[\h:.]+\]|(?:[-!$&'()*+,.0-9;=A-Z_a-z~]|%\h\h)*)\z/, "host")
+      @user = @password = nil
     end
 
     def hostname=(text)
@@ -97,6 +104,7 @@ module URI
     def port=(number)
       checked(number.to_s, /\A\d*\z/, "port") unless number.nil? || number.is_a?(Integer)
       @port = number.nil? || number == "" ? nil : number.to_i
+      @user = @password = nil
     end
 
     def path=(text)
@@ -116,7 +124,7 @@ module URI
     end
 
     def fragment=(text)
-      @fragment = text && text.to_str.delete("\t\r\n").gsub(%r{(?!%\h\h)[^!$-;=?-Z_a-z~/]}) { |char| escaped(char) }
+      @fragment = text && text.to_str.delete("\t\r\n").gsub(/[^!-~]/) { |char| escaped(char) }
     end
 
     def opaque=(text)
@@ -189,6 +197,8 @@ module URI
     end
 
     def __take(other)
+      # As in CRuby, an empty reference is the base itself, with its fragment.
+      return self if other.to_s.empty?
       @fragment = other.fragment
       return __take_all(other) if other.host
       # A URI such as mailto:a@b has no path to which another one could be relative.
@@ -206,7 +216,7 @@ module URI
     def __take_all(other)
       @user, @password, @host = other.user, other.password, other.host
       @port = other.port || default_port
-      @path, @query = plain(other.path), other.query
+      @path, @query = other.path, other.query
       self
     end
 

@@ -77,7 +77,9 @@ module Zlib
       text = "#{@head}#{text}"
       # The first byte alone may come in one call and the second in the next.
       @head = text
+      @total_in = text.bytesize
       return nil if text.bytesize < 2
+      @total_in = 0
       @chosen = text.getbyte(0) == 0x1f && text.getbyte(1) == 0x8b ? @wbits - 16 : @wbits - 32
       FoolsGold::Native.handle_close(@handle)
       @handle = FoolsGold::Native.inflate_new(@chosen)
