@@ -26,14 +26,14 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 "#;
 
-/// The clock of a server that is started with its variables.
+/// A clock for servers under test, which can be set while they run.
 pub struct Clock {
     library: String,
     offset: String,
 }
 
 impl Clock {
-    /// A clock that is right, with its files in this folder; none where there is no C compiler.
+    /// A clock that is right, with its files in this folder; none on a machine without a C compiler.
     pub fn in_folder(folder: &Path) -> Option<Clock> {
         fs::write(folder.join("clock.c"), CLOCK).unwrap();
         let compile = ["-shared", "-fPIC", "-o", "clock.so", "clock.c"];
@@ -48,11 +48,12 @@ impl Clock {
         Some(clock)
     }
 
-    /// Sets it so many seconds ahead.
+    /// Sets it this number of seconds ahead.
     pub fn set(&self, seconds: i64) {
         fs::write(&self.offset, seconds.to_string()).unwrap();
     }
 
+    /// Variables with which a server has this clock.
     pub fn environment(&self) -> [(&str, &str); 2] {
         [("LD_PRELOAD", self.library.as_str()), ("CLOCK_OFFSET", self.offset.as_str())]
     }

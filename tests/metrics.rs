@@ -401,8 +401,8 @@ fn whole_page(browser: &str, server: &Server, url: &str) -> String {
     looks.reduce(|last, next| if is_whole(&last) { last } else { next }).unwrap()
 }
 
-/// What Chromium makes of functions of the page's script, and of a script that calls them and leaves its result in
-/// `document.body.title`.
+/// Runs functions of the page's script in Chromium, with a script that calls them and leaves its result in
+/// `document.body.title`; returns that.
 fn result(browser: &str, functions: &[&str], script: &str) -> String {
     let page = include_str!("../crates/server/src/admin/page/page.js");
     let texts = functions.iter().map(|head| {

@@ -906,7 +906,7 @@ fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
     }
 }
 
-/// As all that the code of a file does in its process: in Unicorn, the application's files have these permissions.
+/// The code of a file runs in the process that loads the application: in Unicorn its umask is that of the application.
 #[test]
 fn a_umask_that_a_file_sets_is_that_of_the_application() {
     let app = "run ->(_) { [200, {}, [File.umask.to_s(8)]] }\n";
@@ -917,7 +917,7 @@ fn a_umask_that_a_file_sets_is_that_of_the_application() {
     }
 }
 
-/// Likewise, unless a directive says otherwise: that counts more in Unicorn, too.
+/// Unless a directive names another file: as in Unicorn, that counts more.
 #[test]
 fn what_a_file_redirects_its_output_to_gets_that_of_the_application() {
     let app = "run(lambda do |_|\n  $stdout.puts 'vein out'\n  $stderr.puts 'vein err'\n  [200, {}, ['said']]\nend)\n";

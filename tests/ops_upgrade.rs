@@ -485,7 +485,7 @@ fn systemd_is_told_who_the_service_is() {
     manager.hears("STOPPING=1");
 }
 
-/// It would log a warning for each message.
+/// systemd would log a warning for each message.
 #[test]
 fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
     adopt_orphans();

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use super::successor::signal;
 use super::{MAX_WAIT, Reply, Server, server, within};
 
 const COMMON: &str = include_str!("../apps/ruby/common.rb");
@@ -138,7 +139,7 @@ pub fn is_alive(pid: u32) -> bool {
 /// while after the signal was sent.
 #[track_caller]
 pub fn stop(pid: u32) {
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    signal(pid, Signal::STOP);
     let stands = |thread: &Path| {
         let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
         stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 't']))

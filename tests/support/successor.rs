@@ -19,12 +19,13 @@ pub fn adopt_orphans() {
     set_child_subreaper(Some(rustix::process::getpid())).unwrap();
 }
 
-/// To a process that need not be a child.
+/// Sends a signal to a process, which need not be a child.
+#[track_caller]
 pub fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// The same, to one that may have ended.
+/// Sends a signal to a process that may have ended.
 pub fn kill(pid: u32, signal: Signal) {
     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
 }

@@ -46,7 +46,7 @@ impl Worker {
 }
 
 impl Status {
-    /// Number of the generation of the first application that gets its requests; 0 without a status.
+    /// Number of the generation that serves the first application; 0 without a status.
     pub fn generation(&self) -> u64 {
         self.all["apps"][0]["generation"].as_u64().unwrap_or(0)
     }

@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_millis(250);
 const STEPS: u32 = 20;
 /// Greatest extension of a limit.
 const MORE_MAX: Duration = Duration::from_secs(60);
-/// Start of a program above which the machine counts as busy.
+/// Time for the start of a program above which the machine counts as busy.
 const STALL: Duration = Duration::from_millis(300);
 
 /// Slowest start of a program since [`begin`], in milliseconds.

@@ -26,7 +26,7 @@ const END: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(60);
 /// Time to recover after a disturbance.
 const RECOVERY_TIME: Duration = Duration::from_secs(20);
-/// Time until new code serves.
+/// Time for a reload until new code serves.
 const RELOAD_TIME: Duration = Duration::from_secs(30);
 /// Time for a server's processes to exit after it: they notice its end within a second.
 const EXIT_TIME: Duration = Duration::from_secs(5);
@@ -139,7 +139,7 @@ impl Server {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    /// Has it load new code by SIGUSR1, and complains unless that serves in the end.
+    /// Reloads its code by SIGUSR1, and complains unless a new generation serves within [`RELOAD_TIME`].
     pub fn reload(&self, findings: &mut Findings) {
         let before = match self.status() {
             Ok(status) => status.generation(),
@@ -201,12 +201,12 @@ impl Server {
         if !self.is_successor {
             return ended;
         }
-        // This process did not start a successor, and has only adopted it.
+        // A successor was started by its predecessor, and adopted by this process.
         let is_there = self.processes().iter().any(|one| one.id == self.id && !one.is_zombie);
         (!is_there).then(|| processes::end_of(self.id).unwrap_or_else(|| WELL.to_owned()))
     }
 
-    /// Exit status of one of its processes that has exited, a former server, if that is no good shutdown.
+    /// Exit status of a process that was the server before an upgrade; none if it has not exited or shut down well.
     pub fn bad_end_of(&mut self, id: u32) -> Option<String> {
         let how = if id == self.process.id() { self.process.ended() } else { processes::end_of(id) };
         how.filter(|how| how != WELL)

@@ -129,8 +129,8 @@ module FoolsGold
     end
 
     # Waits until the front has released the string that was lent last, and sends what the front may not read of it. If
-    # an exception of another thread breaks the wait off and the application goes on, this comes before whatever follows
-    # in the same body, which would have a hole otherwise.
+    # an exception of another thread breaks off the wait and the application goes on, the next part of the same body
+    # calls this first: otherwise the body would have a hole.
     def settle
       loan = @lent or return
       return unless loan.seq == seq && own_process? # A child that the application has forked learns of no release.

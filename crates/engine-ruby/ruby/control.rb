@@ -67,8 +67,8 @@ module FoolsGold
     end
 
     # Notes that the client of a request has gone. If that request runs already, sends the answers before it, which
-    # would otherwise wait for its end. In a thread of its own: the front may read no more of this slot for as long as
-    # the client of one of them is slow, and who answers no PING meanwhile is killed.
+    # would otherwise wait for its end. In a thread of its own: while the client of one of them is slow, the front may
+    # read no more of this slot, and a worker that answers no PING meanwhile is killed.
     def cancel(runner, seq)
       runner.slot.cancel(seq)
       aside("answers") { send_answers(runner.slot) } if TAKES_TURNS && runner.running == seq

@@ -11,14 +11,14 @@ module FoolsGold
     attr_reader :evaluated
   end
 
-  # Where the code of a configuration redirects standard output and standard error to by `reopen`. While it runs, both
-  # lead to standard error; what it has not redirected gets the server's streams afterwards.
+  # Records where the code of a configuration redirects standard output and standard error to (`reopen`). While that
+  # code runs, both lead to standard error; a stream that it has not redirected leads to the server's one afterwards.
   class Redirects
     # The directives of Puma and Unicorn that redirect a stream once the code has run.
     DIRECTIVES = { STDOUT => %w[stdout_path stdout_redirect], STDERR => %w[stderr_path stdout_redirect] }.freeze
 
     def initialize
-      # The stream of the server that each is to lead to; none if it leads to a file of the configuration.
+      # For each stream, the one of the server that it is to lead to; nil if the code has redirected it elsewhere.
       @sources = { STDOUT => STDOUT, STDERR => STDERR }
       @first = file(STDERR)
       redirects = self
@@ -33,12 +33,12 @@ module FoolsGold
     end
 
     def note(stream, target)
-      # A duplicate of what it was, to which code returns that silences something.
+      # Code that silences a stream for a while returns to a duplicate of what it was.
       is_first = target.respond_to?(:to_io) && file(stream) == @first
       @sources[stream] = @sources.fetch(target) { stream if is_first }
     end
 
-    # Gives the streams of the server to those that lead to them; `said` are the directives of the configuration.
+    # Reopens what is to lead to a stream of the server; `said` has the directives of the configuration.
     def finish(stdout, stderr, said)
       @noted.send(:remove_method, :reopen)
       given = { STDOUT => stdout, STDERR => stderr }
@@ -101,9 +101,9 @@ module FoolsGold
 
     private
 
-    # One that the configuration has set is for the application.
     def move
       Dir.chdir(@order["folder"])
+      # A umask that the configuration has set stays that of the application.
       File.umask(@order["umask"].to_i) if File.umask == @umask
     end
 

@@ -23,7 +23,7 @@ const PIECE_BYTES: usize = 16 * 1024;
 const COPIED_BYTES: usize = PIECE_BYTES / 2;
 
 thread_local! {
-    /// The read buffer of [`poll_piece`], of all connections of a thread.
+    /// The read buffer of [`poll_piece`], shared by all connections of a thread.
     static PIECE: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
@@ -54,9 +54,9 @@ pub fn make_room(buffer: &mut BytesMut, room: usize, more: usize) {
     }
 }
 
-/// Reads what has come on a connection, by `read`, which appends it to a buffer. The connections of a thread share that
-/// buffer, so that one on which nothing comes has none. Small pieces are copied: one that waits for its receiver keeps
-/// no more memory than it needs.
+/// Reads what has arrived on a connection, with `read`, which appends it to the buffer that it gets. The connections of
+/// a thread share that buffer, so that an idle one has none. Small pieces are copied out of it: one that waits for its
+/// receiver keeps no more memory than it needs.
 pub fn poll_piece(read: impl FnOnce(&mut BytesMut) -> Poll<io::Result<usize>>) -> Poll<io::Result<BytesMut>> {
     PIECE.with_borrow_mut(|buffer| {
         buffer.clear();
@@ -315,7 +315,7 @@ impl Source {
         Poll::Pending
     }
 
-    /// The fault with which the stream has ended, while there are chunks before it that are not taken yet.
+    /// The fault with which the stream has ended, even while chunks before it are not taken yet. Takes none.
     pub fn poll_fault(&self, context: &mut Context<'_>) -> Poll<Fault> {
         let mut state = self.0.state.lock();
         if let Some(Err(fault)) = &state.end {
@@ -344,8 +344,8 @@ impl Source {
 }
 
 impl Shared {
-    /// Wakes these tasks, and the threads that wait, without the lock: what is woken may take the processor from this
-    /// thread at once, and would then wait for the lock.
+    /// Releases the lock, then wakes these tasks and the waiting threads: what is woken may run at once, in place of
+    /// this thread, and would otherwise wait for the lock.
     fn unlock_and_wake<const N: usize>(&self, state: MutexGuard<'_, State>, wakers: [Option<Waker>; N]) {
         drop(state);
         wakers.into_iter().flatten().for_each(Waker::wake);

@@ -59,8 +59,8 @@ impl Forecast {
         Forecast { spans, span_ends: now + SPAN, waiting_since: None, lost: None }
     }
 
-    /// Adds the counts of another forecast, as if both queues had been one. The spans of the two end up to one length
-    /// apart; each is added to the one that ends nearest before or after it, counted from the newest.
+    /// Adds the counts of another forecast, as if both queues had been one. Spans are matched from the newest to the
+    /// oldest, although those of the two forecasts end at moments that are up to one length apart.
     pub fn join(&mut self, mut other: Forecast, now: Instant) {
         self.advance(now);
         other.advance(now);

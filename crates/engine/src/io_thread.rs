@@ -110,7 +110,7 @@ impl IoThread {
     }
 
     /// Does all queued work. Returns false if another OS thread has taken over meanwhile, after which the caller ends.
-    /// Work may panic: the caller, which logs that, then goes on with the event loop and the rest of the work.
+    /// If work panics, the caller logs that and continues with the event loop and the rest of the work.
     pub fn work(self: &Arc<IoThread>, term: u64) -> bool {
         loop {
             let work = {
@@ -149,7 +149,7 @@ impl IoThread {
     }
 }
 
-/// While it exists, this OS thread is doing work. A panic ends that, too.
+/// Guard that marks this OS thread as doing work. A panic drops it, too.
 struct Working;
 
 impl Working {

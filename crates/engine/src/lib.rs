@@ -70,8 +70,8 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// The meter of the application that would serve this request. The front counts there a request that it refuses
-    /// itself. By default there is none, and nothing is counted.
+    /// The meter of the application that would serve this request, in which the front counts a request that it refuses
+    /// itself. By default there is none, and such requests are not counted.
     fn meter_of(&self, request: &Request) -> Option<Arc<Meter>> {
         let _ = request;
         None

@@ -62,7 +62,7 @@ impl Recorder {
     }
 
     /// Records a request with the status of its response, or its fault, if it was slow, failed or refused. Calls
-    /// `about` for its identity only then; that has the status of a fault which may have several.
+    /// `about` for its identity only then. With a fault, `about` may give the status, too.
     pub fn note(&self, outcome: Result<u16, &Fault>, queued: Duration, ran: Duration, about: impl FnOnce() -> Past) {
         let fault = outcome.err();
         let culprit = fault.map(Fault::culprit);
@@ -105,7 +105,7 @@ impl Recorder {
         }
     }
 
-    /// Records a request whose response broke off with this fault when its head was sent, among those that failed.
+    /// Records a request whose response broke off with this fault after its head was sent, among those that failed.
     /// `past` has its identity, times and status.
     pub fn note_broken_off(&self, fault: &Fault, past: Past) {
         let mut past = with_fault(Past { at_ms: now_ms(), ..past }, fault);
@@ -181,12 +181,11 @@ fn push(kept: &mut VecDeque<Past>, past: Past) {
 /// Adds a request that failed. Of those whose client alone is at fault the last [`CLIENTS_KEPT`] stay.
 fn push_failed(failed: &mut VecDeque<Past>, past: Past) {
     if is_of_client(&past) {
-        let mut left = CLIENTS_KEPT - 1;
+        let mut of_clients = 1;
         failed.retain(|other| {
             let is_of_client = is_of_client(other);
-            let stays = !is_of_client || left > 0;
-            left -= usize::from(is_of_client && stays);
-            stays
+            of_clients += usize::from(is_of_client);
+            !is_of_client || of_clients <= CLIENTS_KEPT
         });
     }
     push(failed, past);

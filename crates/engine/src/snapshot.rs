@@ -154,9 +154,9 @@ pub struct MoldView {
 pub struct Recorded {
     /// Requests that were slow.
     pub slow: Vec<Past>,
-    /// Requests without a response of the application, with a status of 500 or above, or whose response broke off; of
-    /// those with a status below 500 or none whose client left in the middle of it, or sent a body that was not
-    /// accepted, the last ten.
+    /// Requests without a response of the application, with a status of 500 or above, or whose response broke off. Only
+    /// the last ten are kept of those whose only failure is that the client left in the middle of the response, or sent
+    /// a body that was not accepted.
     pub failed: Vec<Past>,
     /// Requests that met a limit: the queue was full, the wait too long, or no file could be opened for a large body or
     /// for the response. At most one per second is recorded; the metrics count all.
@@ -174,8 +174,8 @@ pub struct Past {
     pub method: String,
     /// Path without the query, which may contain secrets.
     pub path: String,
-    /// Number of the worker that ran it last; `None` if it never ran, if its response could not be sent, or, unless it
-    /// was slow before, if its response broke off.
+    /// Number of the worker that ran it last; `None` if it never ran, if its response could not be sent, or if its
+    /// response broke off, unless the request was recorded before that as slow or failed.
     pub worker: Option<u32>,
     /// Process id of that worker.
     pub pid: Option<u32>,

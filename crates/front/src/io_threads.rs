@@ -124,8 +124,8 @@ impl EventLoop {
             match catch_unwind(AssertUnwindSafe(|| self.io.work(term))) {
                 Ok(true) => {}
                 Ok(false) => break,
-                // The connections of this thread have no part in it, and would hang if it ended. What the work was
-                // about has been dropped, so its client gets an answer.
+                // The other connections of this thread would hang if it ended. The panic has dropped the responder of
+                // the request, so its client gets an answer.
                 Err(panic) => tracing::error!(target: "front", "{}", panic_words(&*panic)),
             }
         }

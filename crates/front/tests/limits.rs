@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{Body, Fault, Meter, Reply, Responder, body, reply};
 use front::Settings;
-use support::{SOON, Server, Shelf, eventually, full, listeners, settings, with};
+use support::{Client, SOON, Server, Shelf, eventually, full, listeners, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -484,6 +484,24 @@ fn a_client_that_reads_nothing_of_a_response_in_one_piece_is_counted_and_recorde
     assert_eq!((failed.len(), meter.faults().iter().sum::<u64>(), meter.answers()), (1, 1, [0, 1, 0, 0, 0]));
 }
 
+/// Reads slowly and all the time, for longer than a write may take; `check` is called after each piece.
+fn read_slowly(client: &mut Client, check: impl Fn(Duration)) {
+    let begun = Instant::now();
+    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
+    while begun.elapsed() < Duration::from_millis(3_500) {
+        drop(client.exactly(32 << 10));
+        std::thread::park_timeout(Duration::from_millis(60));
+        check(begun.elapsed());
+    }
+}
+
+/// Connects a client with a small buffer, so that the kernel says soon what was read.
+fn connect_with_small_buffer(server: &Server) -> Client {
+    let client = server.connect();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    client
+}
+
 /// The event loop reports room in a socket only when much of its buffer is free. What is tried before the client is let
 /// go is a part of the file here, and no memory of the server.
 #[test]
@@ -498,16 +516,10 @@ fn a_client_that_reads_a_file_slowly_and_all_the_time_is_not_let_go() {
         file.set_len(BYTES).unwrap();
         Reply::ready(Ok(with(200, &[], Body::File(file, BYTES))))
     });
-    let mut client = server.connect();
-    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    let mut client = connect_with_small_buffer(&server);
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 200);
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(3_500) {
-        drop(client.exactly(32 << 10));
-        std::thread::park_timeout(Duration::from_millis(60));
-        assert_eq!(shelf.text(), "", "after {:?}", begun.elapsed());
-    }
+    read_slowly(&mut client, |after| assert_eq!(shelf.text(), "", "after {after:?}"));
 }
 
 /// As a client on a slow line to which an application sends events, or a file.
@@ -527,18 +539,10 @@ fn a_client_that_reads_a_hijacked_connection_slowly_and_all_the_time_is_not_let_
         });
         Reply::ready(Ok(with(200, &[], Body::Upgrade(ours))))
     });
-    let mut client = server.connect();
-    // A small buffer, so that the kernel says soon what was read.
-    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    let mut client = connect_with_small_buffer(&server);
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 200);
-    let begun = Instant::now();
-    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
-    while begun.elapsed() < Duration::from_millis(3_500) {
-        drop(client.exactly(32 << 10));
-        std::thread::park_timeout(Duration::from_millis(60));
-        assert!(!is_cut.load(Ordering::SeqCst), "after {:?}", begun.elapsed());
-    }
+    read_slowly(&mut client, |after| assert!(!is_cut.load(Ordering::SeqCst), "after {after:?}"));
 }
 
 /// Hints fill its buffer here; usually the response before them has.
@@ -554,8 +558,7 @@ fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go_for_an_early_hint()
         *theirs.lock().unwrap() = Some((responder, request.hints));
         reply
     });
-    let mut client = server.connect();
-    rustix::net::sockopt::set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
+    let mut client = connect_with_small_buffer(&server);
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     eventually("the call", || kept.lock().unwrap().is_some());
     let (responder, hints) = kept.lock().unwrap().take().unwrap();
@@ -570,12 +573,7 @@ fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go_for_an_early_hint()
             std::thread::park_timeout(Duration::from_millis(1));
         }
     });
-    let begun = Instant::now();
-    // The server's kernel holds some megabytes, and reports room for more only when a third of that is free.
-    while begun.elapsed() < Duration::from_millis(3_500) {
-        drop(client.exactly(32 << 10));
-        std::thread::park_timeout(Duration::from_millis(60));
-    }
+    read_slowly(&mut client, |_| {});
     is_over.store(true, Ordering::SeqCst);
     hinting.join().unwrap();
     responder.send(Ok(full("all")), SOON);

@@ -60,7 +60,7 @@ module FoolsGold
       flag("--environment", name || of_hanami || @options[:environment])
     end
 
-    # HANAMI_ENV, where nobody has named another than rackup's own default.
+    # HANAMI_ENV, unless the user has named an environment other than rackup's default.
     def of_hanami
       ENV["HANAMI_ENV"] if said?("HANAMI_ENV") && [nil, "development"].include?(@options[:environment]&.to_s)
     end

@@ -25,15 +25,16 @@ module FoolsGold
       return yield([named]) unless text
 
       folder = Dir.mktmpdir("foolsgold-")
-      yield ["--tag", File.basename(@script, ".rb"), "--daemonize=no", write(folder, "config.ru", text)]
+      yield ["--tag", File.basename(@script, ".rb"), "--daemonize=no", write(folder, text)]
     ensure
       FileUtils.remove_entry(folder) if folder
     end
 
     # Variables for the program: the folder where it looks for settings files, hooks, and the file whose touch reloads.
-    # It would look beside the file that is made here.
+    # Otherwise it would look beside the file that is made here.
     def variables
-      { FOLDER => (@options[:builder] ? Dir.pwd : File.dirname(@script) if made) }
+      folder = @options[:builder] ? Dir.pwd : File.dirname(@script) if made
+      { FOLDER => folder }
     end
 
     FOLDER = "FOOLSGOLD_APP_FOLDER"
@@ -41,11 +42,14 @@ module FoolsGold
 
     private
 
-    def write(folder, name, text)
-      path = File.join(folder, name)
+    def write(folder, text)
+      path = File.join(folder, "config.ru")
       File.write(path, text)
+      return path unless Process.euid.zero?
+
       # The settings may name another user for the server, or for its workers.
-      [folder, path].zip([0o755, 0o644]) { |made, mode| File.chmod(mode, made) } if Process.euid.zero?
+      File.chmod(0o755, folder)
+      File.chmod(0o644, path)
       path
     end
 

@@ -47,7 +47,7 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Findings
         let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
         killed += struck.filter(|(_, one)| processes::signal(**one, Signal::KILL)).count();
         pause(Duration::from_millis(50));
-        killed += usize::from(kill_one(&server, &mut rng));
+        killed += usize::from(kill_one(&server.workers(), &mut rng));
         findings.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
         killed > 5
     });
@@ -61,8 +61,8 @@ fn sums(count: usize) -> Vec<f64> {
     (1..=count).map(|sum| sum as f64).collect()
 }
 
-fn kill_one(server: &Server, rng: &mut SeededRng) -> bool {
-    let workers = server.workers();
+/// Kills a random one of these workers. Returns whether it existed.
+pub(super) fn kill_one(workers: &[u32], rng: &mut SeededRng) -> bool {
     !workers.is_empty() && processes::signal(workers[rng.place(&sums(workers.len()))], Signal::KILL)
 }
 
@@ -96,7 +96,7 @@ pub fn mold(stage: &Stage) -> Result<Findings, String> {
         let molds = server.molds();
         killed += molds.iter().filter(|mold| processes::signal(**mold, Signal::KILL)).count();
         pause(Duration::from_millis(200));
-        kill_one(&server, &mut rng);
+        kill_one(&server.workers(), &mut rng);
         let is_new = |all: &[u32]| all.len() == 1 && !molds.contains(&all[0]);
         let is_whole = || is_new(&server.molds()) && server.ready() == server.workers;
         findings.expect(pace::within(Duration::from_secs(20), is_whole), || {

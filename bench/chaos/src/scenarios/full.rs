@@ -4,13 +4,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use loadgen::{SeededRng, Workload};
-use rustix::process::Signal;
 
+use super::deaths::kill_one;
 use crate::app;
 use crate::count::Count;
 use crate::findings::Findings;
 use crate::pace::{self, pause};
-use crate::processes;
 use crate::server::{Server, Setup};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
@@ -101,15 +100,13 @@ pub fn open_files(stage: &Stage) -> Result<Findings, String> {
     let mut killed = 0;
     for round in 1..=rounds {
         pause(Duration::from_millis(500));
-        // Without a free file, the status may not be told.
+        // Once no more files can be opened, there may be no status.
         let workers = server.workers();
         stage.doing(format!("holds connections, round {round}"));
         let idle: Vec<TcpStream> =
             (0..300).filter_map(|_| TcpStream::connect(("127.0.0.1", server.port)).ok()).collect();
         pause(Duration::from_millis(700));
-        let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
-        let struck = workers.get(rng.place(&sums));
-        killed += u32::from(struck.is_some_and(|one| processes::signal(*one, Signal::KILL)));
+        killed += u32::from(kill_one(&workers, &mut rng));
         pause(Duration::from_millis(1500));
         findings.remark(format!("{} idle connections were open", idle.len()));
         drop(idle);

@@ -105,13 +105,13 @@ pub fn poison(stage: &Stage) -> Result<Findings, String> {
 /// The responses to requests that end their worker.
 #[derive(Debug, Default)]
 struct Poisoned {
-    /// How often it was 502.
+    /// Number of those with status 502.
     refused: u32,
-    /// The first line of the first other one.
+    /// Path and first line of the first one with another status, or the error in its place.
     other: Option<String>,
 }
 
-/// Requests a path again and again.
+/// Requests a path that ends workers, for this time and on until two responses had status 502.
 fn poisoned(port: u16, path: &str, time: Duration) -> Poisoned {
     let mut seen = Poisoned::default();
     each_until_enough(Duration::from_millis(200), time, || {

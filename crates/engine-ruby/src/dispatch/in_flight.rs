@@ -57,8 +57,14 @@ pub struct SentRequest {
 pub enum Step {
     /// Nothing.
     Nothing,
-    /// A request is over: its service time, whether it had been interrupted, and whether it was the server's own.
-    Done(Duration, bool, bool),
+    /// A request is over.
+    Done {
+        /// Its service time.
+        took: Duration,
+        was_interrupted: bool,
+        /// The server itself made it, as a probe.
+        is_own: bool,
+    },
     /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
     /// A part of a body in the memory of the worker, to be sent on and released before the next frame is read. Without
@@ -266,10 +272,11 @@ impl InFlight {
                 self.withdrawn += 1;
                 Step::Nothing
             }
-            Some(job) => {
-                let took = now.saturating_duration_since(over.since);
-                Step::Done(took, over.was_interrupted, job.request.is_own)
-            }
+            Some(job) => Step::Done {
+                took: now.saturating_duration_since(over.since),
+                was_interrupted: over.was_interrupted,
+                is_own: job.request.is_own,
+            },
         }
     }
 

@@ -232,7 +232,7 @@ impl Dispatch {
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
-    /// Takes a request of this worker that was the server's own, a probe, out of the numbers for operators.
+    /// Removes an answered request that the server itself had made, a probe, from the counts that operators see.
     pub fn discount(&mut self, worker: u32) {
         self.served = self.served.saturating_sub(1);
         if let Some(worker) = self.worker(worker) {

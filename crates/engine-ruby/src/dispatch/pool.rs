@@ -85,8 +85,8 @@ pub struct Pool {
     /// All workers are being ended, so no request is replayed.
     is_ending: AtomicBool,
     active: Notify,
-    /// Whether the deadline timer, which sends the beginnings of responses that are held back, runs less often, so that
-    /// one has to wake it.
+    /// Whether the deadline timer runs less often. It sends the beginnings of responses that are held back, so each of
+    /// them has to wake it then.
     reports_held_back: AtomicBool,
     memory: Memory,
     /// The count of out-of-memory kills by the kernel, as far as each has been attributed to a worker or dismissed.
@@ -198,7 +198,7 @@ impl Pool {
                     thread.return_sink(sink, result);
                 }
                 Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
-                Step::Done(took, was_interrupted, is_own) => {
+                Step::Done { took, was_interrupted, is_own } => {
                     if was_interrupted {
                         self.retire(thread.worker, ExitReason::Timeout);
                     }
@@ -423,8 +423,8 @@ impl Pool {
         let mut unanswered = Vec::new();
         let mut begun = Vec::new();
         {
-            // Under one lock: a request that is replayed counts at each moment, there or in the queue. Otherwise old
-            // code could be ended before the request has run again.
+            // Under one lock, so that a request that is replayed is counted at each moment, on its thread or in the
+            // queue: otherwise old code could be ended before the request has run again.
             let mut dispatch = self.dispatch();
             let now = Instant::now();
             let mut replays = Vec::new();
@@ -507,7 +507,7 @@ impl Pool {
         self.reports_held_back.store(is_so, Ordering::SeqCst);
     }
 
-    /// Waits for `time`, or until a request is added.
+    /// Waits for `time`, or until a request is added or, after [`Pool::report_held_back`], a response is held back.
     pub async fn until_added(&self, time: Duration) {
         self.dispatch().set_watched(false);
         let _ = timeout(time, self.active.notified()).await;

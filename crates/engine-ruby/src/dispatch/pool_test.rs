@@ -68,6 +68,13 @@ fn job(method: Method) -> (Box<Job>, Reply) {
     (Job::new(Request::sample(method, "/"), responder, 0).unwrap(), reply)
 }
 
+/// A GET that has a place on an idle worker thread, and was not sent to it yet.
+fn admitted(pool: &Pool) -> (Arc<WorkerThread>, Box<Job>, Reply) {
+    let (get, reply) = job(Method::GET);
+    let Admission::Send(thread, get) = pool.dispatch().admit(get) else { panic!("a worker is idle") };
+    (thread, get, reply)
+}
+
 fn answer(flags: u8) -> Bytes {
     frame(kind::ANSWER, |out| {
         out.put_u32(1);
@@ -132,8 +139,7 @@ async fn what_waits_goes_to_another_pool_and_what_had_begun_stays() {
 async fn a_request_on_its_way_to_a_worker_or_back_from_it_is_counted_at_each_moment() {
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
-    let (get, _reply) = job(Method::GET);
-    let Admission::Send(thread, get) = pool.dispatch().admit(get) else { panic!("a worker is idle") };
+    let (thread, get, _reply) = admitted(&pool);
     assert_eq!(pool.unanswered(), 1, "it is just being sent");
     thread.push(get).map_err(|_| ()).unwrap();
     assert_eq!(pool.unanswered(), 1);
@@ -156,8 +162,7 @@ async fn a_request_on_its_way_to_a_worker_or_back_from_it_is_counted_at_each_mom
 async fn a_request_with_an_answer_and_one_that_was_withdrawn_are_not_counted_as_unanswered() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    let (get, _reply) = job(Method::GET);
-    let Admission::Send(thread, get) = pool.dispatch().admit(get) else { panic!("a worker is idle") };
+    let (thread, get, _reply) = admitted(&pool);
     thread.push(get).map_err(|_| ()).unwrap();
     let (second, _second) = job(Method::GET);
     pool.dispatch().worker(1).unwrap().take(thread.number);
@@ -312,7 +317,10 @@ async fn the_work_after_an_answer_has_the_time_of_a_request() {
         let found = thread.check(answered + allowed + 2 * patience, patience);
         assert_eq!((found.expired, found.is_stuck), (None, true), "{how}");
         let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
-        assert!(matches!(step, Step::Done(_, true, false)), "its worker is to be replaced");
+        assert!(
+            matches!(step, Step::Done { was_interrupted: true, is_own: false, .. }),
+            "its worker is to be replaced"
+        );
         pool.remove(1, None);
     }
 }
@@ -332,7 +340,10 @@ async fn the_work_after_an_answer_that_came_too_late_is_not_cut_short() {
     let found = thread.check(Instant::now() + 5 * second, second);
     assert_eq!((found.expired, found.is_stuck), (None, false));
     let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
-    assert!(matches!(step, Step::Done(_, true, false)), "its worker is to be replaced all the same");
+    assert!(
+        matches!(step, Step::Done { was_interrupted: true, is_own: false, .. }),
+        "its worker is to be replaced all the same"
+    );
 }
 
 #[tokio::test]
@@ -463,7 +474,7 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     thread.push(post).map_err(|_| ()).unwrap();
     assert_eq!(thread.withdraw().len(), 1, "not what is not safe: it may have begun");
     let (step, withdrawn) = thread.receive(received(&answer(0))).unwrap();
-    assert!(matches!(step, Step::Done(..)) && withdrawn == 0);
+    assert!(matches!(step, Step::Done { .. }) && withdrawn == 0);
     let completion = pool.dispatch().done(thread, Duration::from_micros(50));
     assert!(completion.next.is_empty());
     assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 1);
@@ -621,7 +632,7 @@ async fn an_upgrade_whose_answer_is_refused_finds_its_client_gone() {
         out.put_slice(headers);
     });
     let (step, _) = thread.receive(received(&refused)).unwrap();
-    assert!(matches!(step, Step::Done(..)));
+    assert!(matches!(step, Step::Done { .. }));
     assert!(matches!(reply.await.result, Err(Fault::BadAnswer(_))));
     assert!(thread.upgrade(1).is_some_and(|duplex| duplex.outgoing.is_gone()));
 }
@@ -781,7 +792,8 @@ async fn a_body_that_ends_or_fails_before_any_of_it_was_sent_is_whole_or_a_plain
         for part in [answer(flag::MORE), frame(kind::CHUNK, |out| out.put_slice(b" body"))] {
             assert!(matches!(thread.receive(received(&part)).unwrap(), (Step::Nothing, 0)));
         }
-        assert!(matches!(thread.receive(received(&last)).unwrap(), (Step::Done(_, false, false), 0)));
+        let (step, withdrawn) = thread.receive(received(&last)).unwrap();
+        assert!(matches!(step, Step::Done { was_interrupted: false, is_own: false, .. }) && withdrawn == 0);
         match (thread.number, reply.await.result) {
             (0, Ok(response)) => assert!(matches!(&response.body, Body::Full(bytes) if bytes == "whole body")),
             (1, Err(Fault::App(error))) => assert_eq!(error.class, "E"),
@@ -873,7 +885,7 @@ async fn a_body_that_was_left_to_threads_frees_its_own_and_goes_on() {
     thread.push(get).map_err(|_| ()).unwrap();
     thread.receive(received(&answer(flag::MORE))).unwrap();
     let (step, _) = thread.receive(received(&frame(kind::LEFT, |_| ()))).unwrap();
-    assert!(matches!(step, Step::Done(..)) && thread.load() == 0 && thread.awaits_takeover());
+    assert!(matches!(step, Step::Done { .. }) && thread.load() == 0 && thread.awaits_takeover());
     let Body::Stream(mut source) = reply.await.result.unwrap().body else { panic!("it is whole") };
     let sink = thread.upgrade(1).unwrap().outgoing;
     assert!(!thread.awaits_takeover());
@@ -898,7 +910,7 @@ async fn a_body_that_was_left_and_that_nobody_wants_ends_at_once() {
     thread.receive(received(&answer(flag::MORE))).unwrap();
     let later = frame(kind::LEFT, |out| out.put_u8(1));
     assert!(matches!(thread.receive(received(&later)).unwrap(), (Step::Nothing, 0)), "it has work after the answer");
-    assert!(matches!(thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap(), (Step::Done(..), 0)));
+    assert!(matches!(thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap(), (Step::Done { .. }, 0)));
     let sink = thread.upgrade(1).unwrap().outgoing;
     let (ours, mut app) = UnixStream::pair().unwrap();
     timeout(LAST_ANSWERS, relay_rest(ours, sink, Arc::default(), Fault::Stopping)).await.unwrap();
@@ -932,7 +944,7 @@ async fn the_rest_of_a_body_without_its_end_breaks_off() {
     assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
 }
 
-/// It has sent the head of the answer, and is killed before the connection is taken over.
+/// The worker has sent the head of the answer, and is killed before the connection is taken over.
 #[tokio::test]
 async fn what_a_worker_that_died_had_left_to_a_connection_breaks_off_with_its_fault() {
     let died = Fault::WorkerDied("killed".to_owned());
@@ -958,7 +970,7 @@ async fn what_a_worker_that_died_had_left_to_a_connection_breaks_off_with_its_fa
     }
 }
 
-/// They wait for a slow client, and the connection for the next one: neither must keep a read buffer.
+/// The parts wait for a slow client, and the connection for its next part: neither must keep a read buffer.
 #[tokio::test]
 async fn small_parts_of_an_upgraded_connection_and_of_a_body_that_was_left_keep_no_buffers() {
     let in_frame = frame(kind::CHUNK, |out| out.put_slice(b"x"));

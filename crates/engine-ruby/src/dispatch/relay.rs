@@ -186,7 +186,7 @@ pub async fn relay_rest(mut stream: UnixStream, sink: Sink, leaving: Arc<Leaving
     sink.fail(fault);
 }
 
-/// Waits until something has come, without a buffer, and returns it; nothing at the end.
+/// Reads what comes next; the result is empty at the end of the stream. While it waits, there is no buffer.
 async fn read_some(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<BytesMut> {
     poll_fn(|cx| {
         poll_piece(|buffer| {

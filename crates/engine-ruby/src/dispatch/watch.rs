@@ -40,7 +40,7 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
         let seen = check(&pool, kill_time, Instant::now());
         idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
         let is_settled = seen == Seen::Settled;
-        // Not the first time: what had begun to be held back by the end of that tick is not reported.
+        // From the second such tick on: a response that began to be held back during the first was not reported.
         if is_settled && was_settled {
             pool.until_added(SETTLED_TICK - TICK).await;
         }

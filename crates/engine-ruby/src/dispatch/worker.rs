@@ -50,7 +50,7 @@ pub struct Worker {
     pub computing: Duration,
     /// Number of requests it has answered.
     pub served: u64,
-    /// How many of them were the server's own.
+    /// How many of them the server itself had made, as probes.
     pub own: u64,
     /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,

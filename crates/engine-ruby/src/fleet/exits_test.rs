@@ -345,11 +345,7 @@ fn a_mold_that_ends_while_it_loads_is_told_with_what_ended_it() {
     assert_eq!(done.last().unwrap(), "CannotStart(Ended(\"exited: killed by the kernel, out of memory\"))");
 
     // Later the program is known to be a Ruby, connected or not.
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.mold_ends(MOLD, 0);
-    scene.worker_ends(1);
-    scene.pass(Duration::from_secs(1));
-    scene.feed(Event::Fill);
+    let mut scene = Scene::loading_again();
     scene.read_log();
     scene.feed(Event::MoldEnded(MOLD + 1, Exit::of(3)));
     let log = scene.read_log();

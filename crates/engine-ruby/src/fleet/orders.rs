@@ -24,14 +24,12 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                let stays = self.workers.get(&id).is_some_and(WorkerProcess::stays);
                 let reason = if !is_replaced && self.spare(id) { ExitReason::Scale } else { ExitReason::Order };
-                // Of one that leaves anyway, it is settled what becomes of its place.
-                if stays {
-                    self.retire(id, reason);
-                } else {
-                    self.act(Action::Retire(id, reason));
+                // What becomes of the place of a worker that leaves already is settled.
+                if self.workers.get(&id).is_some_and(WorkerProcess::stays) {
+                    self.leaving(id, reason);
                 }
+                self.act(Action::Retire(id, reason));
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),
@@ -54,14 +52,15 @@ impl Fleet {
     /// Gives up the place of a worker, if another one serves: without one nothing is answered. Returns whether it did.
     fn spare(&mut self, id: u32) -> bool {
         let serves = |worker: &WorkerProcess| worker.life == Life::Ready && worker.stays();
-        let is_spared = self.workers.iter().any(|(other, worker)| *other != id && serves(worker));
+        let has_other = self.workers.iter().any(|(other, worker)| *other != id && serves(worker));
         // One that leaves anyway has none any more, and one more than wanted is or has a successor.
         let has_place = self.workers.get(&id).is_some_and(WorkerProcess::stays) && self.staying() <= self.wanted;
-        if is_spared && has_place {
+        let is_spared = has_other && has_place;
+        if is_spared {
             self.wanted -= 1;
             self.policy.min_workers = self.policy.min_workers.min(self.wanted);
         }
-        is_spared && has_place
+        is_spared
     }
 
     /// Asks a worker for backtraces; its reply answers the order.

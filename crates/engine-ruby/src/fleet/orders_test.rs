@@ -85,7 +85,7 @@ fn one_that_has_a_successor_already_leaves_no_place_empty() {
     assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![2, 3], 2));
 }
 
-/// The budget that applications share counts it.
+/// The budget of workers that applications share (`--total-workers`) counts the places.
 #[test]
 fn a_place_is_held_until_its_worker_has_ended_only_where_it_was_given_up() {
     let orders: [fn(u32) -> Event; 3] = [

@@ -105,6 +105,17 @@ impl Scene {
         scene
     }
 
+    /// Creates a fleet that loads the application again: its mold and its only worker have ended, and a second mold was
+    /// started.
+    pub fn loading_again() -> Scene {
+        let mut scene = Scene::serving(policy(1, 1));
+        scene.mold_ends(MOLD, 0);
+        scene.worker_ends(1);
+        scene.pass(Duration::from_secs(1));
+        scene.feed(Event::Fill);
+        scene
+    }
+
     /// Feeds an event, carries the actions out and returns them without the log entries.
     pub fn feed(&mut self, event: Event) -> Vec<String> {
         let mut events = VecDeque::from([event]);

@@ -92,11 +92,7 @@ fn an_application_that_cannot_be_loaded_ends_the_start_and_all_processes() {
 
 #[test]
 fn later_an_application_that_cannot_be_loaded_is_tried_again_when_its_process_has_ended() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.mold_ends(MOLD, 0);
-    scene.worker_ends(1);
-    scene.pass(Duration::from_secs(1));
-    scene.feed(Event::Fill);
+    let mut scene = Scene::loading_again();
     let second = MOLD + 1;
     scene.feed(Event::MoldConnected(second));
     scene.read_log();

@@ -99,11 +99,7 @@ fn later_a_worker_that_hangs_while_it_boots_is_killed() {
 /// Until it has ended, no other one is started.
 #[test]
 fn a_mold_that_cannot_load_the_application_and_does_not_exit_is_killed_once() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.mold_ends(MOLD, 0);
-    scene.worker_ends(1);
-    scene.pass(Duration::from_secs(1));
-    scene.feed(Event::Fill);
+    let mut scene = Scene::loading_again();
     scene.feed(Event::MoldConnected(MOLD + 1));
     scene.feed(Event::MoldFailed(MOLD + 1, raised()));
     assert_eq!(past(&mut scene), [format!("Kill({})", MOLD + 1)]);
@@ -121,12 +117,8 @@ fn a_mold_that_does_not_fork_what_was_ordered_is_killed() {
 
 #[test]
 fn a_mold_that_hangs_while_it_loads_is_killed_even_where_a_start_has_no_limit() {
-    let mut scene = Scene::serving(policy(1, 1));
+    let mut scene = Scene::loading_again();
     scene.fleet.policy.boot_time = Duration::MAX;
-    scene.mold_ends(MOLD, 0);
-    scene.worker_ends(1);
-    scene.pass(Duration::from_secs(1));
-    scene.feed(Event::Fill);
     scene.pass(LATER_BOOT_TIME);
     assert_eq!(scene.feed(LATE), [""; 0]);
     scene.pass(Duration::from_millis(1));

@@ -29,7 +29,7 @@ use crate::log::body_request::BodyRequest;
 use crate::log::fault_log;
 use crate::log::notices::Notices;
 use crate::log::record::{Logged, Record};
-use crate::parse::refusal::Refusal;
+use crate::parse::refusal::{NO_END, Refusal};
 use crate::proxy::trust;
 use crate::settings::Settings;
 use crate::transport::sendfile::{self, Part};
@@ -451,12 +451,18 @@ impl Link {
         let _ = self.malformed.set(refusal);
     }
 
-    pub(crate) fn malformed(&self) -> Option<Refusal> {
-        self.malformed.get().copied()
+    /// Whether a request body has an error.
+    pub(crate) fn is_malformed(&self) -> bool {
+        self.malformed.get().is_some()
     }
 
-    /// Notes that the file of a response cannot be read. Returns whether that is news: while the wire sends a part of
-    /// it, the response may be at the next.
+    /// The refusal of a request body that has an error, or breaks off.
+    pub(crate) fn body_refusal(&self) -> Refusal {
+        self.malformed.get().copied().unwrap_or(NO_END)
+    }
+
+    /// Records that the file of a response cannot be read. Returns false if that was known: the wire, which sends one
+    /// part, and the response, which reads the next, may both find it.
     pub(crate) fn set_file_broken(&self) -> bool {
         !self.is_file_broken.swap(true, Relaxed)
     }

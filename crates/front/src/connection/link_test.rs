@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Wake;
 use std::time::Duration;
 
-use engine::{BodyTally, Reply, Request, Status};
+use engine::{Reply, Request, Status};
 use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
 use crate::connection::state::Output;
+use crate::log::body_request::FaultCount;
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::LogFormat;
 use crate::log::query_log::QueryLog;
@@ -135,8 +136,7 @@ fn record(link: &Arc<Link>, status: u16) -> Box<Record> {
         reason: "",
         app: None,
         is_over: false,
-        body: None,
-        tally: BodyTally::default(),
+        faults: FaultCount::default(),
     })
 }
 

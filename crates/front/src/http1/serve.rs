@@ -99,7 +99,7 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
             // These end a connection, and would make the task of every other one larger.
             Turn::Upgraded => {
                 let early = unused.to_vec();
-                // It is all of hyper's read buffer, however little is in it.
+                // It keeps all of hyper's read buffer, however little is in it.
                 drop(unused);
                 return Box::pin(relay(link, wire, early)).await;
             }

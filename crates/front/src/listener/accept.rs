@@ -28,10 +28,10 @@ use crate::transport::socket::{DetachedSocket, Socket};
 /// Wait after an error such as a lack of memory: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
-/// Errors of single connections in a row after which the listener pauses for [`FIRST_WAIT`]: they may be its own all
-/// the same, as where a filter of system calls forbids to accept, and would keep this thread from all else.
+/// Number of errors of single connections in a row after which the listener pauses for [`FIRST_WAIT`], so that its
+/// thread can do other work: the cause may be no connection at all, as where a seccomp filter forbids accept(2).
 const FAILED_IN_A_ROW: u64 = 100;
-/// Errors of accept(2) that are those of the connection it was to accept: the network's, and a firewall's (EPERM).
+/// Errors of accept(2) that concern only the connection to be accepted: those of the network, and EPERM of a firewall.
 const OF_ONE_CONNECTION: [Errno; 10] = [
     Errno::PERM,
     Errno::PROTO,
@@ -266,7 +266,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
     );
-    is_gone || OF_ONE_CONNECTION.iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+    is_gone || Errno::from_io_error(error).is_some_and(|number| OF_ONE_CONNECTION.contains(&number))
 }
 
 #[cfg(test)]

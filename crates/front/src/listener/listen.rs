@@ -118,9 +118,9 @@ impl Listener {
         }
     }
 
-    /// Binds a Unix socket with a file of this mode, starts listening, and only then takes the path from the socket
-    /// there. `beside` is a path in the same folder that nothing else uses. The kernel goes on to show the socket
-    /// under that one, so it must not be handed to another process, which would take that for its path.
+    /// Binds a Unix socket with a file of this mode at `beside`, starts listening, and only then renames the file to
+    /// `path`, in place of the socket there. `beside` is a path in the same folder that nothing else uses. The kernel
+    /// still reports it as the address of the socket, which must therefore not be handed to another process.
     pub(crate) fn bind_over(path: &Path, beside: &Path, mode: u32) -> io::Result<Listener> {
         let options = SocketOptions { mode: Some(mode), ..SocketOptions::default() };
         let (bound, _) = bind_unix(beside, &options)?;

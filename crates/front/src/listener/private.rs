@@ -37,7 +37,8 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     Ok(listener)
 }
 
-/// A path of this process in the same folder, under which commands look for no server; none if it would be too long.
+/// A temporary path in the same folder, with the id of this process, at which commands do not look for a server. None
+/// if it would be too long.
 fn beside(path: &Path) -> Option<PathBuf> {
     let mut name = OsString::from(".");
     name.push(path.file_name()?);

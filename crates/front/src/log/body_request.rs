@@ -1,6 +1,7 @@
-//! The request of a response whose body can fail, for the log, and for the count and the record of that. Shared by the
+//! Faults of response bodies: their count, and their request for the log and the recorder. The request is shared by the
 //! body, the task that buffers it, and the parts of a file that are being sent: the first that finds a fault counts it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::snapshot::Past;
@@ -39,8 +40,41 @@ impl BodyRequest {
     }
 }
 
-/// For the recorder, a request whose response with this status breaks off now: it was complete at a time, waited for a
-/// worker, and has run since.
+/// Where the first fault of a response is counted.
+#[derive(Debug)]
+pub(crate) enum FaultCount {
+    /// In the request of a body that can fail.
+    Request(Arc<BodyRequest>),
+    /// Here, for a body that cannot: its client may leave before the socket has all of it.
+    Own(BodyTally),
+}
+
+impl Default for FaultCount {
+    fn default() -> FaultCount {
+        FaultCount::Own(BodyTally::default())
+    }
+}
+
+impl FaultCount {
+    /// The request of a body that can fail.
+    pub(crate) fn request(&self) -> Option<&Arc<BodyRequest>> {
+        match self {
+            FaultCount::Request(request) => Some(request),
+            FaultCount::Own(_) => None,
+        }
+    }
+
+    /// Counts and records the fault, the first time; `past` gives the request if it is not here.
+    pub(crate) fn fail(&mut self, fault: &Fault, past: impl FnOnce() -> Option<Past>) {
+        match self {
+            FaultCount::Request(request) => request.fail(fault),
+            FaultCount::Own(tally) => tally.fail(fault, past),
+        }
+    }
+}
+
+/// The entry of the recorder for a request whose response, with this status, breaks off now. The request was complete
+/// at a time, waited for a worker, and has run since.
 pub(crate) fn past(identity: RequestIdentity, status: u16, complete: Instant, queued: Duration) -> Past {
     let RequestIdentity { id, method, path, .. } = identity;
     let took = complete.elapsed().saturating_sub(queued);

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::Fault;
 use engine::snapshot::Past;
-use engine::{BodyTally, Fault};
 use http::{Method, Uri};
 
 use crate::log::access_log::AccessLog;
-use crate::log::body_request::{self, BodyRequest};
+use crate::log::body_request::{self, FaultCount};
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::{self, Entry, LoggedTarget};
 use crate::proxy::request_id::RequestId;
@@ -49,10 +49,8 @@ pub(crate) struct Record {
     pub(crate) app: Option<Arc<str>>,
     /// Whether a connection that the application had taken over has ended in order: the missing status is no fault.
     pub(crate) is_over: bool,
-    /// The request of a body that could fail, and otherwise the count of a client that leaves before the socket has all
-    /// of the response.
-    pub(crate) body: Option<Arc<BodyRequest>>,
-    pub(crate) tally: BodyTally,
+    /// The count of a fault, once the body is handed over: the socket may not take all of it.
+    pub(crate) faults: FaultCount,
 }
 
 impl Record {
@@ -61,13 +59,8 @@ impl Record {
         if self.fault.is_empty() {
             self.fault = fault.name();
         }
-        match &self.body {
-            Some(request) => request.fail(fault),
-            None => {
-                let mut tally = std::mem::take(&mut self.tally);
-                tally.fail(fault, || Some(self.past()));
-            }
-        }
+        let mut faults = std::mem::take(&mut self.faults);
+        faults.fail(fault, || Some(self.past()));
     }
 
     /// The request for the recorder.

@@ -13,11 +13,10 @@ use http::{Method, Uri, Version};
 use crate::connection::link::Link;
 use crate::connection::request_epoch::RequestEpoch;
 use crate::connection::upgraded::Upgraded;
-use crate::log::body_request::BodyRequest;
+use crate::log::body_request::{BodyRequest, FaultCount};
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line;
 use crate::log::record::Record;
-use crate::parse::refusal::NO_END;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
@@ -76,8 +75,7 @@ impl RequestContext {
                 reason: "",
                 app: None,
                 is_over: false,
-                body: None,
-                tally: BodyTally::default(),
+                faults: FaultCount::default(),
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -129,7 +127,7 @@ impl RequestContext {
         RequestIdentity { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 
-    /// The request as the body of its response has it. Called before the response begins.
+    /// The request for the body of its response. Called before the response begins.
     pub(crate) fn body_request(&self) -> Arc<BodyRequest> {
         Arc::new(BodyRequest::new(self.identity(), self.link.completed(), self.waited))
     }
@@ -200,7 +198,7 @@ impl RequestContext {
         let app = engine.app_of(&request);
         if let Some(meter) = engine.meter_of(&request) {
             let status = match fault {
-                Fault::BodyMalformed(_) => Some(self.link.malformed().unwrap_or(NO_END).status.as_u16()),
+                Fault::BodyMalformed(_) => Some(self.link.body_refusal().status.as_u16()),
                 _ => None,
             };
             meter.refuse(fault, || Past { status, ..self.past() });

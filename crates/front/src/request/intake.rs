@@ -15,7 +15,6 @@ use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::connection::link::Link;
-use crate::parse::refusal::NO_END;
 
 /// Bytes that are written to a file at once, at multiples of this: a file system then takes one large page of memory
 /// for them (ext4 since Linux 6.16) where odd pieces take several. Larger ones save no more.
@@ -56,7 +55,7 @@ impl IntakeError {
             IntakeError::Evicted => {
                 Fault::BodyLate("there are no places for connections left, and the body of the request came slowly")
             }
-            IntakeError::Malformed => Fault::BodyMalformed(link.malformed().unwrap_or(NO_END).why),
+            IntakeError::Malformed => Fault::BodyMalformed(link.body_refusal().why),
             IntakeError::Gone => Fault::ClientGone,
             IntakeError::Disk(error) => match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -132,7 +131,7 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
                     Ok(bytes) => Poll::Ready(Ok(Some(bytes))),
                     Err(_) => continue,
                 },
-                Poll::Ready(Some(Err(_))) if link.malformed().is_some() => Poll::Ready(Err(IntakeError::Malformed)),
+                Poll::Ready(Some(Err(_))) if link.is_malformed() => Poll::Ready(Err(IntakeError::Malformed)),
                 Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
                 Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
                 Poll::Pending if link.is_evicted() => Poll::Ready(Err(IntakeError::Evicted)),

@@ -29,7 +29,7 @@ impl CodedSource {
         CodedSource { source, coding: is_chunked.then(Coding::new) }
     }
 
-    /// The fault with which the engine has ended the body, while there are bytes before it that are not taken yet.
+    /// The fault with which the engine has ended the body, even while bytes before it are not taken yet. Takes none.
     pub(crate) fn poll_fault(&self, cx: &mut Context<'_>) -> Poll<Fault> {
         self.source.poll_fault(cx)
     }

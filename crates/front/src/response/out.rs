@@ -10,23 +10,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{BodyTally, Fault};
+use engine::Fault;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::connection::link::Link;
-use crate::log::body_request::BodyRequest;
+use crate::log::body_request::{BodyRequest, FaultCount};
 use crate::log::fault_log;
 use crate::log::record::Record;
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
 
-/// A part of a stream below this length that the task was woken for is written at once. For a longer one the writing
-/// costs most, and after a yield more may have come that is written with it.
+/// A part of a stream for which the task was woken is written without a further yield if it is shorter than this. The
+/// write of a longer one costs more than the yield, after which more may be there to be written with it.
 const SHORT_PART_BYTES: usize = 4 * 1024;
 
-/// What an application does about a Content-Length that is not that of its body.
+/// Advice about an application's Content-Length that is not the length of its body.
 const REMEDY: &str = "leave that header to the server, or count bytes and not characters (bytesize)";
 
 /// A response body.
@@ -39,10 +39,10 @@ pub(crate) struct Out {
     /// The error that broke the body off. hyper gets it only when all earlier output is written, since it then drops
     /// the rest.
     failed: Option<io::Error>,
-    /// The request, with the count of a fault; `None` if the body can neither fail nor be too long.
-    request: Option<Arc<BodyRequest>>,
-    /// The count of a client that leaves, if there is no `request`.
-    tally: BodyTally,
+    /// The count of a fault, with the request if the body can fail or be too long.
+    faults: FaultCount,
+    /// Whether a stream had nothing when it was last read.
+    has_waited: bool,
 }
 
 pub(crate) enum Kind {
@@ -77,30 +77,26 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, failed: None, request: None, tally: BodyTally::default() }
+        Out { kind, announced, link, record, failed: None, faults: FaultCount::default(), has_waited: false }
     }
 
-    /// Sets the request of a body that can fail, or the count of a client that leaves.
-    pub(crate) fn of(mut self, request: Option<Arc<BodyRequest>>, tally: BodyTally) -> Out {
-        self.request = request;
-        self.tally = tally;
+    /// Sets the count of a fault.
+    pub(crate) fn counting(mut self, faults: FaultCount) -> Out {
+        self.faults = faults;
         self
     }
 
     /// Logs a fault of the body.
     #[cold]
     fn log(&self, fault: &Fault) {
-        if let Some(request) = &self.request {
+        if let Some(request) = self.faults.request() {
             fault_log::write(fault, &request.identity, Duration::ZERO);
         }
     }
 
     /// Counts and records a fault, the first time.
     fn tell(&mut self, fault: &Fault) {
-        match &self.request {
-            Some(request) => request.fail(fault),
-            None => self.tally.fail(fault, || self.record.as_deref().map(Record::past)),
-        }
+        self.faults.fail(fault, || self.record.as_deref().map(Record::past));
     }
 
     /// Counts and records a fault of the body, for the access log, too.
@@ -214,7 +210,7 @@ impl Out {
     fn unread<T>(&mut self, error: &io::Error) -> Poll<T> {
         let fault = Fault::Broken(format!("the file of a response cannot be read: {error}"));
         if self.link.set_file_broken()
-            && let Some(request) = &self.request
+            && let Some(request) = self.faults.request()
         {
             fault_log::write_unread(&fault, &request.identity, "cannot read the file of a response", error);
         }
@@ -246,9 +242,11 @@ impl Body for Out {
                 }
                 Kind::Spool(spool, Direct::Lost) => Some(Err(lost(std::task::ready!(spool.poll_next(cx))))),
                 Kind::Spool(spool, _) => {
-                    let next = std::task::ready!(spool.poll_next(cx));
-                    if spool.has_waited() && matches!(&next, Some(Ok(part)) if part.len() < SHORT_PART_BYTES) {
-                        // The task that fills the spool has run meanwhile, and before that what was ready then.
+                    let next = spool.poll_next(cx);
+                    let has_waited = std::mem::replace(&mut this.has_waited, next.is_pending());
+                    let next = std::task::ready!(next);
+                    if has_waited && matches!(&next, Some(Ok(part)) if part.len() < SHORT_PART_BYTES) {
+                        // All tasks that were ready when the part came have run since, as after a yield.
                         this.link.has_yielded();
                     }
                     next
@@ -278,7 +276,7 @@ impl Body for Out {
                         continue;
                     }
                     if let Kind::File(reader) = &mut this.kind {
-                        reader.take(&bytes, &this.link, this.request.as_ref());
+                        reader.take(&bytes, &this.link, this.faults.request());
                     }
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
@@ -322,7 +320,7 @@ impl Drop for Out {
             record.fault = fault.name();
         }
         // The socket may not take all of it.
-        (record.body, record.tally) = (self.request.take(), std::mem::take(&mut self.tally));
+        record.faults = std::mem::take(&mut self.faults);
         match std::mem::replace(&mut self.kind, Kind::Empty) {
             Kind::Spool(_, Direct::Writing(written)) => log_when_written(record, written),
             Kind::Spool(_, Direct::Written(left)) => {

@@ -16,9 +16,9 @@ use crate::connection::link::Link;
 use crate::connection::raw_head::{reason, write_head};
 use crate::connection::upgraded::Upgraded;
 use crate::limits::FOREVER;
+use crate::log::body_request::FaultCount;
 use crate::log::dropped;
 use crate::log::fault_log;
-use crate::parse::refusal::NO_END;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
@@ -75,7 +75,7 @@ pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Respons
     response
 }
 
-/// The response to a request whose body was not accepted: `found` is the fault that this problem is.
+/// The response to a request whose body was not accepted; `found` is the fault of this problem.
 #[cold]
 pub(crate) fn intake(context: RequestContext, problem: &IntakeError, found: &Fault) -> http::Response<Out> {
     let is_http_10 = context.is_http_10();
@@ -87,7 +87,7 @@ pub(crate) fn intake(context: RequestContext, problem: &IntakeError, found: &Fau
     let status = status_of(found.name());
     let (status, why) = match found {
         Fault::OutOfFiles => return unread(fault(context, found), is_http_10),
-        Fault::BodyMalformed(why) => (context.link.malformed().unwrap_or(NO_END).status, *why),
+        Fault::BodyMalformed(why) => (context.link.body_refusal().status, *why),
         Fault::BodyLate(why) => (status, *why),
         Fault::BodyTooLarge => (status, "the body is too large"),
         Fault::DiskFull(_) => (status, "there is no room for the body"),
@@ -334,17 +334,21 @@ fn finish(
         Kind::File(_) => Some(context.body_request()),
         Kind::Empty | Kind::Full(_) => left.is_some().then(|| context.body_request()),
     };
-    let mut tally = context.begin_body();
-    if let Some(request) = &request {
-        request.begin(status.as_u16(), std::mem::take(&mut tally));
-    }
+    let tally = context.begin_body();
+    let faults = match request {
+        Some(request) => {
+            request.begin(status.as_u16(), tally);
+            FaultCount::Request(request)
+        }
+        None => FaultCount::Own(tally),
+    };
     let is_http_10 = context.is_http_10();
     if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(..)) {
         context.link.set_ends_body();
         is_last = true;
     }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
-    let mut response = http::Response::new(out.of(request, tally));
+    let mut response = http::Response::new(out.counting(faults));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if is_last {

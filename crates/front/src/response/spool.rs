@@ -7,7 +7,6 @@ use std::future::poll_fn;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
@@ -42,8 +41,6 @@ struct Shared {
     state: Mutex<SpoolState>,
     file_bytes: u64,
     request: Arc<BodyRequest>,
-    /// Whether the reader has found nothing since it last asked for this. Used by its task only.
-    has_waited: AtomicBool,
 }
 
 #[derive(Default)]
@@ -113,8 +110,7 @@ impl Spool {
     ) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
         let state = SpoolState { memory: first.into(), memory_len, direct, ..SpoolState::default() };
-        let has_waited = AtomicBool::new(false);
-        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes, request, has_waited });
+        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes, request });
         tokio::spawn(pump(source, shared.clone()));
         Spool(shared)
     }
@@ -194,15 +190,9 @@ impl Spool {
             }
             None => {
                 state.reader = Some(cx.waker().clone());
-                self.0.has_waited.store(true, Relaxed);
                 Poll::Pending
             }
         }
-    }
-
-    /// Whether there was nothing to read at some time since this was last asked.
-    pub(crate) fn has_waited(&self) -> bool {
-        self.0.has_waited.load(Relaxed) && self.0.has_waited.swap(false, Relaxed)
     }
 }
 
@@ -269,8 +259,8 @@ async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    /// Logs the fault with which the stream ends: not when the client has read all that comes before it, and not when
-    /// there is room for that. The client may be slow, or leave first.
+    /// Logs and counts the fault with which the stream ends. Called before the client has read all that precedes it,
+    /// and even before there is room for that: the client may be slow, or leave first.
     fn log(&self, fault: &Fault) {
         fault_log::write(fault, &self.request.identity, Duration::ZERO);
         self.request.fail(fault);

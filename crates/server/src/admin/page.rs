@@ -23,11 +23,17 @@ pub fn file(path: &str) -> Option<Response> {
 mod tests {
     use engine::{Culprit, Fault};
 
+    const SCRIPT: &str = include_str!("page/page.js");
+
+    /// The line of the script that begins with these words.
+    fn line(words: &str) -> &'static str {
+        SCRIPT.lines().find(|line| line.starts_with(words)).unwrap()
+    }
+
     /// In its counts since the start, its lists and its curves alike.
     #[test]
     fn the_page_takes_the_same_faults_for_refusals_as_the_server() {
-        let script = include_str!("page/page.js");
-        let line = script.lines().find(|line| line.starts_with("const REFUSALS = ")).unwrap();
+        let line = line("const REFUSALS = ");
         for (name, culprit) in Fault::NAMES {
             assert_eq!(line.contains(&format!(" {name}: \"")), culprit == Culprit::Load, "{name}");
         }
@@ -35,8 +41,7 @@ mod tests {
 
     #[test]
     fn the_page_leaves_the_same_faults_to_clients_as_the_server() {
-        let script = include_str!("page/page.js");
-        let line = script.lines().find(|line| line.starts_with("const OF_CLIENTS = ")).unwrap();
+        let line = line("const OF_CLIENTS = ");
         for (name, culprit) in Fault::NAMES {
             assert_eq!(line.contains(&format!("\"{name}\"")), culprit == Culprit::Client, "{name}");
         }
@@ -45,11 +50,10 @@ mod tests {
     /// What is replaced while it is pressed gets no click, and loses the focus.
     #[test]
     fn what_can_be_pressed_or_opened_is_not_replaced_each_second() {
-        let script = include_str!("page/page.js");
         for (tag, make) in [("button", "appButton("), ("details", "pastRow(")] {
-            assert_eq!(script.matches(&format!("h(\"{tag}\"")).count(), 1, "{tag}");
-            let calls = script.lines().filter(|line| line.contains(make) && !line.starts_with("function "));
-            let calls: Vec<&str> = calls.collect();
+            assert_eq!(SCRIPT.matches(&format!("h(\"{tag}\"")).count(), 1, "{tag}");
+            let is_call = |line: &&str| line.contains(make) && !line.starts_with("function ");
+            let calls: Vec<&str> = SCRIPT.lines().filter(is_call).collect();
             assert!(!calls.is_empty() && calls.iter().all(|line| line.contains(" keep(host, ")), "{calls:?}");
         }
     }

@@ -104,7 +104,7 @@ impl Generation {
     }
 
     /// Lets the generation finish and stops it: requests have their own time limits, streams and upgraded connections
-    /// `time`. It must get no requests any more. `hand_over` moves what comes back to its queue to newer code.
+    /// `time`. It must get no requests any more. `hand_over` moves requests that come back to its queue to newer code.
     pub fn finish(&self, time: Duration, shutdown: &ShutdownState, hand_over: impl Fn()) {
         self.engine.close();
         wait_for_rest(&*self.engine, time, self.longest(), shutdown, hand_over);
@@ -198,7 +198,7 @@ fn wait_for_rest(
         }
         let now = Instant::now();
         quiet_since = if engine.unfinished() == 0 { quiet_since.or(Some(now)) } else { None };
-        // Seen twice: one that comes back from a worker that dies at this moment may be on its way to the queue.
+        // Twice in a row: a request of a worker that dies at this moment may be on its way back to the queue.
         let is_answered = now >= until && engine.unanswered() == 0;
         let is_over = now >= until && (is_answered && was_answered || now >= at_last);
         was_answered = is_answered;
@@ -260,8 +260,8 @@ mod tests {
 
     use super::*;
 
-    /// An engine with requests in its queue that no worker takes, and one that has its answer at the looks at which
-    /// this says so.
+    /// An engine with requests in its queue that no worker takes. Unless `answers` is empty, one more request runs, and
+    /// is answered or not at each look, as listed.
     #[derive(Default)]
     struct Old {
         queued: AtomicUsize,

@@ -56,7 +56,7 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The configured hooks file; [`crate::config::rackup::hooks`] finds the default one.
     pub hooks: Option<PathBuf>,
-    /// The folder of a script, whose config.ru is made for it elsewhere.
+    /// The folder of a script (`ruby app.rb`), for which the gem makes a config.ru in another folder.
     pub script_folder: Option<PathBuf>,
     /// Another server's configuration, after its evaluation.
     pub evaluated: Option<engine_ruby::Evaluated>,

@@ -468,21 +468,30 @@ impl Arguments {
         if self.has_start || !words.unknown.iter().all(|flag| commands::is_flag(flag)) {
             return;
         }
-        let of_flags = || self.given.iter().filter(|given| matches!(given.origin, Origin::Flag(_)));
+        let line = self.with_command_first(word, arguments, words);
+        let is_there = self.is_there(OsStr::new(word));
+        let what = if is_there { "is a folder without a config.ru" } else { "there is no such file" };
+        self.problems = vec![Problem(format!("{word}: {what}; as a command it comes first: `{line}`"))];
+    }
+
+    /// The command line to type for a command that is among these words: without what it does not take, and without
+    /// secrets.
+    fn with_command_first(&self, command: &str, arguments: &[OsString], words: &Words) -> String {
+        let flags = || self.given.iter().filter(|given| matches!(given.origin, Origin::Flag(_)));
         // A command for a running server has only these.
         let finds_server = |name| matches!(name, Name::Control | Name::State | Name::Dir | Name::Config);
-        let is_of_client = commands::names().any(|name| name == word);
-        let takes_all = word != "options" && (!is_of_client || of_flags().all(|given| finds_server(given.name)));
-        let surplus = self.surplus(word, words);
+        let is_of_client = commands::names().any(|name| name == command);
+        let takes = |name: Name| if is_of_client { finds_server(name) } else { !name.is_secret() };
+        let surplus = self.surplus(command, words);
         // Without the flags its value is left.
-        let typed: &[OsString] = match takes_all && !of_flags().any(|given| given.name.is_secret()) {
+        let typed: &[OsString] = match command != "options" && flags().all(|given| takes(given.name)) {
             true => arguments,
             false if is_of_client => &words.all,
             false => &[],
         };
         let mut left_out = surplus.clone();
-        left_out.push(OsStr::new(word));
-        let mut line = format!("foolsgold {word}");
+        left_out.push(OsStr::new(command));
+        let mut line = format!("foolsgold {command}");
         for one in typed {
             if let Some(at) = left_out.iter().position(|word| *word == one.as_os_str()) {
                 left_out.swap_remove(at);
@@ -492,14 +501,12 @@ impl Arguments {
             line.push_str(&for_shell(one));
         }
         // The application says which server is meant, where nothing else does.
-        let is_found = !is_of_client || of_flags().any(|given| finds_server(given.name));
+        let is_found = !is_of_client || flags().any(|given| finds_server(given.name));
         if let Some(app) = surplus.first().filter(|app| !is_found && self.is_there(app)) {
             line.push_str(" --dir ");
             line.push_str(&for_shell(app));
         }
-        let is_there = self.is_there(OsStr::new(word));
-        let what = if is_there { "is a folder without a config.ru" } else { "there is no such file" };
-        self.problems = vec![Problem(format!("{word}: {what}; as a command it comes first: `{line}`"))];
+        line
     }
 
     /// The words beside a command that it does not take: one for a running server takes its value at most.

@@ -49,11 +49,10 @@ pub fn add(asked: &mut Arguments, home: &Path) {
             given.as_written()
         ));
     }
-    let folder = only_folder(asked, home);
     let path = match &named {
         Some(given) if given.value == "-" => return note_unread(asked, home),
         Some(given) => PathBuf::from(&given.value),
-        None => folder.join(USUAL),
+        None => only_folder(asked, home).join(USUAL),
     };
     match text_of(&home.join(&path)) {
         Ok(text) => read(asked, &path, home, &text),
@@ -64,7 +63,7 @@ pub fn add(asked: &mut Arguments, home: &Path) {
                 path.display()
             ));
         }
-        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => add_unnamed(asked, &folder, home),
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => add_unnamed(asked, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
     note_unread(asked, home);
@@ -76,7 +75,7 @@ pub fn is_code(asked: &Arguments) -> bool {
     of_other_server(asked).is_some_and(|(kind, _)| kind.is_code())
 }
 
-/// Whether Ruby reads the settings file, which may run code in it, and which so cannot say what Ruby.
+/// Whether the settings file is read by Ruby: that may run code in it, and the file cannot name this Ruby.
 pub fn is_read_by_ruby(asked: &Arguments) -> bool {
     of_other_server(asked).is_some_and(|(kind, _)| kind != compat::ServerKind::Passenger)
 }
@@ -87,11 +86,11 @@ pub fn with_erb(asked: &Arguments) -> Option<String> {
     (kind == compat::ServerKind::Thin && text.contains("<%")).then_some(text)
 }
 
-/// The settings file, if that is another server's: whose, and its text.
+/// The server whose settings file is read, if it is another one, and the text of that file.
 fn of_other_server(asked: &Arguments) -> Option<(compat::ServerKind, String)> {
     let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
     let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
-    let path = named.or_else(|| unnamed(asked, &only_folder(asked, &home), &home));
+    let path = named.or_else(|| unnamed(asked, &home));
     let path = home.join(path?);
     let text = text_of(&path).ok()?;
     let kind = compat::ServerKind::of(&path, &text).ok()??;
@@ -136,8 +135,8 @@ fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
 }
 
 /// Reads a file of Puma or Passenger if it is the only one here.
-fn add_unnamed(asked: &mut Arguments, folder: &Path, home: &Path) {
-    let Some(path) = unnamed(asked, folder, home) else { return };
+fn add_unnamed(asked: &mut Arguments, home: &Path) {
+    let Some(path) = unnamed(asked, home) else { return };
     match text_of(&home.join(&path)) {
         Ok(text) => read(asked, &path, home, &text),
         Err(error) => asked.refuse(unreadable(None, &path, &error)),
@@ -151,7 +150,7 @@ fn note_unread(asked: &mut Arguments, home: &Path) {
         return;
     }
     if asked.apps.is_empty() {
-        let unread = unread(asked, &folder_of_others(asked, &only_folder(asked, home), home), None, home);
+        let unread = unread(asked, &folder_of_others(asked, home), None, home);
         if let Some(first) = unread.first()
             && asked.file.is_none()
             && asked.values(Name::Config).is_empty()
@@ -186,7 +185,8 @@ fn note_own_hooks(asked: &mut Arguments, home: &Path) {
     asked.notices.push(notice);
 }
 
-/// How the user says this: by a flag; by a variable for a script, whose server the gem starts without further flags.
+/// How a user sets this option: by the flag; for a script by a variable, since the gem starts its server and passes no
+/// flags on.
 fn said(asked: &Arguments, flag: &str, name: Name, value: &str) -> String {
     let variable = name.row().variables().into_iter().next().filter(|_| asked.app_folder.is_some());
     variable.map_or_else(|| format!("{flag} {value}"), |variable| format!("{variable}={value}"))
@@ -216,29 +216,31 @@ fn unread(asked: &Arguments, folder: &Path, app: Option<usize>, home: &Path) -> 
 /// Another server's file that is read without `-C`, if there is one: in the working directory, where Puma looks for its
 /// file, without `--engine mruby`, and if there is no foolsgold.toml and no second such file: Rails writes a
 /// config/puma.rb whatever server is used.
-fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Option<PathBuf> {
-    let folder = &folder_of_others(asked, folder, home);
+fn unnamed(asked: &Arguments, home: &Path) -> Option<PathBuf> {
+    let folder = folder_of_others(asked, home);
     // Each may be empty, which is no path.
-    let is_here = is_same(&home.join(folder).join("."), &home.join("."));
+    let is_here = is_same(&home.join(&folder).join("."), &home.join("."));
     let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
-    let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
-    let mut found = present(asked, folder, home);
+    let mut found = present(asked, &folder, home);
     let others = of_others(environment(asked));
     let is_read = |path: &PathBuf| !others.iter().any(|name| path.ends_with(name));
     let is_only_one = found.len() == 1 && found.iter().all(is_read);
-    (is_here && !is_embedded && !has_own && is_only_one).then(|| found.remove(0))
+    (is_here && !is_embedded && !has_own(&folder, home) && is_only_one).then(|| found.remove(0))
 }
 
 /// The folder with other servers' files for the only application: its own; or the working directory, if Puma's file is
 /// there, and the application is a file below it, as in `puma lib/config.ru`, and no project of its own.
-fn folder_of_others(asked: &Arguments, folder: &Path, home: &Path) -> PathBuf {
+fn folder_of_others(asked: &Arguments, home: &Path) -> PathBuf {
+    let folder = only_folder(asked, home);
     let is_file = asked.rackup.as_ref().is_some_and(|path| home.join(path).is_file());
-    let has_settings = || {
-        let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
-        has_own || !present(asked, folder, home).is_empty()
-    };
-    let is_meant = is_file && of_puma(asked, Path::new(""), home).is_some() && is_part(&home.join(folder), home);
-    if is_meant && !has_settings() { PathBuf::new() } else { folder.to_owned() }
+    let has_settings = || has_own(&folder, home) || !present(asked, &folder, home).is_empty();
+    let is_meant = is_file && of_puma(asked, Path::new(""), home).is_some() && is_part(&home.join(&folder), home);
+    if is_meant && !has_settings() { PathBuf::new() } else { folder }
+}
+
+/// Whether a foolsgold.toml is in this folder, even if it is a link to a missing file.
+fn has_own(folder: &Path, home: &Path) -> bool {
+    home.join(folder).join(USUAL).symlink_metadata().is_ok()
 }
 
 /// Whether a folder is below this one, without a Gemfile of its own.

@@ -138,12 +138,13 @@ pub fn hooks(folder: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Str
 /// that of the folder with all releases.
 pub fn tag(rackup: &Path) -> String {
     let folder = rackup.parent().unwrap_or(Path::new(""));
-    let name = shop_of(folder).and_then(Path::file_name).or(folder.file_name()).unwrap_or_default();
+    let name = deploy_to(folder).and_then(Path::file_name).or(folder.file_name()).unwrap_or_default();
     name.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
 }
 
-/// The folder that deployments fill: `shop` of `shop/releases/20261130` and of `shop/current`; none for other folders.
-fn shop_of(folder: &Path) -> Option<&Path> {
+/// The folder with all releases of an application, Capistrano's `deploy_to`: `shop` of `shop/releases/20261130` and of
+/// `shop/current`; none for other folders.
+fn deploy_to(folder: &Path) -> Option<&Path> {
     let (above, name) = (folder.parent()?, folder.file_name()?);
     if name == "current" {
         return Some(above);

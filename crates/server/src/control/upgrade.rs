@@ -560,8 +560,8 @@ pub fn follow(
     reported.recv().map_err(|_| "the thread that takes over from an older process was lost".to_owned())
 }
 
-/// Opens log files again that were renamed while this process was loading. Whoever did that told the previous process,
-/// whose id was in the pid file.
+/// Opens log files again that were renamed while this process was loading: the signal after a rotation went to the
+/// previous process, whose id was in the pid file.
 fn reopen_moved(log_files: &LogFiles) {
     for outcome in log_files.reopen_moved() {
         match outcome {

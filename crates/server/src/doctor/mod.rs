@@ -40,7 +40,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// What this command does, for messages about a failure.
 const WHAT: &str = "examine this application";
-/// This command.
+/// The word for this command.
 const WORD: &str = "doctor";
 
 /// The text of `foolsgold doctor --help`.

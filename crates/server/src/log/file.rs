@@ -173,7 +173,6 @@ impl LogFile {
     /// Whether the path leads to another file by now, or to none: this one was renamed or removed.
     pub fn is_moved(&self) -> bool {
         let Some(path) = &self.path else { return false };
-        let inode = |found: io::Result<fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
         self.with(|file| inode(file.metadata())).is_some_and(|open| open != inode(fs::metadata(path)))
     }
 
@@ -191,8 +190,7 @@ impl LogFile {
             _ => why,
         })?;
         let open = &mut *self.open.lock();
-        let inode = |file: &File| file.metadata().ok().map(|found| (found.dev(), found.ino()));
-        let is_same = inode(&file).is_some_and(|new| inode(&open.file) == Some(new));
+        let is_same = inode(file.metadata()).is_some_and(|new| inode(open.file.metadata()) == Some(new));
         open.file = file;
         let name = path.display();
         let failing = open.failing.as_ref().map(|failing| {
@@ -341,6 +339,11 @@ impl Open {
         }
         bytes.len()
     }
+}
+
+/// Device and inode, which identify a file; `None` if it cannot be looked at.
+fn inode(found: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
+    found.ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Waits for [`READER_TIME`] until the other end can be written to.

@@ -213,7 +213,7 @@ impl LogFiles {
         if wrong.is_empty() { Ok(words(done)) } else { Err(words(wrong)) }
     }
 
-    /// The same for files that were renamed since they were opened; an outcome for each.
+    /// Opens the files again that were renamed since they were opened. Returns an outcome for each.
     pub fn reopen_moved(&self) -> Vec<Result<String, String>> {
         self.files().into_iter().filter(|file| file.is_moved()).map(|file| file.reopen()).collect()
     }

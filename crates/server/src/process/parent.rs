@@ -175,7 +175,7 @@ impl fmt::Display for Ordered {
     }
 }
 
-/// What the parent process, if it is one of ours, tells this one by a variable.
+/// The value of a variable that the parent process has set for this one; `None` if the parent is no FoolsGold.
 pub fn told(variable: &str) -> Option<String> {
     let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
     env::var(variable).ok().filter(|_| is_meant)

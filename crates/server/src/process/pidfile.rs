@@ -19,7 +19,8 @@ use crate::process::links::Links;
 const OLD: &str = ".oldbin";
 /// Attempts to lock a file that others remove meanwhile.
 const ATTEMPTS: u32 = 10;
-/// Time for the previous process to let go of its file. What it starts just then has the lock, too, until it runs.
+/// Time for the previous process to release its file. A process that it is just forking has the lock, too, until that
+/// runs its program.
 const LET_GO_TIME: Duration = Duration::from_secs(2);
 /// Interval of polling.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -41,7 +42,7 @@ impl Pidfile {
         Pidfile::claim_until(path, links, Instant::now())
     }
 
-    /// Claims a file that the previous process lets go of.
+    /// Claims the file of the previous process, and waits until that releases it.
     pub fn follow(path: &Path, links: Links) -> Result<Pidfile, String> {
         Pidfile::claim_until(path, links, Instant::now() + LET_GO_TIME)
     }
@@ -171,8 +172,8 @@ impl OldPidfile {
         claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
     }
 
-    /// Removes the file at the exit of a process that has a successor; the pid file, too, if that does not use it,
-    /// since its settings name another or none.
+    /// Removes the file at the exit of a process that has a successor; the pid file, too, if the successor does not use
+    /// it, since its settings name another or none.
     pub fn remove_all(&self) {
         // Looked at again under the lock: it may have become the successor's meanwhile.
         if has_our_id(&self.of)
@@ -256,12 +257,18 @@ fn is_alive(pid: u32) -> bool {
 mod tests {
     use super::*;
 
+    /// This process's pid file at a path.
+    fn claimed(path: &Path) -> Pidfile {
+        let file = Pidfile::claim(path, Links::All).unwrap();
+        file.write().unwrap();
+        file
+    }
+
     #[test]
     fn one_server_has_it_and_it_goes_with_that() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pid");
-        let ours = Pidfile::claim(&path, Links::All).unwrap();
-        ours.write().unwrap();
+        let ours = claimed(&path);
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", process::id()));
         let why = Pidfile::claim(&path, Links::All).unwrap_err();
         assert!(why.contains(&format!("runs (process {})", process::id())), "{why}");
@@ -275,9 +282,7 @@ mod tests {
         let path = folder.path().join("a.pid");
         // The number of a running process that has nothing to do with it.
         fs::write(&path, "1\n").unwrap();
-        let ours = Pidfile::claim(&path, Links::All).unwrap();
-        ours.write().unwrap();
-        drop(ours);
+        drop(claimed(&path));
         fs::write(&path, "precious").unwrap();
         assert!(Pidfile::claim(&path, Links::All).unwrap_err().contains("is it a pid file?"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
@@ -300,8 +305,7 @@ mod tests {
     fn a_successor_takes_it_and_its_end_gives_it_back() {
         let folder = tempfile::tempdir().unwrap();
         let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
-        let first = Pidfile::claim(&path, Links::All).unwrap();
-        first.write().unwrap();
+        let first = claimed(&path);
         let aside_file = first.give_away();
         assert!(aside.exists());
         let second = Pidfile::claim(&path, Links::All).unwrap();
@@ -315,8 +319,7 @@ mod tests {
     fn a_successor_waits_until_the_lock_is_let_go_of() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pid");
-        let first = Pidfile::claim(&path, Links::All).unwrap();
-        first.write().unwrap();
+        let first = claimed(&path);
         // As a process that was forked and does not run its program yet.
         let forked = first.file.try_clone().unwrap();
         let aside = first.give_away();
@@ -336,14 +339,9 @@ mod tests {
     fn one_that_the_successor_does_not_use_goes_with_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
-        let ours = || {
-            let ours = Pidfile::claim(&path, Links::All).unwrap();
-            ours.write().unwrap();
-            ours.give_away()
-        };
-        ours().remove_all();
+        claimed(&path).give_away().remove_all();
         assert!(!path.exists() && !aside.exists());
-        let left = ours();
+        let left = claimed(&path).give_away();
         // The successor's.
         fs::write(&path, "1\n").unwrap();
         left.remove_all();

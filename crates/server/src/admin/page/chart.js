@@ -70,7 +70,7 @@ export class Chart {
       if (times[i] < this.from - span) continue;
       // Groups are fixed in time, so that the curves do not flicker as time passes.
       const number = Math.floor(times[i] / span);
-      // Once the server's clock was set back, its later times come a second time: the new ones count.
+      // After the server's clock is set back, some times come a second time: the new points replace the old ones.
       while (groups.length && groups[groups.length - 1].number > number) groups.pop();
       const last = groups[groups.length - 1];
       if (last?.number === number) last.indexes.push(i);

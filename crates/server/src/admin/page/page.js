@@ -91,7 +91,7 @@ async function ask(path) {
   return value;
 }
 
-/** Adds new points to the history. Of two looks at once, as after a click, the first may be answered last. */
+/** Adds new points to the history. Of two requests at once, as after a click, the first may be answered last. */
 async function askHistory() {
   const step = state.step;
   const known = state.past.get(step) ?? new Map();
@@ -162,7 +162,7 @@ function keep(host, keys, make) {
   const known = new Map([...host.children].map((child) => [child.key, child]));
   keys.forEach((key, at) => {
     const child = known.get(key) ?? make(at);
-    // Of two with one key, the other is made.
+    // A second child with the same key is made anew.
     known.delete(key);
     child.key = key;
     if (host.children[at] !== child) host.insertBefore(child, host.children[at] ?? null);

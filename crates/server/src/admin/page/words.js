@@ -36,13 +36,13 @@ export function number(n) {
   return n < 1e6 ? `${Math.round(n / 1000)} k` : `${(n / 1e6).toFixed(1)} M`;
 }
 
-/** Milliseconds by which the server's clock, whose times the API has, is ahead of the one here. */
+/** Milliseconds by which the server's clock, which gives the API its times, is ahead of the browser's. */
 let ahead = 0;
 
-/** Notes the server's clock, from the Date of an answer, which has whole seconds. */
+/** Takes the server's clock from the Date header of a response, which has whole seconds. */
 export function noteClock(date) {
   const seen = Date.parse(date) + 500 - Date.now();
-  // A smaller difference may be that of the seconds, and of the answer's way.
+  // A smaller difference may come from the rounding, and from the time that the response took.
   if (Math.abs(seen - ahead) > 2000) ahead = seen;
 }
 

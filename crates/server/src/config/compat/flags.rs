@@ -7,6 +7,7 @@ use crate::config::arguments::{Arguments, Origin, RawValue, is_flag_next, value_
 use crate::config::compat;
 use crate::config::compat::passenger::ONE_LOG;
 use crate::config::compat::thin::THREADPOOL;
+use crate::config::compat::unicorn::has_port;
 use crate::config::options::{Kind, Name, Row};
 
 /// Meaning of a flag.
@@ -402,10 +403,8 @@ impl RawValue {
 
 /// Whether a text can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
 fn is_address(text: &str) -> bool {
-    let port = text.rsplit(':').next().unwrap_or_default();
-    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let is_socket = text.ends_with(".sock") || text.ends_with(".socket");
-    is_port || is_socket || text.starts_with("unix:")
+    has_port(text) || is_socket || text.starts_with("unix:")
 }
 
 /// Whether a text is a number of digits only.
@@ -520,7 +519,7 @@ impl Arguments {
         }
     }
 
-    /// Of Passenger's two logs, leaves that of the server, wherever that of the application stands.
+    /// Of Passenger's two flags for a log, keeps that of the server, in whichever order they stand.
     pub fn leave_one_log_of_passenger(&mut self) {
         let is_of_app = |given: &RawValue| matches!(&given.origin, Origin::Flag(flag) if flag == APP_LOG);
         let log = self.given.iter().rfind(|given| given.name == Name::LogFile && !is_of_app(given));

@@ -92,7 +92,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         }
     }
     let shown = &translation.shown;
-    // As it is written, a Symbol or a text.
+    // As it stands in the file, a Symbol or a String.
     let names_jobs = |plugin: &str| plugin.trim_matches([':', '"']) == "solid_queue";
     if missing.iter().filter_map(|name| name.strip_prefix("plugin ")).any(names_jobs) {
         asked.notices.push(format!(

@@ -207,7 +207,7 @@ pub fn set_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     in_environment(&variable).into_iter().map(|(_, key, _)| key).chain(environment).collect()
 }
 
-/// That files which Passenger would serve are left to others, where there are some and Rails is not told to serve them.
+/// The difference that Passenger serves public/ and this server does not, if there is one and Rails is not to serve it.
 pub fn unserved(translation: &Translation, variable: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
     let in_file = translation.variables.iter().any(|(name, value)| name == STATIC_FILES && !value.is_empty());
     let is_served = in_file || variable(STATIC_FILES).is_some_and(|value| !value.is_empty());

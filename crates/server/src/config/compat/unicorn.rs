@@ -150,12 +150,17 @@ fn socket_path(address: &str) -> Option<&str> {
     if let Some(path) = address.strip_prefix("unix:") {
         return Some(path.strip_prefix("//").unwrap_or(path));
     }
-    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_tcp = is_port(address.rsplit(':').next().unwrap_or_default())
+    let is_tcp = has_port(address)
         || address.starts_with('[')
         || address.starts_with("tcp://")
         || address.parse::<Ipv4Addr>().is_ok();
     (address.starts_with(['/', '.', '~']) || !is_tcp).then_some(address)
+}
+
+/// Whether an address of Unicorn's `listen` is a port, or ends with one.
+pub fn has_port(address: &str) -> bool {
+    let port = address.rsplit(':').next().unwrap_or_default();
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Translates an address of Unicorn's `listen` to one of `--bind`.
