@@ -40,8 +40,8 @@ pub fn interrupted(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
     Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace })
 }
 
-/// Logs a fault of the application whose client has disconnected. The front logs only faults that it answers with, and
-/// does not learn of this one.
+/// Logs a fault of the application in a request whose client has disconnected. The front logs only faults that it
+/// answers with, and does not learn of this one.
 pub fn log_unseen(fault: &Fault, request: &Request, app: Option<&str>) {
     let is_unseen = match fault {
         Fault::App(error) => {

@@ -48,7 +48,7 @@ pub struct Interpreter {
     watchdog: Arc<Watchdog>,
     stack: Stack,
     began: Option<Instant>,
-    /// Whether the last call was for a request of the server itself.
+    /// Whether the last call was for a request of the server itself, a probe.
     is_own: bool,
     served: u64,
     /// Number of requests after which the interpreter is replaced; None for no limit.
@@ -142,7 +142,7 @@ impl Interpreter {
         Step::Over
     }
 
-    /// After a panic in a call: drops what is left of that, and has the application loaded anew before the next one.
+    /// Ends a call that has panicked. The application is loaded anew before the next call.
     pub fn poison(&mut self) {
         self.step(true);
         self.broken = Some(Box::default());

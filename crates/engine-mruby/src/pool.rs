@@ -232,8 +232,8 @@ impl Pool {
         }
     }
 
-    /// Runs a call, or a part of it. Where that panics, which is a defect of this program, the interpreter loads the
-    /// application anew: a lost one would count as busy, and the end of this engine wait for it.
+    /// Runs a call, or a part of it. If that panics, which is a defect of this program, the interpreter loads the
+    /// application anew: a lost one would count as busy, and the engine would wait for it before it ends.
     fn step(
         &self,
         mut interpreter: Box<Interpreter>,
@@ -251,20 +251,16 @@ impl Pool {
 
     /// Runs one task to its end in a runner. Returns the task that follows.
     fn work(&self, task: Task) -> Option<Task> {
-        let finish = |interpreter: &mut Interpreter, mut step: Step| {
-            while step == Step::Migrates {
-                step = interpreter.resume();
+        let (mut interpreter, mut step) = match task {
+            Task::Begin(interpreter, job) => {
+                self.step(interpreter, |interpreter| interpreter.begin(job, Place::Runner))
             }
-            step
-        };
-        let (interpreter, _) = match task {
-            Task::Begin(interpreter, job) => self.step(interpreter, |interpreter| {
-                let step = interpreter.begin(job, Place::Runner);
-                finish(interpreter, step)
-            }),
-            Task::Resume(interpreter) => self.step(interpreter, |interpreter| finish(interpreter, Step::Migrates)),
+            Task::Resume(interpreter) => (interpreter, Step::Migrates),
             Task::Recycle(interpreter) => return self.recycle_if_due(interpreter),
         };
+        while step == Step::Migrates {
+            (interpreter, step) = self.step(interpreter, Interpreter::resume);
+        }
         self.watchdog.wake();
         let took = interpreter.took();
         self.next(interpreter, took, Place::Runner)

@@ -53,7 +53,7 @@ impl Stack {
         Ok(Stack { free: Some(DefaultStack::new(STACK_BYTES)?), work: None })
     }
 
-    /// Whether work can begin on it: work that has panicked has taken the stack with it.
+    /// Whether work can begin on the stack. After a panic in its work it cannot: the stack went with that.
     pub fn is_free(&self) -> bool {
         self.free.is_some()
     }

@@ -40,7 +40,7 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
                 31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0,
             ])
         }
-        // The same, and then an end after 13 bytes or after one.
+        // The same, cut off after 13 bytes or after one.
         "/cut_packed" | "/cut_head" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 25\r\n\r\n")?;
             let bytes: &[u8] = &[31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 72, 205];

@@ -62,8 +62,8 @@ module SecureRandom
       Array.new(count || 16) { chars[random_number(chars.size)] }.join
     end
 
-    # A UUID of version 7 (RFC 9562), which begins with the time in milliseconds; up to 12 bits more of the time take
-    # the place of random ones.
+    # A UUID of version 7 (RFC 9562), which begins with the time in milliseconds. Up to 12 extra bits of the time can
+    # replace random ones.
     def uuid_v7(extra_timestamp_bits: 0)
       extra = Integer(extra_timestamp_bits)
       raise ArgumentError, "extra_timestamp_bits must be in 0..12" unless extra.between?(0, 12)

@@ -15,7 +15,7 @@ class CGI
     def escapeURIComponent(text) = FoolsGold::Native.url_escape(text)
     alias escape_uri_component escapeURIComponent
 
-    # UTF-8 also where the text is one of bytes, if the result is.
+    # The result of a BINARY text is UTF-8 if it is valid as such, else BINARY.
     def unescapeURIComponent(text, *)
       decoded = FoolsGold::Native.url_unescape(text)
       return decoded unless text.__binary?

@@ -162,11 +162,7 @@ module OpenSSL
     alias to_s hexdigest
     alias inspect hexdigest
     def base64digest = [digest].pack("m0")
-
-    def ==(other)
-      return false unless other.is_a?(HMAC) && digest.bytesize == other.digest.bytesize
-      OpenSSL.fixed_length_secure_compare(digest, other.digest)
-    end
+    def ==(other) = other.is_a?(HMAC) && OpenSSL.secure_compare(digest, other.digest)
 
     def initialize_copy(other)
       super

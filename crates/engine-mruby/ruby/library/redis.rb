@@ -31,7 +31,7 @@ class Redis
   class TimeoutError < BaseConnectionError; end
   class InheritedError < BaseConnectionError; end
 
-  # The server has become a replica: the master is to be found by a new connection.
+  # The server is a read-only replica, as an old master after a failover; a new connection may lead to the master.
   class ReadOnlyError < BaseConnectionError; end
 
   ERRORS = { "NOPERM" => PermissionError, "WRONGTYPE" => WrongTypeError, "OOM" => OutOfMemoryError,
@@ -203,21 +203,13 @@ class Redis
     end
 
     # Entries of a stream as [id, Hash].
-    def xrange(key, from = "-", to = "+", count: nil)
-      command = ["XRANGE", key, from, to]
-      command.push("COUNT", count) if count
-      send_command(command, &ENTRIES)
-    end
+    def xrange(key, from = "-", to = "+", count: nil) = entries_of(["XRANGE", key, from, to], count)
 
     # The same with the newest entry first.
-    def xrevrange(key, to = "+", from = "-", count: nil)
-      command = ["XREVRANGE", key, to, from]
-      command.push("COUNT", count) if count
-      send_command(command, &ENTRIES)
-    end
+    def xrevrange(key, to = "+", from = "-", count: nil) = entries_of(["XREVRANGE", key, to, from], count)
 
-    # The entries behind an id of a stream, or of each of several, as { stream => [[id, Hash], ...] }. Where there are
-    # none, waits for `block:` milliseconds (0 for no limit), at the longest until the request's deadline.
+    # The entries after an id in a stream, or in each of several, as { stream => [[id, Hash], ...] }. If there are none,
+    # waits for `block:` milliseconds (0 for no limit), at the longest until the request's deadline.
     def xread(keys, ids, count: nil, block: nil)
       command = ["XREAD"]
       command.push("COUNT", count) if count
@@ -248,6 +240,16 @@ class Redis
     # Any other command of Redis, with its arguments as they are.
     def method_missing(name, *args)
       name.to_s.match?(/\A[a-z]+\z/) ? send_command([name.to_s.upcase, *args]) : super
+    end
+
+    # Seconds to wait for a reply, for a command's timeout in seconds, where 0 is no limit.
+    def wait_of(timeout)
+      timeout == 0 ? 1e9 : timeout
+    end
+
+    def entries_of(command, count)
+      command.push("COUNT", count) if count
+      send_command(command, &ENTRIES)
     end
 
     # The options of a command for the times that are given.
@@ -395,10 +397,6 @@ class Redis
     end
 
     private
-
-    def wait_of(timeout)
-      timeout == 0 ? 1e9 : timeout
-    end
 
     def combined(command, keys, options)
       keys = [keys].flatten
@@ -624,7 +622,7 @@ class Redis
     @username = user unless user.empty? || user == "default"
   end
 
-  # With `raises` the first error reply is raised if it is that of a replica.
+  # With `raises` a ReadOnlyError is raised if the first error reply is READONLY.
   def exchange(commands, wait = nil, tries = 0, raises: true)
     fresh = @handle.nil?
     watches = @watches
@@ -632,7 +630,7 @@ class Redis
     replies = FoolsGold::Native.redis_call(@handle, commands, wait ? @read_timeout + wait : @read_timeout)
     note_watches(commands)
     refused = replies.find { |reply| reply.is_a?(Symbol) } if raises
-    Redis.checked(refused) if refused && refused.to_s.start_with?("READONLY ")
+    Redis.checked(refused) if refused.to_s.start_with?("READONLY ")
     replies
   rescue TypeError, ArgumentError
     raise
@@ -642,8 +640,9 @@ class Redis
     # Tried again where nothing was sent or written, or where the connection was an older one, which the server may have
     # closed meanwhile. But a new connection would watch no keys, and its transaction would overwrite what others have
     # changed.
-    again = error.is_a?(ReadOnlyError) || (error.is_a?(ConnectionError) && !fresh)
-    raise unless (error.is_a?(CannotConnectError) || (again && !watches)) && tries < @pauses.size
+    outdated = error.is_a?(ReadOnlyError) || (error.is_a?(ConnectionError) && !fresh)
+    again = error.is_a?(CannotConnectError) || (outdated && !watches)
+    raise unless again && tries < @pauses.size
     pause(@pauses[tries])
     exchange(commands, wait, tries + 1, raises: raises)
   end

@@ -207,7 +207,8 @@ module SQLite3
       self
     end
 
-    # All rows, in pieces, for a statement that is closed afterwards: a block that ends early loses the rest of a piece.
+    # The remaining rows, read in pieces. Only for a statement that is closed afterwards: a block that ends early loses
+    # the rest of a piece.
     def each_in_pieces(hashes)
       until done?
         pieces(nil, hashes).each { |row| yield row }
@@ -287,7 +288,7 @@ module SQLite3
       @statement.bind_params(*values)
     end
 
-    # Whether `next` has returned nil. Does not read ahead: the row would be missing for the statement's other readers.
+    # Whether `next` has returned nil. Does not read ahead: other readers of the statement would miss that row.
     def eof? = @statement.done?
     def next = @statement.step(@hashes)
 
@@ -375,12 +376,12 @@ module SQLite3
 
     # Runs all statements of a text, one after the other, and returns the first row of the last one, nil without rows.
     def execute_batch(sql, values = [], *more)
-      count = values.is_a?(Hash) ? values.size : nil
+      count = values.size if values.is_a?(Hash)
       values = SQLite3.values(values, more)
       count ||= values.size
       result = nil
       each_statement(sql) do |statement|
-        # The parameters of another statement are NULL, as in the gem.
+        # In statements with another number of parameters these are NULL, as in the gem.
         statement.bind_params(*values) if statement.bind_parameter_count == count
         result = statement.step
       end

@@ -69,7 +69,7 @@ module URI
 
     private
 
-    # A text in an encoding, with a reference of HTML for a character that this does not have, as browsers send forms.
+    # A text in an encoding. Characters that the encoding lacks become references of HTML, as when browsers send forms.
     def __as(encoding, text)
       return text if encoding.nil? || text.__binary? || encoding == Encoding::BINARY
       text.encode("UTF-8", invalid: :replace, undef: :replace).encode(encoding, fallback: ->(char) { "&##{char.ord};" })

@@ -17,12 +17,12 @@ thread_local! {
     static TARGET: Cell<Option<Target>> = const { Cell::new(None) };
 }
 
-/// How the target of a request differs from its path.
+/// A target of a request that is not just its path.
 #[derive(Debug)]
 pub enum Target {
-    /// This origin stands before the path.
+    /// The path with this origin before it.
     Absolute(String),
-    /// The slash at the beginning of the path is missing.
+    /// The path without the slash at its beginning.
     Bare,
 }
 

@@ -1,5 +1,5 @@
-//! The heads of responses as they came, for what ureq does not keep of them: the reason phrase, and the fields of a
-//! proxy's answer that opens no tunnel.
+//! The heads of responses as they were received, for what ureq does not keep of them: the reason phrase, and the header
+//! fields of a proxy's response that refuses a tunnel.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
 thread_local! {
-    /// The last head that this thread has read; None from the next request on until its response.
+    /// Head of the last response in this thread; None while a request has no response yet.
     static HEAD: Cell<Option<Vec<u8>>> = const { Cell::new(None) };
 }
 

@@ -337,7 +337,7 @@ fn start(bytes: &[u8]) -> *const std::ffi::c_void {
     bytes.as_ptr().cast()
 }
 
-/// The number that the digits of an Integer are, rounded.
+/// The Float nearest to an Integer in decimal digits.
 fn float(digits: &[u8]) -> f64 {
     std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
 }

@@ -5,8 +5,8 @@ use super::text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Raise, raise};
 
-/// A Float from which on the lowest 64 bits are 0, since it has 53; below it has a place in 128.
-const LARGE: f64 = (1u128 << 126) as f64;
+/// 2 to the power of 64. The remainder of a division by it has the lowest 64 bits.
+const WRAP: f64 = (1u128 << 64) as f64;
 
 /// The lowest 64 bits of an Integer in decimal digits.
 fn low_bits(digits: &[u8]) -> u64 {
@@ -83,8 +83,7 @@ impl Packer {
     fn low_bits(&mut self) -> Result<u64, Raise> {
         let low = match self.values.as_slice() {
             [Tree::Raw(digits), ..] => low_bits(digits),
-            [Tree::Float(number), ..] if number.abs() >= LARGE && number.is_finite() => 0,
-            [Tree::Float(number), ..] if number.is_finite() => *number as i128 as u64,
+            [Tree::Float(number), ..] if number.is_finite() => (number % WRAP) as i128 as u64,
             _ => return self.integer(),
         };
         self.values.next();

@@ -28,7 +28,8 @@ class IO
 
     private
 
-    # The source gets a length and a buffer, as in CRuby: it may take no fewer arguments. A negative length is none.
+    # Copies `length` bytes, all without one or with a negative one. The source gets both a length and a buffer, as in
+    # CRuby: it may require two arguments.
     def copy_parts(from, to, length)
       length = nil if length && length < 0
       in_parts = from.respond_to?(:readpartial)

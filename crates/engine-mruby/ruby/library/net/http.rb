@@ -127,7 +127,7 @@ module Net
     def connection_close? = connection_has?("close")
     def connection_keep_alive? = connection_has?("keep-alive")
 
-    # Parameters of the Content-Type; a value in quotes keeps them.
+    # Parameters of the Content-Type. A value in quotes keeps its quotes, as in CRuby.
     def type_params
       parts = self["content-type"].to_s.split(";").drop(1).map { |part| part.split("=", 2).map(&:strip) }
       parts.select { |part| part.size == 2 }.to_h
@@ -728,7 +728,7 @@ module Net
       raise
     end
 
-    # The response in a message of Rust's; nil where there is none.
+    # The response of a proxy that opens no tunnel, from the message of Rust's exception; nil for other exceptions.
     def answer_to_connect(message)
       first, line, *fields = message.split(/\r?\n/)
       return unless first == "the proxy answered CONNECT with"

@@ -46,7 +46,7 @@ module URI
       @scheme = nil
       self.scheme = scheme if scheme
       @port = default_port
-      # The userinfo behind host and port, which remove it.
+      # The userinfo comes after host and port, whose setters remove it.
       %i[host port userinfo path opaque query fragment].each do |name|
         __send__(:"#{name}=", named[name]) if named[name]
       end
@@ -72,7 +72,7 @@ module URI
       @scheme = checked(text, /\A[A-Za-z][-+.A-Za-z\d]*\z/, "scheme")&.downcase
     end
 
-    # With nil it stays, as in CRuby.
+    # nil changes nothing, as in CRuby.
     def userinfo=(text)
       return if text.nil?
       user, password = text.is_a?(Array) ? text : text.split(":", 2)
@@ -80,8 +80,7 @@ module URI
       self.password = password if password
     end
 
-    # A password is that of its user, and both are those of host and port: they are removed with these, so that no other
-    # server gets them.
+    # A new user removes the password, and a new host or port removes both, so that no other user or server gets them.
     def user=(text)
       @user = checked(text, /\A(?:[-!$&'()*+,.0-9;=A-Z_a-z~]|%\h\h)*\z/, "user")
       @password = nil
