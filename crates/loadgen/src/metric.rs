@@ -121,11 +121,11 @@ pub const FIRST_ANSWER: &str = "first_answer_ms";
 /// 99th percentile of the load generator's own lateness; it reveals a machine that is too small for both programs.
 pub const LATE: &str = "late_ms";
 
-/// Requests of an open loop that the load generator did not send, where it is not known that the server kept it from
-/// that: they are in no other number.
+/// Requests that the load generator should have sent and did not, unless the server is known to be the cause. They are
+/// in no other number.
 pub const NOT_SENT: &str = "not_sent";
-/// Beside [`NOT_SENT`]: 1 if the load generator is to blame for that, since it was too slow or had too few clients; 0
-/// if it is not known whether the server was too slow.
+/// Present with [`NOT_SENT`]: 1 if the load generator is to blame, since it was too slow or had too few clients; 0 if
+/// it is not known whether the server was too slow.
 pub const NOT_SENT_BY_ITSELF: &str = "not_sent_by_itself";
 
 /// Processors that the load generator used.

@@ -186,7 +186,7 @@ impl Tally {
         self
     }
 
-    /// Notes that no request is left, so that the load has ended with the last of them, if that was before its time.
+    /// Ends the load with its last request, if that was before its time, since no request was left to send.
     pub fn used_up(self) -> Tally {
         Tally { end: self.end.filter(|end| *end < self.last), ..self }
     }

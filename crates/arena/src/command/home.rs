@@ -71,7 +71,8 @@ impl Home {
         }
     }
 
-    /// The option that names this folder, for a command that resumes a run; empty where the program finds it.
+    /// The option that names this folder, for a command that resumes a run; empty if the program finds the folder
+    /// without it.
     pub fn in_words(&self) -> String {
         let is_found = crate::study::home().is_ok_and(|found| found == self.0);
         if is_found { String::new() } else { format!(" --home {}", quoted(&self.0.display().to_string())) }

@@ -33,7 +33,7 @@ struct CurrentRun {
 }
 
 /// Makes sure that everything started from now on is stopped, even if this program is killed. `is_to_measure`: whether
-/// that are servers, or programs that are asked for their versions.
+/// servers will be started and measured, or programs only asked for their versions.
 pub(super) fn prepare(is_to_measure: bool) -> Result<(), String> {
     shown(|shown| shown.is_to_measure = is_to_measure);
     let (ready, is_ready) = sync_channel(1);

@@ -243,7 +243,7 @@ impl How {
         let path = folder.path().display();
         let resume = quoted(&path.to_string());
         let challenger = ready.challenger();
-        // The challenger is in the record of the run; of several studies each has some of the others.
+        // The run's record names the challenger, and of several studies each has only some of the other contenders.
         let is_own = |name: &&String| challenger.as_ref() != Some(*name) && ready.names().contains(&name.as_str());
         let own: String = must.iter().filter(is_own).map(|name| format!(" --must {}", quoted(name))).collect();
         let goes_on = format!("arena run --resume {resume}{own}{}{}", home.in_words(), self.source.in_words());

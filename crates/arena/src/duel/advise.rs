@@ -1,9 +1,8 @@
 //! Recommendation of a duel, from its summary alone: the server and settings to use, the reasons, and the caveats. It
 //! knows no server by name: the best one is recommended, and a tie is called a tie. Pure.
 
-use crate::record::folder::TEMPORARY;
+use crate::record::folder::{TEMPORARY, masked};
 use crate::record::summary::{Advice, Spread, Summary};
-use crate::report::compare::masked;
 use crate::stats::{self, CONFIDENCE_PERCENT, Standing, are_apart, are_open, better, known_within, standing};
 use loadgen::metric::{Direction, P99, RATE};
 

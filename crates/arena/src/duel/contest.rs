@@ -323,8 +323,8 @@ impl Duel<'_> {
         caveats.extend(caveats::of_slow_starters(&self.whos, self.plan.warm_s));
         caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {
-            let whos = (&self.whos[..], self.twin_of.as_deref());
-            traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, whos)
+            let is_said = self.options.p99_max_ms.is_some();
+            traffic::summed(rate, &self.limits, is_said, &self.samples, &self.whos, self.twin_of.as_deref())
         });
         let plots = summing::plots(&cases, traffic.as_ref());
         let mut summary = Summary {

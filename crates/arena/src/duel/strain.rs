@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::measure::{KEPT_UP, is_below_rate, is_late};
 use crate::record::Sample;
+use crate::record::machine::processors;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::DROPPED;
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
@@ -143,7 +144,7 @@ impl Limits {
     }
 
     fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
-        // Then latencies are those of the load generator as well, and failures alone are the server's.
+        // Below the rate, latencies include the delay of the load generator: only failures are the server's.
         let is_below_rate = is_below_rate(sample);
         let failed = sample.number(FAILED);
         let right = sample.number(REQUESTS);
@@ -184,11 +185,9 @@ impl Limits {
         };
         let bound = sample.number(BOUND_TO);
         if bound > 0.0 && used >= bound * FULL {
-            let left = match bound == 1.0 {
-                true => "the one processor left to it was".to_owned(),
-                false => format!("the {bound:.0} processors left to it were"),
-            };
-            return (Cause::Processors, format!("{left} full ({used:.2}){shared}"));
+            let left = processors(bound as u32);
+            let were = if bound == 1.0 { "was" } else { "were" };
+            return (Cause::Processors, format!("the {left} left to it {were} full ({used:.2}){shared}"));
         }
         let cores = self.cores;
         let generator = sample.number(GENERATOR);

@@ -18,14 +18,14 @@ const MEMORY_TIMES: f64 = 1.5;
 const SYSTEM_MIB: f64 = 128.0;
 const P999: &str = "p999_ms";
 
-/// Sums up the samples at the rate, those of the contender that takes part twice (`twin_of`) as well; `None` where
-/// there are none.
+/// Sums up the samples at the rate; `None` where there are none. `twin_of` is the contender that takes part twice.
 pub fn summed(
     rate: &Rate,
     limits: &Limits,
     is_said: bool,
     samples: &[Sample],
-    (whos, twin_of): (&[Who], Option<&str>),
+    whos: &[Who],
+    twin_of: Option<&str>,
 ) -> Option<Traffic> {
     let counted = || samples.iter().filter(|sample| is_counted(sample));
     let own: Vec<&Sample> = counted().filter(|sample| sample.contender != TWIN).collect();
@@ -280,7 +280,8 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
     (!steps.is_empty()).then(|| words + &steps.join(", and "))
 }
 
-/// What the rate takes beside what the first sentence says, and the machine that it needs.
+/// Sentences on the processor time of the rate and on the machine that it needs. An earlier sentence has the processors
+/// and the memory.
 fn machine(cost: &Cost, one: &Carried) -> String {
     let is_sure = one.highest().is_some();
     let unsure = if is_sure { "" } else { ", if the rounds in which the rate held are the rule" };

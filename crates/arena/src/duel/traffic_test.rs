@@ -55,7 +55,7 @@ fn samples(contender: &str, breaks: &[u32]) -> Vec<Sample> {
 
 fn summed_up(samples: &[Sample], recommended: &str) -> Traffic {
     let who = |name: &str| Who { name: name.into(), workers: 1, threads: 3, ..Who::default() };
-    let traffic = summed(&rate(), &LIMITS, false, samples, (&[who("a -w 1 -t 3")], Some("a -w 1 -t 3")));
+    let traffic = summed(&rate(), &LIMITS, false, samples, &[who("a -w 1 -t 3")], Some("a -w 1 -t 3"));
     let cases = summing::cases(samples, 16, Some(120.0));
     let advice = Some(Advice { contender: recommended.into(), ..Advice::default() });
     let mut summary = Summary { cases, traffic, advice, ..Summary::default() };
@@ -134,7 +134,7 @@ fn the_others_are_told_by_what_the_rounds_tell_apart() {
     ] {
         assert!(answer.contains(part), "{part} in {answer}");
     }
-    assert_eq!(summed(&rate(), &LIMITS, false, &[], (&[], None)), None);
+    assert_eq!(summed(&rate(), &LIMITS, false, &[], &[], None), None);
 }
 
 #[test]

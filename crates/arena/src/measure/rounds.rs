@@ -140,8 +140,8 @@ fn thinned(course: &Course) -> Course {
     course.iter().map(|(name, points)| (name.clone(), of(points))).collect()
 }
 
-/// Whether the load generator could not keep the rate of an open loop: it did not send more than 1 of 100 requests, and
-/// it is not known that the server kept it from that.
+/// Whether the load generator could not keep the rate of an open loop: more than 1 of 100 requests were never sent, and
+/// the server is not known to be the cause.
 pub fn is_below_rate(sample: &Sample) -> bool {
     is_open(sample) && not_sent_share(sample) > FAILED_SHARE_MAX
 }
@@ -151,7 +151,7 @@ fn is_open(sample: &Sample) -> bool {
     sample.numbers.contains_key(OFFERED)
 }
 
-/// Share of the requests that the load generator did not send, where it is not known that the server kept it from that.
+/// Share of the requests that the load generator did not send, unless the server is known to be the cause.
 fn not_sent_share(sample: &Sample) -> f64 {
     failed_share(sample.number(NOT_SENT), sample.number(REQUESTS) + sample.number(FAILED))
 }

@@ -206,11 +206,7 @@ impl Folder {
     /// its servers and of copies into a ring.
     fn portable(&self, text: &str) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let text = without_folder(&without_folder(text, &path), &self.path);
-        match Regex::new(TEMPORARY) {
-            Ok(temporary) => temporary.replace_all(&text, "TMP").into_owned(),
-            Err(_) => text,
-        }
+        masked(without_folder(&without_folder(text, &path), &self.path), &[(TEMPORARY, "TMP")])
     }
 
     fn text(&self, name: &str) -> Result<String, String> {
@@ -272,10 +268,17 @@ fn without_folder(text: &str, folder: &Path) -> String {
     if folder.is_absolute() {
         return text.replace(&path, "RUN");
     }
-    match Regex::new(&format!(r"(^|[^\w./-]){}/", regex::escape(&path))) {
-        Ok(place) => place.replace_all(text, "${1}RUN/").into_owned(),
-        Err(_) => text.to_owned(),
-    }
+    let place = format!(r"(^|[^\w./-]){}/", regex::escape(&path));
+    masked(text.to_owned(), &[(place.as_str(), "${1}RUN/")])
+}
+
+/// Replaces all that these patterns match in a text, one pattern after the other. Each is a regular expression with its
+/// replacement.
+pub(crate) fn masked(text: String, masks: &[(&str, &str)]) -> String {
+    masks.iter().fold(text, |text, (pattern, mask)| match Regex::new(pattern) {
+        Ok(found) => found.replace_all(&text, *mask).into_owned(),
+        Err(_) => text,
+    })
 }
 
 /// JSON with a line for each entry down to this depth, and all that lies deeper on one line.

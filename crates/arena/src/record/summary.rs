@@ -367,7 +367,7 @@ pub struct Verdict {
     pub use_case: String,
     /// Names of the winners, best first, with those that share its rank.
     pub winners: Vec<String>,
-    /// Whether others are undecided beside them: then the first of them is so by its median alone.
+    /// Whether it is undecided if other contenders are worse: then the first winner is best by its median alone.
     #[serde(default)]
     pub is_open: bool,
     /// Figures that show who the winners are.
@@ -412,7 +412,7 @@ pub struct Traffic {
     pub answer: String,
     /// Results of each contender that was asked at the rate.
     pub carried: Vec<Carried>,
-    /// Those of the twin; `None` in older runs.
+    /// Results of the twin; `None` without one, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin: Option<Carried>,
     /// Names of the cases at multiples of the rate, rising.
@@ -452,7 +452,7 @@ pub struct Step {
     pub what: String,
 }
 
-/// Words for a load of which nothing is known.
+/// Reason why nothing is known of a load.
 const NOT_KEPT: &str = "the load generator could not keep the rate";
 
 fn is_0(count: &u32) -> bool {
@@ -485,6 +485,13 @@ pub struct Cost {
     pub machine_processors: u32,
     /// Memory in MiB of a machine with enough room for it.
     pub machine_mib: u64,
+}
+
+impl Summary {
+    /// Whether this case is one of a duel at the user's rate.
+    pub fn is_at_users_rate(&self, case: &str) -> bool {
+        self.traffic.as_ref().is_some_and(|traffic| traffic.has(case))
+    }
 }
 
 impl Traffic {

@@ -4,13 +4,13 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, Table};
-use regex::Regex;
 use serde::Serialize;
 
 use super::plot::{self, counted};
 use super::rule::Rule;
 use super::styles::{Chip, Styles};
 use super::{grammar, heading, number, ranking, table, template};
+use crate::record::folder::masked;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Direction, Metric};
@@ -293,15 +293,6 @@ fn commands(who: &Who) -> String {
             (r"(\bTMP/[A-Za-z0-9-]+)-[0-9]+\b", "${1}-N"),
         ],
     )
-}
-
-/// Replaces all that these patterns match in a text, one pattern after the other. Each is a regular expression with its
-/// replacement.
-pub(crate) fn masked(text: String, masks: &[(&str, &str)]) -> String {
-    masks.iter().fold(text, |text, (pattern, mask)| match Regex::new(pattern) {
-        Ok(found) => found.replace_all(&text, *mask).into_owned(),
-        Err(_) => text,
-    })
 }
 
 fn settings(who: &Who) -> String {

@@ -5,7 +5,7 @@ use crate::record::summary::{Case, Spread};
 use crate::stats;
 use loadgen::metric::OFFERED;
 
-/// Ratio of two rates up to which they are the same: requests are drawn, and counted, one by one.
+/// Highest ratio of two rates that count as the same: their requests are whole numbers, and drawn at random.
 const SAME: f64 = 1.01;
 
 /// Title of a column, with the rate if it is the same for all: `50 (1414/s)`.
@@ -21,7 +21,7 @@ fn rate_of_all(case: &Case) -> Option<String> {
     let is_of_all = case.name.contains('=');
     let offered = case.results.iter().filter_map(|result| result.numbers.get(OFFERED)).filter(|_| is_of_all);
     let offered: Vec<&Spread> = offered.collect();
-    // Contenders of one round had one rate in it.
+    // In a round all contenders have one rate, so the ranges of their rates overlap.
     let low = offered.iter().map(|spread| spread.low).fold(0.0, f64::max);
     let high = offered.iter().map(|spread| spread.high).fold(f64::INFINITY, f64::min);
     if low > high * SAME {
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(rate_of_all(&Case { name: "ladder=50".into(), ..Case::default() }), None);
     }
 
-    /// Who imports a load has chosen its RATE.
+    /// The user chooses the RATE of a load that is imported.
     #[test]
     fn where_contenders_had_rates_of_their_own_none_is_that_of_all() {
         let of = |one: &[f64], other: &[f64]| {

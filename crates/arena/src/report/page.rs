@@ -141,8 +141,6 @@ struct WhoView<'a> {
 /// The page of a run.
 pub fn html(summary: &Summary) -> Result<String, String> {
     let styles = Styles::of(summary);
-    // Cases at the user's rate have a section of their own.
-    let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
     let mut curves = Vec::new();
     for (at, plot) in plot::curves(summary).into_iter().enumerate() {
         curves.push(curve(summary, plot, &styles, at)?);
@@ -150,7 +148,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     let mut cases = Vec::new();
     let mut folded = Vec::new();
     for (at, case) in summary.cases.iter().enumerate() {
-        let is_in_curves = is_own(&case.name) || (case.x.is_some() && !curves.is_empty());
+        // Cases at the user's rate have a section of their own.
+        let is_in_curves = summary.is_at_users_rate(&case.name) || (case.x.is_some() && !curves.is_empty());
         let view = case_view(summary, case, &styles, at, is_in_curves);
         if is_in_curves { folded.push(view) } else { cases.push(view) }
     }

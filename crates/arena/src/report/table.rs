@@ -22,13 +22,12 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     let width = width.max(NARROWEST);
     let styles = Styles::of(summary);
     head(summary, out, width)?;
-    let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
     at_the_rate(summary, &styles, out, width)?;
     let lines = plot::curves(summary);
     for plot in &lines {
         curve(summary, plot, &styles, out, width)?;
     }
-    let is_told = |case: &&Case| !is_own(&case.name) && (lines.is_empty() || case.x.is_none());
+    let is_told = |case: &&Case| !summary.is_at_users_rate(&case.name) && (lines.is_empty() || case.x.is_none());
     for case in summary.cases.iter().filter(is_told) {
         one_case(case, &styles, out, width)?;
     }

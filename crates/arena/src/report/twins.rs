@@ -29,7 +29,7 @@ pub struct Twins {
 pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
     let title = styles.title(summary.twin_of.as_deref()?);
     let mut compared: Vec<(&Case, stats::Ratio)> = Vec::new();
-    // A difference as well, of which there is no ratio: one kept up with a rate, and the other did not.
+    // Cases in which only one of the two is ranked, as if it alone kept up with a rate: a difference without a ratio.
     let mut half: Vec<String> = Vec::new();
     for case in &summary.cases {
         let metric = ranking::metric_of(case).filter(|metric| metric.direction != Direction::Plain);

@@ -139,7 +139,7 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
         }
     }
     bests.sort_by_key(|best| std::cmp::Reverse((best.cases(), best.counts())));
-    // Those with equal numbers are named together, so that none of them is among the others.
+    // Contenders with equal numbers are named together: none of them ends up among the unnamed others.
     let groups: Vec<&[Best]> = bests.chunk_by(|one, other| one.counts() == other.counts()).collect();
     let said = groups.iter().take(NAMED).enumerate();
     let said: Vec<String> = said.map(|(at, group)| in_words(group, styles, ranked.len(), at == 0)).collect();
@@ -147,7 +147,7 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
     format!("{}{others}.{rest}", said.join("; "))
 }
 
-/// Sentence on a run in none of whose cases two contenders are ranked, in agreement with those on its cases.
+/// Sentence on a run in which no case ranks two contenders. It says what the sentences on the cases say.
 fn of_no_contest(cases: &[Case], styles: &Styles) -> String {
     let mut alone: Vec<String> = Vec::new();
     for name in cases.iter().flat_map(|case| case.ranking.iter().flatten()) {
@@ -186,7 +186,7 @@ impl Best {
     }
 }
 
-/// Words for contenders with equal numbers of such cases.
+/// Words for contenders that are best, or share the first place, in equally many cases.
 fn in_words(group: &[Best], styles: &Styles, all: usize, is_first: bool) -> String {
     let titles: Vec<String> = group.iter().map(|best| styles.title(&best.name)).collect();
     let (alone, shared, unsure) = group.first().map(Best::counts).unwrap_or_default();

@@ -88,11 +88,8 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     }
     why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
     let winners = found.groups.into_iter().next().filter(|_| open.is_empty()).unwrap_or_default();
-    let of = |name: &String| list.iter().find(|(one, _)| one == name).map(|(_, spread)| spread);
-    let best = winners.first().and_then(of);
-    let is_undecided =
-        |own: &Spread| best.is_some_and(|best| stats::place(best, own, metric.direction) == Place::Undecided);
-    let is_open = list.iter().any(|(_, own)| is_undecided(own));
+    let best = list.iter().find(|(name, _)| winners.first() == Some(name));
+    let is_open = best.is_some_and(|(_, best)| !undecided(best, &list, metric).is_empty());
     Some(Verdict { use_case: recipe.use_case.clone(), winners, is_open, why, published: recipe.published.clone() })
 }
 
@@ -176,6 +173,12 @@ fn no_winner(cases: &[&Case], metric: &Metric, ranking: &Ranking, open: &[&str],
     )
 }
 
+/// Names of the contenders of which it is not known whether they are worse than the best.
+fn undecided<'a>(best: &Spread, list: &'a [(String, Spread)], metric: &Metric) -> Vec<&'a str> {
+    let is_open = |spread: &Spread| stats::place(best, spread, metric.direction) == Place::Undecided;
+    list.iter().filter(|(_, spread)| is_open(spread)).map(|(name, _)| name.as_str()).collect()
+}
+
 /// Title of a contender, or its name where it has none.
 fn title(who: &[Who], name: &str) -> String {
     let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
@@ -193,8 +196,7 @@ fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spr
     };
     let next = first(stats::next_worse(&ranking.groups, &ranking.undecided));
     let title = |name: &str| title(who, name);
-    let is_open = |spread: &Spread| stats::place(best, spread, metric.direction) == Place::Undecided;
-    let open: Vec<String> = list.iter().filter(|(_, spread)| is_open(spread)).map(|(name, _)| title(name)).collect();
+    let open: Vec<String> = undecided(best, list, metric).into_iter().map(title).collect();
     let open = if open.is_empty() { String::new() } else { format!("; undecided: {}", grammar::list(&open)) };
     if let [case] = cases {
         let figure = |spread: &Spread| {

@@ -54,7 +54,7 @@ const SETTINGS: [&str; 21] = [
 const OUT: &str = "k6.json";
 const LOG: &str = "k6.log";
 const CONSOLE: &str = "console.txt";
-/// Share of the machine's processors from which on k6 counts as short of them, if it used or waited for as many.
+/// Least share of the machine's processors that k6 used or waited for if it counts as short of them.
 const SHORT_SHARE: f64 = 0.9;
 /// Prefix of the script's message about a wrong response.
 const WRONG: &str = "wrong answer: ";

@@ -13,7 +13,7 @@ use super::super::outcome::Outcome;
 const FORMAT: u32 = 1;
 /// Requests that k6 should have sent and did not, since the server kept all clients waiting.
 pub const DROPPED: &str = "dropped";
-/// Share of the clients' time for which they must have waited for answers, so that all of them may have been.
+/// Least share of the clients' time that was spent in requests if all clients count as waiting for answers.
 const WAITED_LEAST: f64 = 0.9;
 /// The script's name for an open loop.
 const OPEN: &str = "open";
@@ -34,7 +34,7 @@ pub struct Report {
     ended_ms: f64,
     iterations: u64,
     dropped: u64,
-    /// The time of all requests together, whatever became of them, and of the longest. Older scripts have neither.
+    /// Total time of all requests, whatever became of them, and that of the longest. Older scripts report neither.
     #[serde(default)]
     waited_ms: Option<f64>,
     #[serde(default)]
@@ -371,7 +371,7 @@ mod tests {
         for (waits, is_short, by_itself, words) in [
             (long, Some(true), 0.0, "is not known"),
             (long, None, 0.0, "is not known"),
-            // A script of before.
+            // An older script.
             ("", Some(false), 0.0, "is not known"),
             (short, Some(false), 1.0, "it was too slow itself"),
             (quick, Some(true), 1.0, "it was too slow itself"),

@@ -18,8 +18,8 @@ use loadgen::metric::Metric;
 /// Line plots of a run of which a case was measured. A run may have none of a plot's cases: loads at equal rates begin
 /// in the second round, and an import has what was given. The plot at the user's rate has a section of its own.
 pub fn curves(summary: &Summary) -> Vec<&Plot> {
-    let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
-    let is_curve = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
+    let is_own = |plot: &Plot| plot.cases.iter().any(|name| summary.is_at_users_rate(name));
+    let is_curve = |plot: &&Plot| plot.kind == PlotKind::Lines && !is_own(plot);
     summary.plots.iter().filter(is_curve).filter(|plot| !cases_of(plot, summary).is_empty()).collect()
 }
 
