@@ -11,10 +11,10 @@ use super::interrupt;
 use super::progress::Progress;
 use super::words::{above_0, print, say, seed, write_page};
 use crate::contender::quoted;
-use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
+use crate::record::{Sample, TWIN};
 use crate::study::{Context, Effort, Entry, Origin, ReadyRun, RunRequest, Studies, Study, check_tools};
 use loadgen::k6_version;
 
@@ -324,7 +324,11 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
         if was_loaded && !must.contains(&who.name) {
             continue;
         }
-        let reason = own().find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
+        // Its twin is the same server.
+        let is_original = summary.twin_of.as_ref() == Some(&who.name);
+        let is_of = |sample: &&Sample| sample.contender == who.name || (is_original && sample.contender == TWIN);
+        let mut all = samples.iter().filter(is_of);
+        let reason = all.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
         let unfinished = || own().find_map(|sample| Some((&sample.case, void(sample)?)));
         let reason = if was_loaded { reason } else { reason.or_else(unfinished) };
         failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
@@ -385,5 +389,28 @@ mod tests {
         let numbers = [("requests_per_s".to_owned(), 9.0)].into();
         folder.append(&Sample { round: 2, numbers, remarks: Vec::new(), ..void }).unwrap();
         assert_eq!(verdict(&summary, &folder, &["good".to_owned()]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_wrong_answer_of_its_twin_is_one_of_a_contender_that_must_not_be_disqualified() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path(), "tiny", &serde_json::json!({})).unwrap();
+        let who = |name: &str| Who { name: name.into(), ..Who::default() };
+        let of = |twin_of: &str| Summary {
+            study: "tiny".into(),
+            contenders: vec![who("good"), who("other")],
+            twin_of: Some(twin_of.into()),
+            ..Summary::default()
+        };
+        for name in ["good", "other", TWIN] {
+            let numbers = [("requests_per_s".to_owned(), 9.0)].into();
+            let disqualified = (name == TWIN).then(|| "a wrong answer".to_owned());
+            let sample = Sample { case: "page".into(), contender: name.into(), round: 1, numbers, ..Sample::default() };
+            folder.append(&Sample { disqualified, ..sample }).unwrap();
+        }
+        let must = ["good".to_owned()];
+        let failed = |twin_of: &str, must: &[String]| verdict(&of(twin_of), &folder, must).unwrap();
+        assert_eq!(failed("good", &must), ["tiny: good in page: a wrong answer"]);
+        assert!(failed("good", &[]).is_empty() && failed("other", &must).is_empty());
     }
 }

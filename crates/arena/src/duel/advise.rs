@@ -398,8 +398,19 @@ fn uncertainty(summary: &Summary, choice: &Choice, criteria: &Criteria) -> Vec<S
                 .to_owned()
         }
     });
+    words.extend(without_p99(choice));
     words.extend(criteria.caveats.iter().cloned());
     words
+}
+
+/// Caveat about a recommended contender whose p99 at 80 % of its capacity is not shown, as where the load generator was
+/// late: no bound has excluded it.
+fn without_p99(choice: &Choice) -> Option<String> {
+    let best = choice.best;
+    let bound = Some(choice.bound_ms).filter(|bound| bound.is_finite());
+    let bound = bound.map_or_else(String::new, |bound| format!(", and may be above {}", value(P99, bound)));
+    let is_unknown = best.p99.is_none() && !choice.is_at_rate;
+    is_unknown.then(|| format!("the p99 of {} at 80 % load is not known{bound}", best.who.name))
 }
 
 fn is_at_the_edge(summary: &Summary, best: &Rival) -> bool {

@@ -131,6 +131,21 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
     assert!(advice.reasons.iter().any(|reason| reason.contains("nobody keeps a p99 of 5.00 ms")));
 }
 
+/// As where the load generator was late in half of its rounds: with `--p99 50` it was recommended without a word.
+#[test]
+fn that_the_p99_of_the_recommended_one_is_not_known_is_said() {
+    let mut late = summary(&[
+        Results("fast", 2, 1, [1990.0, 2000.0, 2010.0], 12.0, 150.0),
+        Results("steady", 2, 1, [990.0, 1000.0, 1010.0], 20.0, 150.0),
+    ]);
+    let strict = Criteria { p99_max_ms: Some(50.0), ..Criteria::default() };
+    let words = "the p99 of fast -w 2 -t 1 at 80 % load is not known, and may be above 50.00 ms";
+    let is_said = |summary: &Summary| advise(summary, &strict).uncertainty.iter().any(|one| one == words);
+    assert!(!is_said(&late));
+    late.cases[1].results[0].numbers.remove(P99);
+    assert!(advise(&late, &strict).sentence.contains("use fast") && is_said(&late), "{:?}", advise(&late, &strict));
+}
+
 #[test]
 fn the_speed_of_the_fastest_does_not_count_against_it() {
     let rows = [

@@ -104,6 +104,13 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
     caveats
 }
 
+/// Caveat about a contender whose twin, which is the same server, was disqualified.
+pub fn of_twin(samples: &[Sample], twin_of: Option<&str>) -> Option<String> {
+    let original = twin_of?;
+    let why = samples.iter().filter(|one| one.contender == TWIN).find_map(|one| one.disqualified.as_ref())?;
+    Some(format!("{original} took part once more as its own twin, and was disqualified there: {why}"))
+}
+
 /// Caveat about loads whose rate the load generator could not keep.
 fn below_rate(samples: &[Sample]) -> Option<String> {
     let names = names(samples.iter().filter(|sample| is_below_rate(sample)));
@@ -148,18 +155,18 @@ fn names<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<String> {
 }
 
 fn few_requests(samples: &[Sample]) -> Vec<String> {
-    let loaded = cases::load(80);
+    let loads = [(cases::load(80), "80 % load"), (cases::traffic(1), "your rate")];
     let requests = |sample: &Sample| sample.number(REQUESTS) + sample.number(FAILED);
-    let counting = samples.iter().filter(|one| one.case == loaded && one.disqualified.is_none());
-    match counting.map(requests).min_by(f64::total_cmp) {
-        Some(least) if least < REQUESTS_MIN => {
-            let requests = if least == 1.0 { "request" } else { "requests" };
-            vec![format!(
-                "in some rounds the p99 at 80 % load rests on {least:.0} {requests} only: longer turns would tell more"
-            )]
-        }
-        _ => Vec::new(),
-    }
+    let of = |(case, load): (String, &str)| {
+        let counting = samples.iter().filter(|one| one.case == case && one.disqualified.is_none());
+        let made = counting.filter(|one| !one.numbers.is_empty());
+        let least = made.map(requests).min_by(f64::total_cmp).filter(|least| *least < REQUESTS_MIN)?;
+        let requests = if least == 1.0 { "request" } else { "requests" };
+        Some(format!(
+            "in some rounds the p99 at {load} rests on {least:.0} {requests} only: longer turns would tell more"
+        ))
+    };
+    loads.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -212,11 +219,29 @@ mod tests {
         assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("gets no page")));
     }
 
+    /// The server that was recommended had answered wrongly in the twin's turn, and nothing said so.
+    #[test]
+    fn a_wrong_answer_of_the_twin_is_told_of_its_original() {
+        let twin = |why: Option<&str>| Sample {
+            contender: TWIN.into(),
+            disqualified: why.map(str::to_owned),
+            ..Sample::default()
+        };
+        let wrong = [twin(None), twin(Some("it lied"))];
+        let words = "a -w 1 -t 1 took part once more as its own twin, and was disqualified there: it lied";
+        assert_eq!(of_twin(&wrong, Some("a -w 1 -t 1")).as_deref(), Some(words));
+        assert_eq!((of_twin(&wrong[..1], Some("a -w 1 -t 1")), of_twin(&wrong, None)), (None, None));
+    }
+
     #[test]
     fn few_requests_are_told() {
         let numbers = [("requests".to_owned(), 40.0), (FAILED.to_owned(), 2.0)].into();
         let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
-        assert!(of_samples(&[sample])[0].contains("42 requests only"));
+        assert!(of_samples(std::slice::from_ref(&sample))[0].contains("at 80 % load rests on 42 requests only"));
+        // At half a request per second a load at the user's rate has some twenty, and the answer names its p99.9.
+        let at_rate = Sample { case: cases::traffic(1), ..sample.clone() };
+        let told = of_samples(&[sample, at_rate]);
+        assert!(told.len() == 2 && told[1].contains("the p99 at your rate rests on 42 requests only"), "{told:?}");
         assert!(of_samples(&[]).is_empty() && of_machine(2)[0].contains("2 processors"));
         assert!(of_machine(1)[0].contains("shared its one processor with"), "{:?}", of_machine(1));
     }

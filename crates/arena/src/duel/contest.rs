@@ -90,7 +90,7 @@ impl Duel<'_> {
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
             let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, number, load_s);
-            let account = self.fair_turn(stage, here, at, &turn);
+            let account = self.fair_turn(stage, here, (at, setting), &turn);
             if let Some((rate, p99_ms)) = account.full() {
                 heat.shown[at].push(HeatResult { setting, rate, p99_ms });
             }
@@ -204,7 +204,7 @@ impl Duel<'_> {
                 let since = self.begins(format!("round {round} of {}: {name}{}", self.plan.rounds, again(is_twin)));
                 let plan = self.plan;
                 let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
-                let account = self.fair_turn(stage, here, at, &turn);
+                let account = self.fair_turn(stage, here, (at, setting), &turn);
                 let mut is_out = self.record_turn(&here[at], setting, is_twin, account)?;
                 self.ends(since, plan.turn_s() + here[at].start_s);
                 if !is_out {
@@ -241,7 +241,7 @@ impl Duel<'_> {
         };
         let plan = self.plan;
         let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
-        let account = self.fair_turn(stage, here, at, &turn);
+        let account = self.fair_turn(stage, here, (at, setting), &turn);
         let is_out = self.record_turn(&here[at], setting, is_twin, account)?;
         self.ends(since, plan.traffic_s() + here[at].start_s);
         Ok(is_out)
@@ -257,7 +257,7 @@ impl Duel<'_> {
     ) -> Result<bool, String> {
         let is_out = account.disqualified.is_some();
         if is_twin {
-            self.record_twin(account)?
+            self.record_twin(one, setting, account)?
         } else {
             self.record(one, setting, account)?
         };
@@ -271,8 +271,9 @@ impl Duel<'_> {
         heats.filter_map(|sample| sample.numbers.get(RATE)).next_back().copied().unwrap_or(0.0)
     }
 
-    /// Records the samples of the twin under the twin's name.
-    fn record_twin(&mut self, account: Account) -> Result<(), String> {
+    /// Records the samples of this contender's twin under the twin's name, and shows the notes of its turn.
+    fn record_twin(&mut self, one: &Contender, setting: Setting, mut account: Account) -> Result<(), String> {
+        self.show_notes(&format!("{} as its own twin", one.name_with(setting)), &mut account);
         for mut sample in account.samples {
             TWIN.clone_into(&mut sample.contender);
             self.listener.sample(&sample)?;
@@ -282,18 +283,9 @@ impl Duel<'_> {
     }
 
     /// Records the samples of a turn, shows its notes, and updates the contender's entry with its commands and counts.
-    fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
+    fn record(&mut self, one: &Contender, setting: Setting, mut account: Account) -> Result<(), String> {
         let name = one.name_with(setting);
-        if let Some(why) = &account.disqualified {
-            self.warns(&format!("{name} is disqualified: {why}"));
-        }
-        if !account.changed.is_empty() {
-            let changed = shortened(account.changed).join("; ");
-            self.says(format!("{name} answers otherwise than before, which was learned: {changed}"));
-        }
-        for note in account.notes {
-            self.says(format!("{name}: {note}"));
-        }
+        self.show_notes(&name, &mut account);
         for sample in &account.samples {
             self.listener.sample(sample)?;
         }
@@ -312,6 +304,20 @@ impl Duel<'_> {
         Ok(())
     }
 
+    /// Shows the notes of a turn of this name: why it is disqualified, what changed, and what else was noted.
+    fn show_notes(&mut self, name: &str, account: &mut Account) {
+        if let Some(why) = &account.disqualified {
+            self.warns(&format!("{name} is disqualified: {why}"));
+        }
+        let changed = shortened(std::mem::take(&mut account.changed)).join("; ");
+        if !changed.is_empty() {
+            self.says(format!("{name} answers otherwise than before, which was learned: {changed}"));
+        }
+        for note in std::mem::take(&mut account.notes) {
+            self.says(format!("{name}: {note}"));
+        }
+    }
+
     /// Sums up the whole duel.
     pub(super) fn summary(mut self, started: String, stage: &LoadStage<'_>) -> Summary {
         // A relative path such as `config.ru` names no folder.
@@ -320,6 +326,7 @@ impl Duel<'_> {
         let cases = summing::cases(&self.samples, stage.clients, self.options.rate.as_ref().map(|rate| rate.per_s));
         let mut caveats = std::mem::take(&mut self.caveats);
         caveats.extend(caveats::of_samples(&self.samples));
+        caveats.extend(caveats::of_twin(&self.samples, self.twin_of.as_deref()));
         caveats.extend(caveats::of_slow_starters(&self.whos, self.plan.warm_s));
         caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {

@@ -50,6 +50,13 @@ pub struct Ability {
     pub threads_run_together: bool,
 }
 
+impl Ability {
+    /// Whether the server can have this setting.
+    pub fn has(self, setting: Setting) -> bool {
+        fit(setting, self) == setting
+    }
+}
+
 /// Number of worker processes and of threads in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Setting {
@@ -259,6 +266,9 @@ mod tests {
         assert_eq!(tried(&probe(9000.0, 10_000.0), jruby), [(1, 4), (1, 12), (1, 8), (1, 20), (1, 5)]);
         let few = Ability { threads_most: Some(8), ..ALL };
         assert_eq!(tried(&probe(500.0, 10_000.0), few)[0], (8, 8));
+        let has = |ability: Ability, workers, threads| ability.has(Setting { workers, threads });
+        assert!(has(ALL, 4, 16) && has(no_threads, 16, 1) && has(one_process, 1, 5) && has(few, 8, 8));
+        assert!(!has(no_threads, 4, 3) && !has(one_process, 2, 1) && !has(few, 4, 9));
     }
 
     #[test]

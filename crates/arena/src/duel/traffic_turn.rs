@@ -61,6 +61,7 @@ impl LoadStage<'_> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
         let workload = capture::workload(&one.learned)?;
+        account.loaded_with.clone_from(&one.learned);
         let step = |case: String, times: u32, seconds: f64| TrafficStep {
             case,
             per_s: shape.per_s * f64::from(times),

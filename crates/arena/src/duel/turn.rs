@@ -12,6 +12,7 @@ use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{FIRST_ANSWER, P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
 
+use super::answer::KnownAnswer;
 use super::capture::{self, AnswerTimeout};
 use super::cases;
 use super::compare::first_line;
@@ -51,8 +52,10 @@ pub struct Account {
     pub commands: Vec<String>,
     /// Counted worker processes and threads.
     pub counted: Option<(u32, u32)>,
-    /// Differences in its answers, as sentences.
+    /// Differences in its answers, as sentences. They were learned, and may be wrong until the reference was asked.
     pub changed: Vec<String>,
+    /// Right answers with which its loads were checked; empty before the first load.
+    pub loaded_with: Vec<KnownAnswer>,
     /// Reason why the turn does not count.
     pub disqualified: Option<String>,
     /// Further notes for the report.
@@ -197,6 +200,7 @@ impl LoadStage<'_> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
         let workload = capture::workload(&one.learned)?;
+        account.loaded_with.clone_from(&one.learned);
         let warmth = warm_up(up.server.port(), &workload, self.clients, setting.at_once(), shape.warm_s);
         account.notes.extend(warmth.void);
         self.right(warmth.wrong, &mut up.server, one, account)?;

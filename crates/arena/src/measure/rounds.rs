@@ -1,11 +1,11 @@
 //! Summarizes a contender's samples of a case: its figures over the rounds, and remarks that a reader must know. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::rounded;
 use super::sitting::{Stray, leave_out};
 use crate::record::summary::{
-    CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing,
+    CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, LOAD_TOOLS, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing,
 };
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::rank;
@@ -24,7 +24,7 @@ const BUSY_SHARE: f64 = 0.9;
 const POINTS_MOST: usize = 16;
 
 /// Fills in a case: results of contenders with samples, in the order of `names`, and of the twin, without samples of
-/// another time (`strays`), and the ranking.
+/// another time (`strays`), the tool and the ranking.
 pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
     let own = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
@@ -32,10 +32,20 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
     let figures = |name: &str| Some(own(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
     let results = names.into_iter().filter_map(figures).collect();
     let twin = figures(TWIN);
-    let mut case = Case { results, twin, ..case };
+    let tool = tool_of(&case.name, samples);
+    let mut case = Case { results, twin, tool, ..case };
     leave_out(&mut case, strays);
     rank(&mut case);
     case
+}
+
+/// Tool that made the timed loads of this case, by their commands; `None` for the arena's own load generator, and where
+/// the loads are not of one tool.
+pub fn tool_of(case: &str, samples: &[Sample]) -> Option<String> {
+    let own = samples.iter().filter(|one| one.case == case && one.is_timed() && !one.command.is_empty());
+    let tools: BTreeSet<&str> = own.filter_map(|one| one.command.split([' ', ',']).next()).collect();
+    let one = tools.first().filter(|tool| tools.len() == 1 && LOAD_TOOLS.contains(tool))?;
+    Some((*one).to_owned())
 }
 
 /// Summarizes the samples of one contender in one case.
@@ -53,12 +63,13 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     }
     let mut remarks = take_out_incomplete(&mut lists, &good);
     // A load that could not be made was neither late nor in time.
-    let rounds = good.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()).count();
+    let made = || good.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty());
+    let rounds = made().count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
+    // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep the
+    // best ones. A figure therefore rests on all rounds or is not shown.
+    let is_shown = late == 0 || late * 2 < rounds;
     if late > 0 {
-        // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep
-        // the best ones. A figure therefore rests on all rounds or is not shown.
-        let is_shown = late * 2 < rounds;
         let shown = match late {
             _ if !is_shown => "no latency is shown",
             1 => "this round counts as the others do",
@@ -67,11 +78,12 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
         remarks.push(format!("{} the load generator itself was late: {shown}", in_rounds(late, rounds)));
         lists.retain(|name, _| is_shown || !is_of_latencies(name));
     }
-    let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
+    let first = made().find(|sample| !is_late(sample)).or(good.first());
     let mut course = first.map(|sample| thinned(&sample.course)).unwrap_or_default();
-    if first.is_some_and(|sample| is_late(sample)) {
+    if !is_shown || first.is_some_and(|sample| is_late(sample)) {
         course.retain(|name, _| !is_of_latencies(name));
     }
+    remarks.extend(not_made(&good, rounds));
     remarks.extend(not_sent(&good, rounds));
     remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
@@ -154,6 +166,17 @@ fn is_open(sample: &Sample) -> bool {
 /// Share of the requests that the load generator did not send, unless the server is known to be the cause.
 fn not_sent_share(sample: &Sample) -> f64 {
     failed_share(sample.number(NOT_SENT), sample.number(REQUESTS) + sample.number(FAILED))
+}
+
+/// Remark on rounds without a load that counts, although the server is not disqualified: they are in no figure.
+fn not_made(samples: &[&&Sample], rounds: usize) -> Option<String> {
+    let is_void = |one: &&Sample| one.is_timed() && one.numbers.is_empty();
+    let void: Vec<&Sample> = samples.iter().map(|one| **one).filter(is_void).collect();
+    let why = void.iter().find_map(|one| one.remarks.last());
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    let others = if rounds > 0 { ", and the figures are those of the others" } else { "" };
+    let place = in_rounds(void.len(), void.len() + rounds);
+    (!void.is_empty()).then(|| format!("{place} there was no load that counts{others}{why}"))
 }
 
 /// Remark on rounds in which the load generator did not send all requests.
@@ -271,6 +294,23 @@ mod tests {
     }
 
     #[test]
+    fn the_tool_of_a_case_is_known_by_the_commands_of_its_loads() {
+        let of = |commands: &[&str]| {
+            let load = |command: &&str| {
+                let loaded = sample(&[(RATE, 7.0)]);
+                Sample { case: "c".into(), command: (*command).into(), ..loaded }
+            };
+            let other = Sample { case: "d".into(), command: "siege -c9".into(), ..Sample::default() };
+            let samples: Vec<Sample> = commands.iter().map(load).chain([other]).collect();
+            summed(Case { name: "c".into(), ..Case::default() }, ["x"], &samples, &[]).tool
+        };
+        // A longer load in a later round: the line below the case begins with other words.
+        assert_eq!(of(&["wrk -d10s /a", "wrk -d20s /a", ""]).as_deref(), Some("wrk"));
+        assert_eq!(of(&["k6 on a, b: 8 clients"]).as_deref(), Some("k6"));
+        assert_eq!((of(&["closed loop: 4 clients"]), of(&[]), of(&["wrk /a", "ab /a"])), (None, None, None));
+    }
+
+    #[test]
     fn a_latency_is_of_all_rounds_or_not_shown_and_the_late_ones_are_told() {
         let late = sample(&[(LATE, 5.0), (P99, 20.0), (RATE, 7.0)]);
         let good = |p99: f64| sample(&[(LATE, 0.9), (P99, p99), (RATE, 8.0)]);
@@ -287,7 +327,44 @@ mod tests {
         let half = of(&[&late, &good(2.0), &sample(&[])]);
         assert_eq!(half.numbers.get(P99), None);
         assert!(half.remarks[0].contains("in 1 of 2 rounds"), "{:?}", half.remarks);
+        let words = "in 1 of 3 rounds there was no load that counts, and the figures are those of the others";
+        assert_eq!(&half.remarks[1..], [words]);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    /// The rate of the two rounds of three in which siege came to its end was shown as that of the run, without a word.
+    #[test]
+    fn rounds_whose_load_does_not_count_are_told_with_the_reason() {
+        let void = Sample { remarks: vec!["siege ended after 0 s instead of 8 s".into()], ..sample(&[]) };
+        let good = |rate: f64| sample(&[(RATE, rate)]);
+        let of = |samples: &[&Sample]| measured("x", samples);
+        let found = of(&[&good(8.0), &void, &good(9.0)]);
+        let words = "in 1 of 3 rounds there was no load that counts, and the figures are those of the others: siege \
+                     ended after 0 s instead of 8 s";
+        assert_eq!((found.numbers[RATE].all.len(), &found.remarks[..]), (2, &[words.to_owned()][..]));
+        let none = of(&[&void]);
+        let words = "in the only round there was no load that counts: siege ended after 0 s instead of 8 s";
+        assert_eq!(none.remarks, [words]);
+        // That one is disqualified, or its time could not be divided, is said elsewhere.
+        let wrong = Sample { disqualified: Some("wrong".into()), ..sample(&[]) };
+        let undivided = Sample { undivided: Some("why".into()), ..sample(&[]) };
+        let found = of(&[&good(8.0), &wrong, &undivided]);
+        assert_eq!(found.remarks, ["where a request’s time goes was not measured: why"]);
+    }
+
+    #[test]
+    fn where_no_latency_is_shown_there_is_none_over_time_either() {
+        let over_time = |late_ms: f64| {
+            let course = [P99, RATE].map(|name| (name.to_owned(), vec![(0.5, 2.0), (1.5, 3.0)])).into();
+            Sample { course, ..sample(&[(LATE, late_ms), (P99, 3.0), (RATE, 8.0)]) }
+        };
+        let of = |late_ms: [f64; 3]| {
+            let samples = late_ms.map(over_time);
+            measured("x", &samples.each_ref()).course.into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!((of([0.1, 0.1, 0.1]), of([5.0, 0.1, 0.1])), (vec![P99.to_owned(), RATE.to_owned()], of([0.1; 3])));
+        // The only round in time would be the best of three.
+        assert_eq!((of([5.0, 0.1, 5.0]), of([5.0; 3])), (vec![RATE.to_owned()], vec![RATE.to_owned()]));
     }
 
     #[test]

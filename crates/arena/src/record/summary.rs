@@ -111,6 +111,9 @@ pub struct Case {
     pub title: String,
     /// Description of what was done: tool and path.
     pub what: String,
+    /// Tool that made its loads, one of [`LOAD_TOOLS`]; `None` for the arena's own load generator, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// Metrics that are shown, most important first. The first one ranks.
     pub metrics: Vec<String>,
     /// Metrics of these that are no merit of a server in this case, whatever they are elsewhere: no contender is best
@@ -257,6 +260,10 @@ pub const FAILED_SHARE_MAX: f64 = 0.01;
 /// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
+/// Names of the programs beside the arena's own load generator that make loads. The commands of their loads begin with
+/// them.
+pub const LOAD_TOOLS: [&str; 4] = ["wrk", "ab", "siege", "k6"];
+
 /// Words that a remark contains if the rate had not settled when the warm-up was over, or is not known to have settled.
 pub const SETTLED_BEFORE: &str = "settled before the load";
 
@@ -337,6 +344,12 @@ impl Case {
     /// Whether contenders of this case can be ranked by this metric.
     pub fn has_merit(&self, metric: &Metric) -> bool {
         metric.direction != Direction::Plain && !self.without_merit.iter().any(|name| name == metric.name)
+    }
+
+    /// Whether a difference in this metric makes one of two results the better one: [`Case::has_merit`], but not the
+    /// number of failures, since a faster server is sent more requests that can fail.
+    pub fn tells_better(&self, metric: &Metric) -> bool {
+        metric.name != FAILED && self.has_merit(metric)
     }
 
     /// Whether this result can be ranked by a metric and be the best in it.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::plot::{self, counted};
 use super::rule::Rule;
 use super::styles::{Chip, Styles};
-use super::{grammar, heading, number, ranking, table, template};
+use super::{grammar, heading, number, ranking, table, template, twins};
 use crate::record::folder::masked;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
@@ -31,6 +31,8 @@ struct Comparison<'a> {
     only: Vec<String>,
     /// Requirements of METHOD.md that the two runs do not meet.
     shortcomings: Vec<String>,
+    /// What the twins of the two runs have shown, where they differ.
+    twins: Vec<String>,
     rule: Rule,
 }
 
@@ -54,6 +56,7 @@ struct CaseDiff {
 #[derive(Serialize)]
 struct MetricDiff {
     title: String,
+    /// Which of two figures is better; empty for a metric that ranks nobody.
     hint: &'static str,
     rows: Vec<Diff>,
 }
@@ -65,7 +68,8 @@ struct Diff {
     before: String,
     after: String,
     ratio: String,
-    /// `better`, `worse`, `same` where the two are not told apart, `other`, or `out` where it is not compared.
+    /// `better`, `worse`, `same` where the two are not told apart, `other` for a metric that ranks nobody, or `out`
+    /// where it is not compared.
     verdict: &'static str,
     /// Reason why it is not compared; empty if it is.
     why: String,
@@ -79,6 +83,9 @@ pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, St
     say(format!("{}: {} against {}", it.title, it.after.started, it.before.started))?;
     for short in &it.shortcomings {
         say(format!("Not a run as METHOD.md wants it: {short}"))?;
+    }
+    for words in &it.twins {
+        say(format!("The twins differ: {words}"))?;
     }
     say(it.verdict.clone())?;
     for change in &it.changed {
@@ -111,6 +118,7 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
             "out" => format!("not compared: {why}"),
             // That does not mean that the two are equal.
             "same" => "not told apart".to_owned(),
+            "other" => "ranks nobody".to_owned(),
             verdict => verdict.to_owned(),
         };
         out.add_row([&chip.title, before, after, ratio, &verdict].map(Cell::new));
@@ -157,6 +165,10 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
             .filter(|(run, _)| !run.shortcomings.is_empty())
             .map(|(run, when)| format!("the run {when}: {}", heading::shortcomings(run)))
             .collect(),
+        twins: [(before, "before"), (after, "after")]
+            .into_iter()
+            .filter_map(|(run, when)| Some(format!("the run {when}: {}", twins::alarm(run)?)))
+            .collect(),
         rule: Rule::now(),
     })
 }
@@ -187,7 +199,7 @@ fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
                 "" => metric.title.to_owned(),
                 unit => format!("{}, {unit}", metric.title),
             },
-            hint: plot::good_end(metric),
+            hint: if new.tells_better(metric) { plot::good_end(metric) } else { "" },
             rows: names.filter_map(row).collect(),
         }
     });
@@ -204,14 +216,14 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     let reasons = [(old, then, "before"), (new, now, "after")];
     let reasons = reasons
         .into_iter()
-        .filter_map(|(case, result, when)| Some(format!("{when}: {}", ranking::not_ranked(case, result)?)));
+        .filter_map(|(case, one, when)| Some(format!("{when}: {}", ranking::not_ranked_by(case, one, metric.name)?)));
     let why = reasons.collect::<Vec<_>>().join("; ");
     let pair = before.as_ref().zip(after.as_ref()).filter(|_| why.is_empty());
     // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
     let verdict = match (pair, metric.direction) {
         (None, _) => "out",
         (Some((before, after)), _) if !stats::are_apart(before, after) => "same",
-        (_, Direction::Plain) => "other",
+        _ if !new.tells_better(metric) => "other",
         (Some((before, after)), Direction::Higher) if after.median > before.median => "better",
         (Some((before, after)), Direction::Lower) if after.median < before.median => "better",
         _ => "worse",
@@ -227,9 +239,11 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     }
 }
 
-/// Sentence on how many of the cases' first metrics became better, worse, or neither.
+/// Sentence on how many of the cases' first metrics became better, worse, or neither. First metrics that rank nobody
+/// are left out.
 fn verdict(cases: &[CaseDiff]) -> String {
-    let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
+    let ranking = cases.iter().filter_map(|case| case.metrics.first()).filter(|metric| !metric.hint.is_empty());
+    let first: Vec<&Diff> = ranking.flat_map(|metric| &metric.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
     let counts = [("better", of("better")), ("worse", of("worse")), ("not told apart", of("same"))];
     let out = match of("out") {
@@ -237,7 +251,7 @@ fn verdict(cases: &[CaseDiff]) -> String {
         out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),
     };
     match first.len() - of("out") {
-        0 if out.is_empty() => "No figure is in both runs.".to_owned(),
+        0 if out.is_empty() => "No figure that ranks is in both runs.".to_owned(),
         0 => format!("Nothing can be compared{out}."),
         1 if counts[2].1 == 1 => format!("The one figure that ranks is not told apart{out}."),
         all if counts[2].1 == all => format!("None of {all} figures that rank are told apart{out}."),
@@ -379,6 +393,56 @@ mod tests {
         let it =
             only_of(&run("c", &[("a", 1.0, 0.0), ("b", 1.0, 0.0)]), &run("c", &[("a", 1.0, 0.0), ("d", 1.0, 0.0)]));
         assert_eq!(it, ["The b in c (before)", "The d in c (after)"]);
+    }
+
+    /// As of two runs of *scenarios*: of a server that fails a third of the requests in an overload, a lower p99 and
+    /// fewer failures, of fewer requests, were called better.
+    #[test]
+    fn what_ranks_nobody_in_a_run_makes_neither_of_two_better() {
+        let of = |factor: f64| {
+            let mut run = run("overload", &[("a", 100.0, 40.0)]);
+            let case = &mut run.cases[0];
+            case.is_about_failures = true;
+            case.metrics = ["goodput_per_s", "p99_ms", "failed"].map(str::to_owned).into();
+            let numbers = [("goodput_per_s", 50.0 * factor), ("p99_ms", 9.0 / factor), ("failed", 40.0 / factor)];
+            for (name, number) in numbers {
+                case.results[0].numbers.insert(name.to_owned(), Spread::of(&[number; 3]).unwrap());
+            }
+            run
+        };
+        let (before, after) = (of(1.0), of(2.0));
+        let it = compare(&before, &after).unwrap();
+        let of_metric = |one: &MetricDiff| (one.hint, one.rows[0].verdict, one.rows[0].why.clone());
+        let found: Vec<(&str, &str, String)> = it.cases[0].metrics.iter().map(of_metric).collect();
+        let why = "before: 40.0 % failed; after: 25.0 % failed".to_owned();
+        let expected =
+            [("more is better", "better", String::new()), ("less is better", "out", why), ("", "other", String::new())];
+        assert_eq!(found, expected);
+        assert_eq!(it.verdict, "Of 1 figure that ranks: 1 better.");
+        let words = words(&before, &after, 100).unwrap();
+        assert!(words.contains("ranks nobody") && !words.contains("other"), "{words}");
+        // Nor does it where a study names it first: the sentence would be "Of 1 figure that ranks: .".
+        let by_failures = |factor: f64| {
+            let mut run = of(factor);
+            run.cases[0].metrics = vec!["failed".to_owned()];
+            run
+        };
+        let (before, after) = (by_failures(1.0), by_failures(2.0));
+        let it = compare(&before, &after).unwrap();
+        assert_eq!(it.cases[0].metrics[0].rows[0].verdict, "other");
+        assert_eq!(it.verdict, "No figure that ranks is in both runs.");
+    }
+
+    #[test]
+    fn that_the_twins_of_a_run_differ_is_said_before_it_is_compared() {
+        let before = run("c", &[("a", 100.0, 0.0)]);
+        let mut after = before.clone();
+        after.cases[0].twin = run("c", &[("twin", 200.0, 0.0)]).cases.remove(0).results.pop();
+        after.twin_of = Some("a".into());
+        after.cases.push(Case { name: "d".into(), ..after.cases[0].clone() });
+        let words = words(&before, &after, 100).unwrap();
+        assert!(words.contains("\nThe twins differ: the run after: The a was measured twice, as if"), "{words}");
+        assert!(html(&before, &after).unwrap().contains("The twins differ: the run after: The a was measured"));
     }
 
     fn only_of(before: &Summary, after: &Summary) -> Vec<String> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::styles::Styles;
-use super::{grammar, heading, number, rule, sentence, template, winners};
+use super::{grammar, heading, number, rule, sentence, template, twins, winners};
 use crate::record::summary::Summary;
 
 #[derive(Serialize)]
@@ -25,6 +25,8 @@ struct IndexEntry {
     machine: String,
     is_quick: bool,
     shortcomings: String,
+    /// What the twins have shown, if they differ; else empty.
+    twins: String,
     counts: String,
 }
 
@@ -65,6 +67,23 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
         machine: heading::machine(summary),
         is_quick: summary.is_quick,
         shortcomings: heading::shortcomings(summary),
+        twins: twins::alarm(summary).unwrap_or_default(),
         counts: counts.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample_case::case;
+
+    #[test]
+    fn that_the_twins_of_a_run_differ_stands_below_its_verdict() {
+        let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
+        one.twin = case("requests_per_s", &[("twin", &[200.0, 202.0, 198.0])], &[]).results.pop();
+        let run = Summary { cases: vec![one.clone(), one], twin_of: Some("a".into()), ..Summary::default() };
+        let page = |run: &Summary| html(&[("x.html".to_owned(), run.clone())]).unwrap();
+        assert!(page(&run).contains("The twins differ: a was measured twice"), "{}", page(&run));
+        assert!(!page(&Summary { twin_of: None, ..run }).contains("The twins differ"));
     }
 }

@@ -153,6 +153,8 @@ pub fn failed(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => String::new(),
         few if few < 0.1 => "< 0.1 %".to_owned(),
+        // More than the 1 % above which nobody is ranked must not look like 1 %.
+        above if above > 1.0 && above < 1.05 => format!("{:.2} %", above.max(1.01)),
         some => format!("{some:.1} %"),
     }
 }
@@ -186,6 +188,13 @@ mod tests {
         assert_eq!((value(0.0, of(P99)), value(0.0, of(FAILED))), ("≈ 0".to_owned(), "0".to_owned()));
         assert_eq!(with_unit(33.3, of("cpu_us_per_request")).replace(THIN, " "), "33.3 µs");
         assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");
+    }
+
+    /// As seen in a table: "1.0 % failed" beside a rate that was not ranked, by the rule "more than 1 request in 100".
+    #[test]
+    fn a_share_of_failures_for_which_one_is_not_ranked_does_not_look_like_1_percent() {
+        let shares = [0.0, 0.000_4, 0.009_96, 0.01, 0.010_001, 0.010_12, 0.0106, 0.177].map(failed);
+        assert_eq!(shares, ["", "< 0.1 %", "1.0 %", "1.0 %", "1.01 %", "1.01 %", "1.1 %", "17.7 %"]);
     }
 
     #[test]

@@ -12,12 +12,14 @@ use super::{
     disqualifications, grammar, heading, number, ranking, remarks, sentence, settings, template, traffic, winners,
 };
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
-use loadgen::metric::{Metric, OVER_TIME};
+use loadgen::metric::{Metric, OVER_TIME, P50, P99, P999, PSS_PEAK};
 
-/// Most winners of a use that are named; the rest is counted.
+/// Most winners of a use that are named where the rest, if it is more than one, is counted.
 const NAMED: usize = 4;
 /// Most columns of a matrix that can be read side by side.
 const MATRIX_MOST: usize = 9;
+/// Metrics of the bars at the user's rate.
+const AT_RATE: [&str; 4] = [P50, P99, P999, PSS_PEAK];
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -68,6 +70,8 @@ struct VerdictRow {
     winners: Vec<Chip>,
     /// Number of winners beyond those that are named.
     more: usize,
+    /// Titles of those, for a pointer.
+    others: String,
     /// How sure it is that they are the best; empty for one that is shown to be.
     how_sure: &'static str,
     why: String,
@@ -188,7 +192,12 @@ fn traffic_view(summary: &Summary, styles: &Styles) -> Result<Option<TrafficView
     let Some(found) = &summary.traffic else { return Ok(None) };
     let plot = summary.plots.iter().find(|plot| plot.cases.iter().any(|name| found.has(name)));
     let place = summary.cases.iter().position(|case| found.cases.first() == Some(&case.name));
-    let own = place.map(|at| case_view(summary, &summary.cases[at], styles, at, true));
+    let own = place.map(|at| {
+        let case = &summary.cases[at];
+        let metrics = with_figures(case, AT_RATE.iter().filter_map(|name| Metric::of(name)).collect());
+        let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, styles, "at-rate"));
+        CaseView { drawing, ..case_view(summary, case, styles, at, true) }
+    });
     Ok(Some(TrafficView {
         answer: sentence::readable(&found.answer, summary, styles),
         broken_when: found.broken_when.clone(),
@@ -199,13 +208,19 @@ fn traffic_view(summary: &Summary, styles: &Styles) -> Result<Option<TrafficView
 }
 
 fn verdicts(summary: &Summary, styles: &Styles) -> Vec<VerdictRow> {
-    let row = |verdict: &crate::record::summary::Verdict| VerdictRow {
-        use_case: verdict.use_case.clone(),
-        winners: verdict.winners.iter().take(NAMED).map(|name| styles.chip(name)).collect(),
-        more: verdict.winners.len().saturating_sub(NAMED),
-        how_sure: winners::how_sure(verdict),
-        why: sentence::readable(&verdict.why, summary, styles),
-        published: verdict.published.clone(),
+    let row = |verdict: &crate::record::summary::Verdict| {
+        // To count one takes as much room as to name it.
+        let all = verdict.winners.len();
+        let (named, others) = verdict.winners.split_at(if all <= NAMED + 1 { all } else { NAMED });
+        VerdictRow {
+            use_case: verdict.use_case.clone(),
+            winners: named.iter().map(|name| styles.chip(name)).collect(),
+            more: others.len(),
+            others: grammar::list(&others.iter().map(|name| styles.title(name)).collect::<Vec<_>>()),
+            how_sure: winners::how_sure(verdict),
+            why: sentence::readable(&verdict.why, summary, styles),
+            published: verdict.published.clone(),
+        }
     };
     summary.verdicts.iter().map(row).collect()
 }
@@ -264,13 +279,13 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
     let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, styles, &id));
     let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));
     let has_published = case.published.iter().any(seen);
-    let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
-    let errors = with_errors.map(|result| {
+    let of_twin = || Chip { title: "the twin".to_owned(), ..Chip::default() };
+    let own = case.results.iter().map(|result| (styles.chip(&result.contender), result));
+    let errors = own.chain(case.twin.iter().map(|twin| (of_twin(), twin))).filter_map(|(chip, result)| {
         let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));
         let kinds: Vec<String> = result.errors.iter().filter(|(_, count)| **count > 0).map(kind).collect();
-        Errors { chips: vec![styles.chip(&result.contender)], kinds: kinds.join(", ") }
+        (!kinds.is_empty()).then(|| Errors { chips: vec![chip], kinds: kinds.join(", ") })
     });
-    let of_twin = || Chip { title: "the twin".to_owned(), ..Chip::default() };
     let twin = case.twin.iter().flat_map(|twin| &twin.remarks);
     let twin = twin.map(|words| Errors { chips: vec![of_twin()], kinds: words.clone() });
     let results: Vec<&Measured> = case.results.iter().collect();
@@ -305,12 +320,17 @@ fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
     if metrics.is_empty() {
         metrics.extend(ranking::metric_of(case));
     }
+    with_figures(case, metrics)
+}
+
+/// Those of these metrics that some contender of a case has.
+fn with_figures<'a>(case: &Case, mut metrics: Vec<&'a Metric>) -> Vec<&'a Metric> {
     metrics.retain(|metric| case.results.iter().any(|result| result.numbers.contains_key(metric.name)));
     metrics
 }
 
 fn wrong(summary: &Summary, styles: &Styles) -> Vec<Wrong> {
-    let found = disqualifications::list(summary).into_iter();
+    let found = disqualifications::list(summary, styles).into_iter();
     found.map(|(name, case, why)| Wrong { chip: styles.chip(&name), case, why }).collect()
 }
 

@@ -18,11 +18,15 @@ pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option
 
 /// Reason why a result is not ranked in its case: `34 % failed`. `None` if it is ranked.
 pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
+    not_ranked_by(case, result, case.metrics.first().map_or("", String::as_str))
+}
+
+/// Reason why a result is not ranked by this metric of its case: `34 % failed`. `None` if it is ranked.
+pub fn not_ranked_by(case: &Case, result: &Measured, metric: &str) -> Option<String> {
     match (&result.disqualified, &result.not_compared) {
         (Some(_), _) => Some("disqualified".to_owned()),
         (None, Some(_)) => Some("measured at another time".to_owned()),
-        (None, None) => Some(unranked(case, result, case.metrics.first().map_or("", String::as_str)))
-            .filter(|words| !words.is_empty()),
+        (None, None) => Some(unranked(case, result, metric)).filter(|words| !words.is_empty()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::styles::{Chip, Styles};
 use super::{grammar, number};
-use crate::record::summary::{Case, Measured};
+use crate::record::summary::{Case, LOAD_TOOLS, Measured};
 use crate::stats;
 use loadgen::metric::{GENERATOR_WAITED, P50, P99, is_of_latencies};
 
@@ -74,8 +74,8 @@ fn of(case: &Case, result: &Measured) -> Vec<String> {
         return all;
     }
     let errors = |kind: &str| result.errors.get(kind).copied().filter(|count| *count > 0);
-    let tool = case.what.split(' ').next().unwrap_or_default();
-    if tool == "wrk" {
+    let tool = tool(case);
+    if tool == Some("wrk") {
         all.extend(errors("timeout").map(|count| {
             format!(
                 "wrk got {} after its time-out: they count as failed and are in no percentile, so that the slowest are \
@@ -91,7 +91,7 @@ fn of(case: &Case, result: &Measured) -> Vec<String> {
             )
         }));
     }
-    if tool == "ab" && result.failed() > 0.0 {
+    if tool == Some("ab") && result.failed() > 0.0 {
         all.push(
             "ab's latencies hold the failed requests as well, each with the time until it failed, and not those that \
              were unanswered when its time was over"
@@ -99,6 +99,12 @@ fn of(case: &Case, result: &Measured) -> Vec<String> {
         );
     }
     all
+}
+
+/// Tool that made the loads of a case. The summary of an older program says it only in the description.
+fn tool(case: &Case) -> Option<&str> {
+    let said = case.tool.as_deref().or_else(|| case.what.split([' ', ',']).next());
+    said.filter(|word| LOAD_TOOLS.contains(word))
 }
 
 /// Sentence on how long the load generator of a case with latencies waited for a processor: the median of the
@@ -120,8 +126,7 @@ pub fn waited(case: &Case, styles: &Styles) -> Option<String> {
         1 => String::new(),
         _ => format!(" (the median; from {low:.0} % with {least} to {high:.0} % with {most})"),
     };
-    let tool = case.what.split([' ', ',']).next().filter(|word| ["wrk", "ab", "siege", "k6"].contains(word));
-    let who = tool.unwrap_or("The load generator");
+    let who = tool(case).unwrap_or("The load generator");
     Some(format!(
         "{who} itself waited for a processor for {middle:.0} % of a load{range}: its latencies, the longest among \
          them, include that."
@@ -180,9 +185,9 @@ mod tests {
 
     #[test]
     fn what_the_percentiles_of_a_tool_leave_out_is_said_where_something_failed() {
-        let of = |what: &str, errors: &[(&str, u64)]| {
+        let by = |tool: Option<&str>, what: &str, errors: &[(&str, u64)]| {
             let mut one = case("p99_ms", &[("a", &[2.0])], &[]);
-            one.what = what.into();
+            (one.what, one.tool) = (what.into(), tool.map(str::to_owned));
             let mut result = one.results[0].clone();
             result.remarks = vec!["first".into()];
             result.errors = errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
@@ -190,6 +195,7 @@ mod tests {
             result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
             (super::of(&one, &result), super::of(&one, &Measured { numbers: [].into(), ..result.clone() }))
         };
+        let of = |what: &str, errors: &[(&str, u64)]| by(None, what, errors);
         let (late, none) = of("wrk --latency -t2 /a", &[("timeout", 791), ("read", 3)]);
         assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
         assert_eq!(none, ["first"], "without percentiles nothing is missing from them");
@@ -199,6 +205,10 @@ mod tests {
         assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
         assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);
         assert_eq!(of("closed loop: 4 clients", &[("timeout", 9)]).0, ["first"], "ours has them among its latencies");
+        // Loads of two lengths: the line below the case begins with other words.
+        let several = "not the same in all loads: wrk -d10s /a; or wrk -d20s /a";
+        let (late, _) = by(Some("wrk"), several, &[("timeout", 791)]);
+        assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
     }
 
     /// As of each quick run, which said of every contender in turn that it is not known whether its rate had settled.

@@ -25,7 +25,7 @@ use crate::record::machine;
 use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, SETTLED_BEFORE, Summary};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
-use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric, is_of_latencies};
+use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric, counts_failures, is_of_latencies};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
@@ -237,7 +237,7 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let failures = match (failed, counted, all_counted) {
         (true, ..) => {
             let by_whom = counted_by(&cases, &styles, query);
-            format!("Whoever failed more than 1 request in 100 is not ranked. {by_whom}")
+            format!("{} {by_whom}", for_failures(&cases, metric))
         }
         (false, true, true) => "No request failed. ".to_owned(),
         (false, true, false) => "Except for disqualified entries, no request failed. ".to_owned(),
@@ -343,6 +343,18 @@ fn loads(cases: &[&Case]) -> String {
         (Some(least), Some(most)) if least == most => format!(" of loads of {least} s"),
         (Some(least), Some(most)) => format!(" of loads of {least}–{most} s"),
         _ => String::new(),
+    }
+}
+
+/// Sentence on who is not ranked by this metric for its failed requests.
+fn for_failures(cases: &[&Case], metric: &Metric) -> &'static str {
+    let are_the_figure = cases.iter().all(|case| case.is_about_failures) && counts_failures(metric.name);
+    match are_the_figure && metric.name != FAILED {
+        true => {
+            "In cases about failures, whoever failed more than 1 request in 100 is ranked by the figures that count \
+             failures, and by no others."
+        }
+        false => "Whoever failed more than 1 request in 100 is not ranked.",
     }
 }
 
@@ -659,6 +671,32 @@ mod tests {
         assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
         assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
         assert!(new.contains("not ranked. [Run]"), "{new}");
+    }
+
+    /// As below a table that was shown: the bold figure of a server that failed a third of the requests, and "whoever
+    /// failed more than 1 request in 100 is not ranked".
+    #[test]
+    fn where_failures_are_in_the_figure_nobody_is_said_to_be_unranked_for_them() {
+        let mut run = summary();
+        run.cases[0].is_about_failures = true;
+        for result in &mut run.cases[0].results {
+            let rate = result.numbers["requests_per_s"].clone();
+            result.numbers.insert("goodput_per_s".into(), rate);
+            for (name, of) in [("failed", 50.0), ("requests", 100.0), ("p99_ms", 9.0)] {
+                result.numbers.insert(name.into(), Spread::of(&[of; 3]).expect("numbers"));
+            }
+        }
+        let of = |name: &str| {
+            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+            splice(&page, name, shown(&run, "x")).expect("a page")
+        };
+        let ranked = of("s/goodput_per_s");
+        assert!(ranked.contains("| a\\|b | **100**<br><sub>1×</sub> | 33.3 % |"), "{ranked}");
+        assert!(ranked.contains("is ranked by the figures that count failures, and by no others. [Run]"), "{ranked}");
+        assert!(!ranked.contains("is not ranked"), "{ranked}");
+        let unranked = of("s/p99_ms");
+        assert!(unranked.contains("| a\\|b | 9.00 (33.3 % failed) | 33.3 % |"), "{unranked}");
+        assert!(unranked.contains("more than 1 request in 100 is not ranked. [Run]"), "{unranked}");
     }
 
     #[test]

@@ -108,9 +108,13 @@ fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io
     for remark in remarks::of_all(case, &in_order(case)) {
         say(out, &format!("Of {}: {}.", remark.whom(styles), remark.words), width)?;
     }
-    for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
-        let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        say(out, &format!("Errors of {}: {}.", styles.title(&result.contender), kinds.join(", ")), width)?;
+    let own = in_order(case).into_iter().map(|result| (styles.title(&result.contender), result));
+    for (title, result) in own.chain(case.twin.iter().map(|twin| ("the twin".to_owned(), twin))) {
+        let some = result.errors.iter().filter(|(_, count)| **count > 0);
+        let kinds: Vec<String> = some.map(|(kind, count)| format!("{count} × {kind}")).collect();
+        if !kinds.is_empty() {
+            say(out, &format!("Errors of {title}: {}.", kinds.join(", ")), width)?;
+        }
     }
     Ok(())
 }
@@ -219,7 +223,7 @@ fn write_matrix(matrix: &rows::Matrix, x_title: &str, out: &mut dyn Write, width
 }
 
 fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
-    for (name, case, why) in disqualifications::list(summary) {
+    for (name, case, why) in disqualifications::list(summary, styles) {
         writeln!(out)?;
         say(out, &format!("DISQUALIFIED: {} in {case}: {why}", styles.title(&name)), width)?;
     }

@@ -79,6 +79,11 @@ pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
     Some(Twins { words: count + &half, is_alarm, is_compared })
 }
 
+/// What the twins have shown, if they differ in more cases than chance explains.
+pub fn alarm(summary: &Summary) -> Option<String> {
+    compared(summary, &Styles::of(summary)).filter(|twins| twins.is_alarm).map(|twins| twins.words)
+}
+
 /// Probability that at least `apart` of these equal pairs differ by chance.
 fn chance(pairs: usize, apart: usize) -> f64 {
     let mut ways = 1.0;

@@ -1,11 +1,14 @@
 //! Every figure in which entries of one server are significantly worse than another server's in a run, so that a page
 //! about that server lists all of its losses and not a selection.
 
-use super::number;
 use super::styles::Styles;
+use super::{number, ranking};
 use crate::record::summary::{Case, Measured, Spread, Summary};
 use crate::stats::{better, meaningful_ratio};
-use loadgen::metric::{FAILED, FIRST_ANSWER, Metric, P99};
+use loadgen::metric::{FIRST_ANSWER, Metric, P99};
+
+/// Title of the rows of entries that are disqualified or failed too many requests.
+const ANSWERS: &str = "Right answers";
 
 /// An entry's figure in one metric of one case, with the entries that are significantly better.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +31,8 @@ pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
         for found in of_case(case, styles, begin) {
             let is_listed =
                 |one: &Worse| one.case != found.case && Worse { case: found.case.clone(), ..one.clone() } == found;
-            if !listed.iter().any(is_listed) {
+            // The same share of failed requests in two cases is no figure that one turn has only once.
+            if found.metric == ANSWERS || !listed.iter().any(is_listed) {
                 listed.push(found);
             }
         }
@@ -36,31 +40,58 @@ pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
     listed
 }
 
-/// Entries that did not keep up with the offered rate, with those that did: latencies of the former are not compared.
-fn late(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
-    let kept_up = |one: &&Measured| {
-        !one.contender.starts_with(begin)
-            && one.served_share.is_none()
-            && case.counts(one, P99)
-            && !one.numbers.is_empty()
+/// Rows with this title for the entries whose figures are not compared for a reason, which stands in place of a figure.
+/// Their rivals are the other contenders that have no such reason; without a rival there is no row.
+fn uncompared(
+    case: &Case,
+    styles: &Styles,
+    begin: &str,
+    title: &str,
+    is_rival: impl Fn(&Measured) -> bool,
+    reason: impl Fn(&Measured) -> Option<String>,
+) -> Vec<Worse> {
+    let (own, others): (Vec<&Measured>, Vec<&Measured>) =
+        case.results.iter().partition(|one| one.contender.starts_with(begin));
+    let rivals = others.into_iter().filter(|one| is_rival(one)).map(|one| styles.title(&one.contender));
+    let rivals: Vec<String> = rivals.collect();
+    if rivals.is_empty() {
+        return Vec::new();
+    }
+    let row = |one: &Measured| {
+        let entry = format!("{}: {}", styles.title(&one.contender), reason(one)?);
+        Some(Worse { case: case.title.clone(), metric: title.to_owned(), entry, rivals: rivals.clone() })
     };
-    let rivals: Vec<String> = case.results.iter().filter(kept_up).map(|one| styles.title(&one.contender)).collect();
-    let own = case.results.iter().filter(|one| one.contender.starts_with(begin) && !rivals.is_empty());
-    let told = own.filter_map(|one| {
+    own.into_iter().filter_map(row).collect()
+}
+
+/// Entries that are disqualified or failed too many requests, beside those that are ranked.
+fn failing(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let Some(by) = case.metrics.first() else { return Vec::new() };
+    let is_ranked = |one: &Measured| case.counts(one, by) && one.numbers.contains_key(by);
+    let reason = |one: &Measured| {
+        let is_out = one.not_compared.is_none() && (one.disqualified.is_some() || case.fails(one, by));
+        ranking::not_ranked(case, one).filter(|_| is_out)
+    };
+    uncompared(case, styles, begin, ANSWERS, is_ranked, reason)
+}
+
+/// Entries that did not keep up with the offered rate, beside those that did: latencies of the former are not compared.
+fn late(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let kept_up = |one: &Measured| one.served_share.is_none() && case.counts(one, P99) && !one.numbers.is_empty();
+    let reason = |one: &Measured| {
         let share = one.served_share.filter(|_| one.disqualified.is_none())?;
-        let entry = format!("{}: served {:.0} %", styles.title(&one.contender), share * 100.0);
-        Some(Worse { case: case.title.clone(), metric: "Kept up".to_owned(), entry, rivals: rivals.clone() })
-    });
-    told.collect()
+        Some(format!("served {:.0} %", share * 100.0))
+    };
+    uncompared(case, styles, begin, "Kept up", kept_up, reason)
 }
 
 fn of_case(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
     let shown = case.metrics.iter().map(String::as_str);
     let first = Some(FIRST_ANSWER).filter(|name| !case.metrics.iter().any(|one| one == name));
     let metrics = shown.chain(first).filter_map(Metric::of);
-    let with_merit = metrics.filter(|metric| metric.name != FAILED && case.has_merit(metric));
+    let with_merit = metrics.filter(|metric| case.tells_better(metric));
     let found = with_merit.flat_map(|metric| of_metric(case, metric, styles, begin));
-    found.chain(late(case, styles, begin)).collect()
+    found.chain(failing(case, styles, begin)).chain(late(case, styles, begin)).collect()
 }
 
 fn of_metric(case: &Case, metric: &Metric, styles: &Styles, begin: &str) -> Vec<Worse> {
@@ -118,6 +149,30 @@ mod tests {
         assert!(short[0].2.starts_with("a 0.50× (") && short[1].2.starts_with("a 3.00× ("), "{short:?}");
         assert!(short[2].2.starts_with("quick 3.00× (") && short[3].2.starts_with("quick 3.00× ("), "{short:?}");
         assert_eq!(short.len(), 4, "the same figures of another case are told once: {short:?}");
+    }
+
+    /// Whoever failed everywhere had the shortest list of losses.
+    #[test]
+    fn who_is_not_ranked_for_its_answers_is_told_in_each_case() {
+        let figures = [("requests_per_s", [50.0; 3]), ("requests", [90.0; 3]), ("failed", [10.0; 3])];
+        let wrong = Measured { disqualified: Some("a wrong answer".into()), ..result("ours-4x1", &[]) };
+        let results = vec![result("ours", &figures), wrong, result("a", &[("requests_per_s", [9.0; 3])])];
+        let case = Case { title: "Page".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
+        let of = |cases: Vec<Case>| list(&Summary { cases, ..Summary::default() }, &Styles::default(), "ours");
+        let told = of(vec![case.clone(), Case { title: "Again".into(), ..case.clone() }]);
+        let rows: Vec<(&str, &str)> = told.iter().map(|one| (one.case.as_str(), one.entry.as_str())).collect();
+        let [fails, lies] = ["ours: 10.0 % failed", "ours-4x1: disqualified"];
+        assert_eq!(rows, [("Page", fails), ("Page", lies), ("Again", fails), ("Again", lies)]);
+        assert!(told.iter().all(|one| one.metric == ANSWERS && one.rivals == ["a"]), "{told:?}");
+        // Where the figure counts the failures, it is compared; and where nobody else is ranked, nobody is better.
+        let metrics = vec!["goodput_per_s".to_owned()];
+        let mut good = Case { is_about_failures: true, metrics, ..case.clone() };
+        for one in &mut good.results {
+            one.disqualified = None;
+            one.numbers.insert("goodput_per_s".into(), Spread::of(&[9.0; 3]).expect("numbers"));
+        }
+        let alone = Case { results: case.results[..2].to_vec(), ..case };
+        assert!(of(vec![good, alone]).is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{Place, Ranking, Ratio, meaningful_ratio, place, ranking_by};
 use crate::record::summary::{Case, Spread};
-use loadgen::metric::{Direction, FAILED, Metric};
+use loadgen::metric::{Direction, Metric};
 
 /// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl<'a> Beside<'a> {
     /// Compares the figures of a case. There is no best one for a metric without a good direction, for failures, or
     /// where a tool has rounded a time to 0, which is no measurement.
     pub fn of(case: &'a Case, metric: &Metric) -> Beside<'a> {
-        let is_merit = case.has_merit(metric) && metric.name != FAILED;
+        let is_merit = case.tells_better(metric);
         let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
         let is_measured = !metric.name.ends_with("_ms") || figures.iter().all(|(_, spread)| spread.median > 0.0);
         let ranking = if is_merit && is_measured { ranking_by(case, metric) } else { Ranking::default() };

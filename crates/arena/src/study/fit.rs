@@ -13,7 +13,7 @@ use super::request::RunRequest;
 use super::verdicts;
 use crate::duel::advise::for_here;
 use crate::duel::{cases, summing};
-use crate::measure::{judge, leave_out, note_who_kept_up, strays};
+use crate::measure::{judge, leave_out, note_who_kept_up, strays, tool_of};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
@@ -63,6 +63,7 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
     let is_duel = summary.study == DUEL;
     let at_once = at_once(&summary.contenders, summary.twin_of.as_deref());
     for case in &mut summary.cases {
+        case.tool = case.tool.take().or_else(|| tool_of(&case.name, samples));
         leave_out(case, &strays);
         match is_duel {
             true => note_who_kept_up(case),

@@ -3,7 +3,7 @@
 
 use super::plan::Plan;
 use super::recipe::{Study, VerdictNote, VerdictRecipe};
-use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
+use crate::record::summary::{Case, Measured, Spread, Summary, Verdict, Who};
 use crate::report::{grammar, number};
 use crate::stats::{self, Place, Ranking};
 use loadgen::metric::Metric;
@@ -77,7 +77,7 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
         [] => why(&decisive, metric, &found, &list, who),
         open => no_winner(&decisive, metric, &found, open, who),
     };
-    let left_out = left_out(&decisive, who);
+    let left_out = left_out(&decisive, metric, who);
     if !left_out.is_empty() {
         why.push_str(&format!("; left out, since not ranked in all of these cases: {}", grammar::list(&left_out)));
     }
@@ -121,26 +121,28 @@ fn means(cases: &[&Case], metric: &Metric) -> Vec<(String, Spread)> {
     names.filter_map(|name| Some((name.to_owned(), mean(name)?))).collect()
 }
 
-/// Whether a contender is ranked in a case.
-fn is_ranked(case: &Case, name: &str) -> bool {
-    case.ranking.iter().flatten().any(|ranked| ranked == name)
+/// Result of a contender in a case, if it was loaded there and can be ranked by this metric. The case may be ranked by
+/// another one: a server that did not keep up has a rate that counts, and latencies that do not.
+fn counted<'a>(case: &'a Case, name: &str, metric: &Metric) -> Option<&'a Measured> {
+    let result = case.results.iter().find(|result| result.contender == name)?;
+    let counts = !result.numbers.is_empty() && case.has_merit(metric) && case.counts(result, metric.name);
+    counts.then_some(result)
 }
 
-/// Figure of a contender that is ranked in a case.
+/// Figure of a contender that can be ranked by it in a case.
 fn ranked_figure<'a>(case: &'a Case, name: &str, metric: &Metric) -> Option<&'a Spread> {
-    let result = case.results.iter().find(|result| result.contender == name)?;
-    result.numbers.get(metric.name).filter(|_| is_ranked(case, name))
+    counted(case, name, metric)?.numbers.get(metric.name)
 }
 
 /// Titles of the contenders that are not ranked in one of several cases, and so have no part in a mean over them.
-fn left_out(cases: &[&Case], who: &[Who]) -> Vec<String> {
+fn left_out(cases: &[&Case], metric: &Metric, who: &[Who]) -> Vec<String> {
     let Some((first, [_, ..])) = cases.split_first() else { return Vec::new() };
-    let is_out = |name: &&str| !cases.iter().all(|case| is_ranked(case, name));
+    let is_out = |name: &&str| !cases.iter().all(|case| counted(case, name, metric).is_some());
     let names = first.results.iter().map(|result| result.contender.as_str());
     names.filter(is_out).map(|name| title(who, name)).collect()
 }
 
-/// Contenders that could be the best, and that the means leave out: they are ranked in all of the cases, lack the
+/// Contenders that could be the best, and that the means leave out: they can be ranked in all of the cases, lack the
 /// figure in some, such as a percentile of few requests, and are not shown to be worse than the first in the others.
 fn left_open<'a>(cases: &[&'a Case], metric: &Metric, ranking: &Ranking) -> Vec<&'a str> {
     let best = ranking.groups.first().and_then(|group| group.first());
@@ -148,7 +150,7 @@ fn left_open<'a>(cases: &[&'a Case], metric: &Metric, ranking: &Ranking) -> Vec<
     let is_open = |name: &&str| {
         let has = |case: &&Case| ranked_figure(case, name, metric).is_some();
         let shared: Vec<&Case> = cases.iter().copied().filter(has).collect();
-        if shared.len() == cases.len() || !cases.iter().all(|case| is_ranked(case, name)) {
+        if shared.len() == cases.len() || !cases.iter().all(|case| counted(case, name, metric).is_some()) {
             return false;
         }
         let list = means(&shared, metric);
@@ -225,20 +227,17 @@ fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Measured;
 
-    fn case(name: &str, figures: &[(&str, [f64; 3])], ranking: &[&[&str]]) -> Case {
+    fn case(name: &str, figures: &[(&str, [f64; 3])]) -> Case {
         let result = |(contender, numbers): &(&str, [f64; 3])| Measured {
             contender: (*contender).to_owned(),
             numbers: [("p99_ms".to_owned(), Spread::of(numbers).unwrap())].into(),
             ..Measured::default()
         };
-        let owned = |group: &&[&str]| group.iter().map(|name| (*name).to_owned()).collect();
         Case {
             name: name.into(),
             metrics: vec!["p99_ms".into()],
             results: figures.iter().map(result).collect(),
-            ranking: ranking.iter().map(owned).collect(),
             ..Case::default()
         }
     }
@@ -257,8 +256,9 @@ mod tests {
 
     #[test]
     fn several_cases_count_alike_and_who_is_not_ranked_in_one_has_no_part() {
-        let a = case("a", &[("x", near(1.0)), ("y", near(2.0)), ("z", near(0.1))], &[&["x"], &["y"]]);
-        let b = case("b", &[("x", near(8.0)), ("y", near(2.0)), ("z", near(0.1))], &[&["z"], &["y"], &["x"]]);
+        let mut a = case("a", &[("x", near(1.0)), ("y", near(2.0)), ("z", near(0.1))]);
+        a.results[2].disqualified = Some("it lied".into());
+        let b = case("b", &[("x", near(8.0)), ("y", near(2.0)), ("z", near(0.1))]);
         let (groups, words) = judged(&[&a, &b], &[]);
         assert_eq!(groups, [["y"], ["x"]]);
         assert!(words.ends_with("next is x, with 1.41× as much"), "{words}");
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn several_cases_are_level_where_their_rounds_do_not_tell_them_apart() {
         // A tenth better in the medians of both cases, but widely scattered.
-        let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.5, 1.1, 1.9])], &[&["x", "y"]]);
-        let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [1.8, 1.2, 1.6])], &[&["x", "y"]]);
+        let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.5, 1.1, 1.9])]);
+        let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [1.8, 1.2, 1.6])]);
         assert_eq!(judged(&[&a, &b], &[]).0, [["x", "y"]]);
         // Half as good by its medians, and as widely scattered: that it is as good is not known.
-        let far = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [9.0, 1.2, 8.0])], &[&["x", "y"]]);
+        let far = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [9.0, 1.2, 8.0])]);
         let (groups, words) = judged(&[&a, &far], &[]);
         assert_eq!(groups, [["x"], ["y"]]);
         assert!(words.ends_with("geometric mean; undecided: y"), "{words}");
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn no_failure_is_no_thousandth_of_one() {
         let failing = |name: &str, figures: [[f64; 3]; 2]| {
-            let mut case = case(name, &[("x", figures[0]), ("y", figures[1])], &[&["x", "y"]]);
+            let mut case = case(name, &[("x", figures[0]), ("y", figures[1])]);
             for result in &mut case.results {
                 let numbers = result.numbers.remove("p99_ms").unwrap();
                 result.numbers.insert("failed_ppm".into(), numbers);
@@ -308,10 +308,9 @@ mod tests {
     fn nobody_is_best_where_one_who_lacks_a_figure_is_not_worse_in_the_other_cases() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
         let verdict = |others: [f64; 3]| {
-            let ranking: &[&[&str]] = &[&["x"], &["y"], &["z"]];
-            let mut few = case("c@1", &[("x", near(2.0)), ("y", near(9.0)), ("z", near(1.0))], ranking);
-            few.results[2].numbers.clear();
-            let many = case("c@9", &[("x", near(4.0)), ("y", near(9.0)), ("z", others)], ranking);
+            let mut few = case("c@1", &[("x", near(2.0)), ("y", near(9.0)), ("z", near(1.0))]);
+            few.results[2].numbers = [("p50_ms".to_owned(), Spread::of(&near(0.5)).unwrap())].into();
+            let many = case("c@9", &[("x", near(4.0)), ("y", near(9.0)), ("z", others)]);
             one(&recipe, vec![&few, &many], &[]).unwrap()
         };
         let open = verdict(near(1.0));
@@ -328,23 +327,52 @@ mod tests {
     #[test]
     fn who_is_not_ranked_in_one_of_several_cases_is_named() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
-        let a = case("c@1", &[("x", near(2.0)), ("y", near(1.0))], &[&["y"], &["x"]]);
-        let b = case("c@9", &[("x", near(2.0)), ("y", near(900.0))], &[&["x"]]);
+        let a = case("c@1", &[("x", near(2.0)), ("y", near(1.0))]);
+        let mut b = case("c@9", &[("x", near(2.0)), ("y", near(900.0))]);
+        b.results[1].served_share = Some(0.5);
         let found = one(&recipe, vec![&a, &b], &[]).unwrap();
         let words = "p99 over 2 cases, geometric mean; left out, since not ranked in all of these cases: y";
         assert_eq!((found.winners, found.why.as_str()), (vec!["x".to_owned()], words));
         let alone = one(&recipe, vec![&b], &[]).unwrap();
         assert!(!alone.why.contains("left out"), "the table of the case says it: {}", alone.why);
+        // Nor is one that no load could be made for.
+        b.results[1] = Measured { contender: "y".into(), ..Measured::default() };
+        assert_eq!(one(&recipe, vec![&a, &b], &[]).unwrap().why, words);
+    }
+
+    /// A case that is ranked by its rate, of a use that is decided by the p99: that of a server which did not keep up
+    /// won, and one that lacked the rate alone was left out.
+    #[test]
+    fn a_use_is_decided_by_those_who_can_be_ranked_by_its_own_metric() {
+        let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
+        let numbers = [("behind", near(1.0)), ("x", near(4.0)), ("without", near(2.0))];
+        let mut by_rate = Case { metrics: vec!["requests_per_s".into(), "p99_ms".into()], ..case("c", &numbers) };
+        for result in &mut by_rate.results[..2] {
+            result.numbers.insert("requests_per_s".into(), Spread::of(&near(100.0)).unwrap());
+        }
+        by_rate.results[0].served_share = Some(0.5);
+        stats::rank(&mut by_rate);
+        assert_eq!(by_rate.ranking, [["behind", "x"]]);
+        let found = one(&recipe, vec![&by_rate], &[]).unwrap();
+        assert_eq!(found.winners, ["without"]);
+        assert!(found.why.contains("next is x with 4.00 ms"), "{}", found.why);
+        // Where few answers are right, those come quickly: a case about failures is ranked all the same, by failures.
+        let failing = [("failed", near(500.0)), ("requests", near(500.0)), ("failed_ppm", near(5e5))];
+        let numbers = failing.map(|(name, number)| (name.to_owned(), Spread::of(&number).unwrap()));
+        by_rate.results[2].numbers.extend(numbers);
+        by_rate.is_about_failures = true;
+        assert_eq!(one(&recipe, vec![&by_rate], &[]).unwrap().winners, ["x"]);
     }
 
     #[test]
     fn a_use_in_whose_cases_nobody_is_ranked_is_told_and_one_that_was_not_measured_is_not() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
-        let nobody = case("c", &[("x", near(2.0))], &[]);
+        let mut nobody = case("c", &[("x", near(2.0))]);
+        nobody.results[0].served_share = Some(0.5);
         let found = one(&recipe, vec![&nobody], &[]).unwrap();
         assert!(found.winners.is_empty() && found.why == "no contender was ranked", "{found:?}");
         // As seen in quick runs of the scenarios: beside slow clients there were too few requests for a p99.
-        let without = case("c", &[("x", near(2.0))], &[]);
+        let without = case("c", &[("x", near(2.0))]);
         let without = Case { title: "C".into(), results: vec![Measured::default()], ..without };
         let of = |cases: Vec<&Case>| one(&recipe, cases, &[]).map(|found| (found.winners.len(), found.why));
         assert_eq!(of(vec![&without]), Some((0, "no contender has a figure for p99 in C".to_owned())));
@@ -356,11 +384,11 @@ mod tests {
 
     #[test]
     fn one_case_is_told_with_its_figures() {
-        let a = case("a", &[("x", [0.5, 1.5, 1.0]), ("y", [1.2, 1.0, 1.4])], &[&["x", "y"]]);
+        let a = case("a", &[("x", [0.5, 1.5, 1.0]), ("y", [1.2, 1.0, 1.4])]);
         let (_, words) = judged(&[&a], &[]);
         assert!(words.contains("1.00 ms") && !words.contains("next is") && words.ends_with("undecided: y"), "{words}");
         let who = [Who { name: "y".into(), title: "The Other".into(), ..Who::default() }];
-        let a = case("a", &[("x", near(1.0)), ("y", near(1.2))], &[&["x"], &["y"]]);
+        let a = case("a", &[("x", near(1.0)), ("y", near(1.2))]);
         let (_, words) = judged(&[&a], &who);
         assert!(words.ends_with("next is The Other with 1.20 ms, 1.20×"), "{words}");
     }

@@ -39,7 +39,10 @@ require "socket"
 mode, port = ARGV
 sleep if mode == "never"
 sleep 4 if mode == "late"
+trap("TERM", "IGNORE") if mode == "deaf"
 HELD = "x" * (256 << 20) if mode == "heavy"
+PAGE = File.join(__dir__, "page")
+edited = false
 abort "RAILS_MAX_THREADS is not set" if mode == "pooled" && !ENV["RAILS_MAX_THREADS"]
 open = most = 0
 loads = 0
@@ -59,7 +62,14 @@ loop do
         keep = false if header =~ /\Aconnection: close/i
       end
       served += 1
-      body = "<h1>hello</h1>"
+      body = File.exist?(PAGE) ? File.read(PAGE) : "<h1>hello</h1>"
+      # Once in its life it changes the next word of the page, for all.
+      if mode == "editor" && served > 60 && counting.synchronize { edited = true unless edited }
+        File.write(PAGE + ".new", body.sub(/[abc]{9,}/) { |word| "x" * word.size })
+        File.rename(PAGE + ".new", PAGE)
+      end
+      # After a load, and never under one.
+      body = "<h1>help!</h1>" if mode == "shifty" && served > 40 && !keep
       body = "<h1>help!</h1>" if mode == "liar" && served > 60
       body = "<h1>help!</h1>" if mode == "mixer" && served > 40 && served % 20 == 0
       body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
@@ -136,6 +146,7 @@ fn recipe(folder: &Path, mode: &str) {
     // Those that it never has are not waited for.
     let within_s = if claims { 1 } else { 15 };
     let ready_s = if mode == "never" { 1 } else { 10 };
+    let stop = if mode == "deaf" { "[stop]\npatience_s = 1" } else { "" };
     let text = format!(
         r#"
 title = "{mode}"
@@ -155,6 +166,8 @@ command = ["ruby", "--version"]
 pattern = 'ruby (\S+)'
 
 {shape}
+
+{stop}
 
 [[process]]
 name = "{mode}"
@@ -188,6 +201,10 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
     fs::write(folder.path().join("config.ru"), "# Nobody reads it.\n").unwrap();
     let logs = folder.path().join("logs");
     fs::create_dir(&logs).unwrap();
+    if modes.contains(&"editor") {
+        let words = [("a", 400), ("b", 200), ("c", 100)].map(|(letter, count)| letter.repeat(count));
+        fs::write(folder.path().join("page"), format!("<p>{}</p>", words.join(" "))).unwrap();
+    }
     for mode in modes.iter().chain(&["honest"]) {
         recipe(folder.path(), mode);
     }
@@ -303,10 +320,17 @@ fn who_answers_wrongly_dies_or_falls_silent_is_disqualified_and_named() {
         ("mixer", &["mixer -w 1 -t 1 is disqualified: "]),
         ("mortal", &["mortal -w 1 -t 1 is disqualified: the server ended in the middle of it"]),
         ("early", &["early -w 1 -t 1 is disqualified: GET /: "]),
+        ("shifty", &["shifty -w 1 -t 1 is disqualified: it answered otherwise than before, and honest does not"]),
         ("tired", &["tired -w 1 -t 1 is disqualified: no right answer in the whole load"]),
         ("never", &["never takes no part: ", "within 1 s"]),
         ("stranger", &["stranger takes no part: GET / is answered with 404 and a page of HTML, not with 200"]),
     ]);
+}
+
+#[test]
+fn where_the_app_changes_its_answers_in_every_turn_that_is_said() {
+    let changed = "editor -w 1 -t 1 is disqualified: the app changed its answers in each of 3 turns: GET /: ";
+    honest_wins(&[("editor", &[changed])]);
 }
 
 #[test]
@@ -461,6 +485,21 @@ fn where_the_budget_ends_in_the_heats_the_settings_that_were_not_tried_are_said(
     let exceeded = "the budget of time was too short for a whole round; one was run all the same";
     assert!(advice.uncertainty.iter().any(|caveat| caveat.starts_with(exceeded)), "{advice:?}");
     assert!(advice.sentence.contains("honest with -w 1 -t 1"), "{advice:?}");
+}
+
+/// As a twin it is the same server: that it had to be killed there, or that a load could not be made, was said nowhere.
+#[test]
+fn what_is_noted_of_the_twin_is_said() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&["deaf"], &|options| {
+        (options.now, options.contenders) = (None, vec!["deaf".to_owned()]);
+        options.plan = DuelPlan { rounds: 3, ..PLAN };
+    })
+    .unwrap();
+    for name in ["deaf -w 1 -t 1", "deaf -w 1 -t 1 as its own twin"] {
+        let noted = format!("{name}: deaf did not end within 1 s of SIGTERM and was killed.");
+        assert!(summary.notes.iter().any(|note| note.starts_with(&noted)), "{name}: {words}");
+    }
 }
 
 #[test]

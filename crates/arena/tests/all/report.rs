@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use arena::record::folder::{Folder, read_summary};
-use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
+use arena::record::summary::{
+    Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Traffic, Verdict, Who,
+};
 use arena::report::splice::ShownRun;
 use arena::report::{compare, index, page, splice, table};
 use arena::stats;
@@ -473,6 +475,56 @@ fn a_remark_on_several_contenders_is_said_once() {
     summary.plots.push(plot);
     let text = terminal(&summary, 120);
     assert!(text.matches(words).count() == 1 && text.contains("At 50 and 80, all contenders: it is not"), "{text}");
+}
+
+/// Of five winners of a use the page named four, "and 1 more".
+#[test]
+fn every_winner_of_a_use_is_named() {
+    let of = |names: &[&str]| {
+        let mut summary = of_rates(&[("a", [9.0, 9.1, 9.2])]);
+        let winners = names.iter().map(|name| (*name).to_owned()).collect();
+        summary.verdicts = vec![Verdict { use_case: "a use".into(), winners, ..Verdict::default() }];
+        page::html(&summary).expect("a page")
+    };
+    let five = of(&["a", "b", "c", "d", "e"]);
+    assert!(five.contains("<span>e</span>") && !five.contains(" more</span>"), "{five}");
+    let six = of(&["a", "b", "c", "d", "e", "f"]);
+    assert!(six.contains("<span class=\"quiet\" title=\"e and f\">and 2 more</span>"), "{six}");
+}
+
+/// Latencies and memory at the user's rate stood in a table alone.
+#[test]
+fn what_a_server_takes_at_the_users_rate_is_drawn() {
+    let mut summary = of_rates(&[("a", [9.0, 9.1, 9.2]), ("b", [9.0, 9.1, 9.2])]);
+    let case = &mut summary.cases[0];
+    case.metrics = ["p99_ms", "p50_ms", "p999_ms", "pss_peak_mib"].map(str::to_owned).into();
+    for (result, factor) in case.results.iter_mut().zip([1.0, 2.0]) {
+        // There were too few requests for a p99.9.
+        for (name, number) in [("p50_ms", 1.0), ("p99_ms", 5.0), ("pss_peak_mib", 80.0)] {
+            let rounds = [0.99, 1.0, 1.01].map(|share| share * number * factor);
+            result.numbers.insert(name.into(), Spread::of(&rounds).expect("numbers"));
+        }
+    }
+    stats::rank(case);
+    summary.traffic = Some(Traffic { cases: vec!["c".into()], per_s: 9.0, cores: 2, ..Traffic::default() });
+    let html = page::html(&summary).expect("a page");
+    keep("at-rate", &html);
+    let drawn = between(&html, "<title id=\"at-rate-t\">", "</title>");
+    assert_eq!(drawn, [": p50 and p99 and Memory, peak"], "{html}");
+    assert!(html.contains("p50, ms: a: 1.00, 1×; b: 2.00, 2.00×"), "{html}");
+}
+
+/// As the twin a server may fail where it does not in its own turns; the page said of which kind only of the latter.
+#[test]
+fn the_errors_of_the_twin_are_listed_below_its_case() {
+    let mut summary = of_rates(&[("a", [9.0, 9.1, 9.2])]);
+    let own = summary.cases[0].results[0].clone();
+    let errors = [("timeout".to_owned(), 7), ("read".to_owned(), 0)].into();
+    summary.cases[0].twin = Some(Measured { contender: "twin".into(), errors, ..own });
+    let html = page::html(&summary).expect("a page");
+    assert!(html.contains("<span>the twin</span></span> 7 × timeout</dd>"), "{html}");
+    let text = terminal(&summary, 120);
+    assert!(text.contains("\nErrors of the twin: 7 × timeout.\n"), "{text}");
 }
 
 #[test]

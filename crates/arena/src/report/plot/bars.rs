@@ -4,6 +4,7 @@
 
 use super::drawing::{
     Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
+    unranked_by,
 };
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
@@ -177,13 +178,18 @@ impl Panel<'_> {
                 let figure = set_beside(spread, self.metric, &self.beside, &result.contender);
                 let rounds = spread.all.len();
                 let figure = if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") };
-                unranked(self.case, result).map_or(figure.clone(), |why| format!("{figure}\n{why}"))
+                self.unranked(result).map_or(figure.clone(), |why| format!("{figure}\n{why}"))
             }
             (None, Some(_)) => "disqualified".to_owned(),
             (None, None) => "no figure".to_owned(),
         };
         let old = self.old(&result.contender).map_or_else(String::new, |old| format!("\npublished: {}", figure(old)));
         format!("{}\n{}: {now}{old}", self.styles.title(&result.contender), self.metric.title)
+    }
+
+    /// Why the figure of a result is not ranked by the metric of this panel.
+    fn unranked(&self, result: &Measured) -> Option<String> {
+        unranked_by(self.case, result, self.metric.name)
     }
 
     /// Published figure of the original study for this contender.
@@ -223,7 +229,7 @@ impl Panel<'_> {
         };
         let middle = self.place(spread.median);
         let (from, to) = (self.left, middle.max(self.left + 0.75));
-        let why = unranked(self.case, result);
+        let why = self.unranked(result);
         if why.is_some() {
             pen.hatched((from, to), y);
         } else {
@@ -268,5 +274,28 @@ impl Panel<'_> {
             pen.ring(&Outline::diamond(x - 18.0 - wide, y, 4.0), Ink::Quiet, 1.5);
             pen.text((x - 9.0, y), &text, LETTERS - 2.0, Ink::Quiet, At::Right);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loadgen::metric::{P99, PSS_PEAK, RATE};
+
+    use super::*;
+    use crate::record::summary::{Spread, Summary};
+
+    /// Of a server that did not keep up with its rate, the latencies are not ranked, and rate and memory are.
+    #[test]
+    fn a_bar_is_hatched_by_its_own_metric_and_not_by_the_one_that_ranks_the_case() {
+        let of = |first: &str, shown: &str| {
+            let numbers = [RATE, P99, PSS_PEAK].map(|name| (name.to_owned(), Spread::of(&[9.0]).unwrap())).into();
+            let share = Some(0.5);
+            let behind = Measured { contender: "behind".into(), numbers, served_share: share, ..Measured::default() };
+            let case = Case { metrics: vec![first.into()], results: vec![behind], ..Case::default() };
+            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            let drawing = draw(&case, &[Metric::of(shown).unwrap()], &styles, "b");
+            drawing.wide.matches("not ranked: served 50 %</text>").count()
+        };
+        assert_eq!([of(P99, P99), of(RATE, P99), of(RATE, RATE), of(P99, PSS_PEAK)], [1, 1, 0, 0]);
     }
 }

@@ -42,9 +42,14 @@ pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> 
     spread.filter(|_| result.disqualified.is_none())
 }
 
-/// Why a figure is drawn hollow: `not ranked: 34 % failed`. None where its contender is ranked in the case.
+/// Why a contender is drawn as not ranked in its case: `not ranked: 34 % failed`. None where it is ranked.
 pub fn unranked(case: &Case, result: &Measured) -> Option<String> {
-    ranking::not_ranked(case, result).map(|why| format!("not ranked: {why}"))
+    unranked_by(case, result, case.metrics.first().map_or("", String::as_str))
+}
+
+/// Why a figure of this metric is drawn hollow or hatched, whatever ranks its case. None where it is ranked.
+pub fn unranked_by(case: &Case, result: &Measured, metric: &str) -> Option<String> {
+    ranking::not_ranked_by(case, result, metric).map(|why| format!("not ranked: {why}"))
 }
 
 /// A figure with all measured digits and its unit: `26 882 requests/s`.
@@ -88,7 +93,7 @@ pub fn in_words(case: &Case, metric: &Metric, styles: &Styles) -> String {
         let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
         let ratio = number::beside(&beside, &result.contender);
         let ratio = if ratio.is_empty() { ratio } else { format!(", {ratio}") };
-        let why = unranked(case, result).map_or_else(String::new, |why| format!(", {why}"));
+        let why = unranked_by(case, result, metric.name).map_or_else(String::new, |why| format!(", {why}"));
         format!("{title}: {}{ratio}{why}", number::value(spread.median, metric))
     };
     let all: Vec<String> = in_order(case).iter().map(words).collect();

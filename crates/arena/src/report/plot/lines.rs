@@ -1,7 +1,7 @@
 //! Curve plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
 //! over the percentiles of one case, or over the seconds of a load.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked};
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked_by};
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
@@ -9,7 +9,7 @@ use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::styles::{Chip, Style, Styles};
 use crate::stats::Beside;
-use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
+use loadgen::metric::{Metric, P99, PERCENTILES, percent, rate_in_words};
 
 /// Sizes in pixels that differ between the plot for wide pages and that for phones.
 struct LineLayout {
@@ -95,7 +95,7 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
         style: styles.get(&result.contender),
         points: measured.iter().map(|place| percentile(case, result, *place)).collect(),
         published: Vec::new(),
-        why: unranked(case, result).unwrap_or_default(),
+        why: unranked_by(case, result, P99).unwrap_or_default(),
     };
     let mut lines: Vec<Curve> = results.iter().map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
@@ -127,7 +127,7 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
 /// A metric over the seconds of one load of each contender.
 pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let line = |result: &Measured| {
-        let why = unranked(case, result);
+        let why = unranked_by(case, result, metric.name);
         let point =
             |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric, why.as_deref()));
         Curve {
@@ -170,7 +170,7 @@ fn percentile(case: &Case, result: &Measured, (one_in, name): (f64, &str)) -> Op
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
     let spread = counted(result, metric)?;
-    let why = unranked(case, result);
+    let why = unranked_by(case, result, name);
     (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
 }
 
@@ -246,7 +246,7 @@ fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
         let result = of(case)?;
         let spread = counted(&result, metric)?;
-        let why = unranked(case, &result);
+        let why = unranked_by(case, &result, metric.name);
         let words = set_beside(spread, metric, beside, name);
         let words = why.as_ref().map_or(words.clone(), |why| format!("{words}, {why}"));
         let interval = beside.interval(name);
@@ -263,7 +263,7 @@ fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)
     let worst = cases.iter().filter_map(|(_, case, _)| of(case).map(|result| (*case, result)));
     let worst = worst.filter(|(_, result)| counted(result, metric).is_some());
     let worst = worst.max_by(|(_, one), (_, other)| one.failed_share().total_cmp(&other.failed_share()));
-    let why = worst.and_then(|(case, result)| unranked(case, &result)).filter(|_| hollow > 0);
+    let why = worst.and_then(|(case, result)| unranked_by(case, &result, metric.name)).filter(|_| hollow > 0);
     let why = match why {
         Some(why) if hollow == all => why,
         Some(why) => format!("{why}, where it is hollow"),
@@ -426,13 +426,13 @@ impl Chart<'_> {
     fn name(&self, pen: &mut Pen, layout: &LineLayout, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
         let left = layout.size.0 - layout.right + 26.0;
         // Why it is hollow stands in the legend in full.
-        let mark = if line.why.is_empty() { "" } else { " (not ranked)" };
-        let room = layout.size.0 - left - 16.0 - text_width(mark, LETTERS - 2.0);
+        let mark = if line.why.is_empty() { "" } else { "(not ranked)" };
+        let room = layout.size.0 - left - 22.0 - text_width(mark, LETTERS - 2.0);
         let title = fitted(&line.style.title, LETTERS, room);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
         let ink = if line.why.is_empty() { Ink::Text } else { Ink::Quiet };
         pen.text((left + 16.0, at), &title, LETTERS, ink, At::Left);
-        let after = left + 18.0 + text_width(&title, LETTERS);
+        let after = left + 20.0 + text_width(&title, LETTERS);
         pen.text((after, at), mark, LETTERS - 2.0, Ink::Bad, At::Left);
     }
 
@@ -527,7 +527,7 @@ mod tests {
         for drawing in [spectrum(&cases[0], &styles, "s"), over_time(&cases[0], memory, &styles, "t")] {
             let drawing = drawing.unwrap();
             assert_eq!(drawing.wide.matches(" n\" d=").count(), 1, "one of them is pale: {}", drawing.wide);
-            assert!(drawing.wide.contains(", not ranked: 34.0 % failed") && drawing.wide.contains("> (not ranked)<"));
+            assert!(drawing.wide.contains(", not ranked: 34.0 % failed") && drawing.wide.contains(">(not ranked)<"));
             let why = |title: &str| drawing.legend.iter().find(|chip| chip.title == title).map(|one| one.why.clone());
             assert_eq!(why("bad").as_deref(), Some("not ranked: 34.0 % failed"));
             assert!(why("good").is_none_or(|why| why.is_empty()));
@@ -539,6 +539,13 @@ mod tests {
             assert!(!svg.contains(" n\" d="), "the other one counts: {svg}");
         }
         assert!(curve.legend.iter().any(|chip| chip.why == "not ranked: 34.0 % failed, where it is hollow"));
+        // A case that is ranked by its rate: latencies of one that did not keep up are not ranked in it.
+        let mut by_rate = one(with(0.0), 1.0);
+        by_rate.metrics.insert(0, "requests_per_s".to_owned());
+        by_rate.results[1].served_share = Some(0.5);
+        let behind = draw(&plot, &[&by_rate], &styles, "c").unwrap().unwrap();
+        assert!(behind.legend.iter().any(|chip| chip.title == "bad" && chip.why == "not ranked: served 50 %"));
+        assert_eq!(behind.wide.matches("<circle").count(), 1, "{}", behind.wide);
     }
 
     #[test]
