@@ -86,3 +86,67 @@ async fn exchange(
         _ = connection => talk.await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixListener;
+
+    use super::*;
+    use crate::tests_support::block_on;
+
+    const LONG: Duration = Duration::from_secs(10);
+    const SHORT: Duration = Duration::from_millis(50);
+
+    type Asked = Result<(StatusCode, Bytes), AskError>;
+
+    /// Sends a request with this body to somebody who answers this and keeps the connection open. Returns what became
+    /// of it, and what was sent.
+    async fn asked(json: &'static str, answer: String, time: Duration) -> (Asked, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let listener = UnixListener::bind(&path).unwrap();
+        let answering = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let end = if json.is_empty() { "\r\n\r\n" } else { json };
+            let mut sent = Vec::new();
+            // One that is no longer waited for may have been given up before it was sent.
+            while !sent.ends_with(end.as_bytes()) && stream.read_buf(&mut sent).await.unwrap() > 0 {}
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            (String::from_utf8(sent).unwrap(), stream)
+        });
+        let asked = ask(&path, Method::POST, "/reload?all", json, time).await;
+        let (sent, _stream) = answering.await.unwrap();
+        (asked, sent)
+    }
+
+    #[test]
+    fn a_request_has_a_body_or_none_and_gets_the_status_and_the_body_of_its_answer() {
+        block_on(async {
+            let body = "g".repeat(100_000);
+            for json in ["", "{\"workers\":2}"] {
+                let answer = format!("HTTP/1.1 202 Accepted\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                let (asked, sent) = asked(json, answer, LONG).await;
+                let (status, text) = asked.unwrap();
+                assert!(status == StatusCode::ACCEPTED && text == body, "{status}, {} bytes", text.len());
+                assert!(sent.starts_with("POST /reload?all HTTP/1.1\r\n") && sent.contains("host: foolsgold\r\n"));
+                let is_announced = sent.contains(&format!("content-length: {}\r\n", json.len()));
+                let is_json = sent.contains("content-type: application/json\r\n") && is_announced;
+                assert_eq!(is_json, !json.is_empty(), "{sent}");
+            }
+        });
+    }
+
+    #[test]
+    fn it_is_told_why_there_is_no_answer() {
+        block_on(async {
+            let late = asked("", String::new(), SHORT).await.0;
+            assert!(matches!(late, Err(AskError::Late(time)) if time == SHORT), "{late:?}");
+            let broken = asked("", "no HTTP\r\n\r\n".to_owned(), LONG).await.0;
+            assert!(matches!(broken, Err(AskError::Broken(_))), "{broken:?}");
+            let folder = tempfile::tempdir().unwrap();
+            let nobody = ask(&folder.path().join("control"), Method::GET, "/", "", LONG).await;
+            assert!(matches!(nobody, Err(AskError::Connect(_))), "{nobody:?}");
+        });
+    }
+}

@@ -102,4 +102,13 @@ mod tests {
         drop(open);
         assert_eq!((counts.accepted(), counts.open()), (1, 0));
     }
+
+    #[test]
+    fn connections_that_were_closed_for_others_and_those_that_were_refused_are_counted_apart() {
+        let counts = Counts::default();
+        (0..3).for_each(|_| counts.displaced());
+        (0..2).for_each(|_| counts.turned_away());
+        assert_eq!((counts.displaced_connections(), counts.refused_connections()), (3, 2));
+        assert_eq!((counts.accepted(), counts.open(), counts.refused(), counts.answers()), (0, 0, 0, [0; 5]));
+    }
 }

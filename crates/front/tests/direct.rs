@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, DirectWrite, Reply, Sink, body};
+use engine::{Body, DirectWrite, Fault, Reply, Sink, body};
 use front::LogFormat;
 use support::{Client, SOON, Server, Shelf, eventually, settings, with};
 
@@ -89,6 +89,8 @@ fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on(
             assert_eq!(client.response().text(), "before gold, after ");
         }
         eventually("all are logged", || scene.log.text().matches(" 200 19 ").count() == 3);
+        let text = scene.log.text();
+        assert!(!text.contains("bad_answer"), "none is longer than announced: {text}");
         Some(())
     });
 }
@@ -161,6 +163,21 @@ fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
         let text = client.rest();
         assert!(text.ends_with("\r\n\r\ngold"), "{text}");
         eventually("it is logged as broken", || scene.log.text().contains("broken"));
+        Some(())
+    });
+}
+
+#[test]
+fn a_body_that_breaks_off_because_a_worker_dies_while_it_writes_is_logged_with_that() {
+    repeated(|| {
+        let scene = Scene::new(&[("content-length", "8")]);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, "");
+        drop(asked(&sink, 8)?);
+        sink.fail(Fault::WorkerDied("x".into()));
+        let text = client.rest();
+        assert!(text.ends_with("\r\n\r\n"), "{text}");
+        eventually("it is logged", || scene.log.text().contains(" worker_died"));
         Some(())
     });
 }

@@ -56,6 +56,10 @@ fn a_head_may_be_as_large_as_its_limits_say_and_no_larger() {
         let answer = server.ask(format!("{start}{}\r\n\r\n", "y".repeat(bytes - start.len() - 4)));
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{bytes} bytes: {answer}");
     }
+    // hyper gets a longer one, with three bytes for each of these.
+    let start = format!("GET /{} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ", "<".repeat(21_000));
+    let answer = server.ask(format!("{start}{}\r\n\r\n", "y".repeat((1 << 20) - start.len() - 4)));
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 #[test]
@@ -123,14 +127,15 @@ fn a_connection_that_is_idle_and_one_that_has_asked_nothing_have_a_limit_each() 
     }
 }
 
-/// It has given its buffers back after half a second.
+/// It has given its buffers back after half a second, and during a drain it would be closed after a second.
 #[test]
 fn a_connection_that_was_idle_for_long_takes_a_request_in_whatever_pieces_it_comes() {
     let server = Server::echo(settings());
     let mut client = server.connect();
     for _ in 0..2 {
         assert_eq!(client.get("/").text(), "empty");
-        std::thread::park_timeout(Duration::from_millis(700));
+        // During a drain it would be closed by now.
+        std::thread::park_timeout(Duration::from_millis(1200));
         for piece in ["PO", "ST / HTTP/1.1\r\nHost: a\r\nContent-Le", "ngth: 5\r\n\r\nhe", "llo"] {
             client.send(piece);
             std::thread::park_timeout(Duration::from_millis(20));
@@ -205,6 +210,191 @@ fn a_request_that_comes_while_its_connection_is_to_be_closed_for_another_is_answ
     eventually("the count of those that were closed", || {
         counts.accepted() - counts.open() == counts.displaced_connections() + 1
     });
+}
+
+/// The thread that accepts is held up. Connections are on it and on the other one by turns.
+#[test]
+fn a_connection_of_one_thread_is_served_while_another_thread_is_held_up() {
+    let (server, has_entered, go) = gated(2, settings());
+    let [mut holds, mut other] = [(); 2].map(|()| server.connect());
+    for client in [&mut holds, &mut other] {
+        assert_eq!(client.get("/").status, 200);
+    }
+    holds.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    has_entered.recv_timeout(SOON).unwrap();
+    assert_eq!(other.get("/other").text(), "/other");
+    go.send(()).unwrap();
+    assert_eq!(holds.response().text(), "/held");
+}
+
+/// The only I/O thread is held up just when the drain begins, and the kernel holds the connection. When the listener
+/// is closed, the kernel resets what was not accepted.
+#[test]
+fn a_connection_that_waits_to_be_accepted_when_a_drain_begins_is_served() {
+    let (mut server, has_entered, go) = gated(1, settings());
+    let mut holds = server.connect();
+    holds.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    has_entered.recv_timeout(SOON).unwrap();
+    let mut late = server.connect();
+    late.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+    server.stop.drain();
+    go.send(()).unwrap();
+    for (client, text) in [(&mut holds, "/held"), (&mut late, "/late")] {
+        let got = client.response();
+        assert_eq!((got.text().as_str(), got.header("connection")), (text, Some("close")));
+        assert!(client.is_closed());
+    }
+    let ended = server.ended();
+    assert_eq!((ended.finished, ended.cut), (2, 0));
+}
+
+/// As by a function in C, which cannot be interrupted.
+#[test]
+fn a_shutdown_does_not_wait_for_a_thread_that_is_held_up_and_says_what_the_others_did() {
+    let mut settings = settings();
+    settings.limits.drain_time = SHORT;
+    let (mut server, has_entered, go) = gated(2, settings);
+    let [mut idle, mut holds] = [(); 2].map(|()| server.connect());
+    for client in [&mut idle, &mut holds] {
+        assert_eq!(client.get("/").status, 200);
+    }
+    holds.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    has_entered.recv_timeout(SOON).unwrap();
+    server.stop.drain();
+    let ended = server.ended();
+    assert_eq!(ended.finished + ended.cut, 1, "the idle one: {ended:?}");
+    go.send(()).unwrap();
+}
+
+#[test]
+fn a_client_beyond_its_connections_is_closed_and_counted_and_a_trusted_peer_may_have_more() {
+    for is_trusted in [false, true] {
+        let mut settings = settings();
+        settings.limits.connections_per_client = Some(1);
+        if is_trusted {
+            settings.trusted.push("private".parse().unwrap());
+        }
+        let counts = settings.counts.clone();
+        let server = Server::echo(settings);
+        let (mut first, mut second) = (server.connect(), server.connect());
+        assert_eq!(first.get("/").status, 200);
+        if is_trusted {
+            assert_eq!(second.get("/").status, 200);
+        } else {
+            assert!(second.is_closed());
+        }
+        assert_eq!(counts.refused_connections(), u64::from(!is_trusted));
+        assert_eq!(first.get("/").status, 200);
+    }
+}
+
+#[test]
+fn who_is_slow_to_send_a_request_gives_its_place_to_another_client_and_is_told_so() {
+    for (part, what) in [("GET / HTTP/1.1\r\nHo".to_owned(), "head"), (post(10) + "x", "body")] {
+        let mut settings = settings();
+        settings.limits.connections = 1;
+        let counts = settings.counts.clone();
+        let server = Server::echo(settings);
+        let mut slow = server.connect();
+        slow.send(part);
+        assert_eq!(server.connect().get("/").text(), "empty");
+        let answer = slow.rest();
+        let why = format!("there are no places for connections left, and the {what} of the request came slowly\n");
+        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains(&why), "{answer}");
+        assert_eq!(counts.displaced_connections(), 1);
+    }
+}
+
+/// Slow is who has sent nothing for a tenth of a second. On a busy machine a byte may come too late: one of several
+/// attempts must go well.
+#[test]
+fn who_sends_a_body_byte_by_byte_keeps_its_place() {
+    let is_kept = || {
+        let mut settings = settings();
+        settings.limits.connections = 1;
+        let server = Server::echo(settings);
+        let mut steady = server.connect();
+        steady.send("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 40\r\n\r\n");
+        let mut waiting = server.connect();
+        waiting.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        for _ in 0..40 {
+            std::thread::park_timeout(Duration::from_millis(15));
+            steady.send("x");
+        }
+        let answer = steady.rest();
+        drop(steady);
+        assert_eq!(waiting.response().status, 200);
+        answer.starts_with("HTTP/1.1 200 ")
+    };
+    assert!((0..5).any(|_| is_kept()));
+}
+
+/// The timer of a running request is set to the shortest of the waits that may follow. No idle time follows here.
+#[test]
+fn without_keep_alive_a_connection_has_one_request_which_may_take_its_time() {
+    let mut settings = settings();
+    settings.limits.keep_alive = Duration::ZERO;
+    let (server, kept) = Server::keeping(settings);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    std::thread::park_timeout(SHORT);
+    kept.lock().unwrap().pop().unwrap().send(Ok(full("late")), Duration::ZERO);
+    let got = client.response();
+    assert_eq!((got.status, got.text().as_str()), (200, "late"));
+    assert!(client.is_closed());
+}
+
+/// The first piece may wait for the other one on a busy machine: one of several attempts must go well.
+#[test]
+fn the_time_in_which_a_head_comes_is_no_time_of_its_application() {
+    let server = Server::start(|request| {
+        let millis = (request.complete - request.received).as_millis();
+        Reply::ready(Ok(full(&millis.to_string())))
+    });
+    let is_known = || {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\n");
+        std::thread::park_timeout(SHORT);
+        client.send("Host: a\r\n\r\n");
+        client.response().text().parse::<u128>().unwrap() >= SHORT.as_millis() / 2
+    };
+    assert!((0..5).any(|_| is_known()));
+}
+
+/// Otherwise its place would be taken for two seconds. On a busy machine it may take longer: one of several attempts
+/// must go well.
+#[test]
+fn a_connection_is_over_at_once_when_nothing_more_is_to_be_read_from_its_client() {
+    let is_quick = || {
+        let settings = settings();
+        let counts = settings.counts.clone();
+        let server = Server::echo(settings);
+        let begun = Instant::now();
+        let (mut stays, mut refused) = (server.connect(), server.connect());
+        stays.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert_eq!(stays.response().status, 200);
+        refused.send("GET / HTTP/1.1\r\n\r\n");
+        let answer = refused.rest();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        // More of this one was discarded until now.
+        drop(refused);
+        eventually("the end of both", || counts.accepted() == 2 && counts.open() == 0);
+        begun.elapsed() < Duration::from_secs(1)
+    };
+    assert!((0..5).any(|_| is_quick()));
+}
+
+/// What is read after the last response is discarded.
+#[test]
+fn a_client_that_sends_without_end_after_its_last_response_is_let_go() {
+    let server = Server::echo(settings());
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\n\r\n");
+    assert_eq!(client.response().status, 400);
+    let piece = vec![b'x'; 1 << 20];
+    // Some megabytes are discarded, and the kernel takes some more.
+    assert!((0..64).any(|_| client.stream.write_all(&piece).is_err()));
 }
 
 /// Milliseconds of the first request in a log of JSON.
@@ -616,6 +806,26 @@ fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("all 16 MiB are taken", || *sent.lock().unwrap() == Some(256));
     assert_eq!(client.response().body.len(), 16 << 20);
+}
+
+/// Its client is told why, and the next one gets its place.
+#[test]
+fn a_request_that_comes_slowly_makes_room_for_another() {
+    for (part, sent) in [("head", "GET / HT".to_owned()), ("body", post(10) + "half")] {
+        let mut settings = settings();
+        settings.limits.connections = 1;
+        let counts = settings.counts.clone();
+        let server = Server::echo(settings);
+        let mut slow = server.connect();
+        slow.send(sent);
+        let mut next = server.connect();
+        next.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let got = slow.response();
+        let why = format!("there are no places for connections left, and the {part} of the request came slowly");
+        assert!(got.status == 408 && got.text().contains(&why), "{} {}", got.head, got.text());
+        assert_eq!(next.response().text(), "empty", "{part}");
+        assert_eq!(counts.displaced_connections(), 1, "{part}");
+    }
 }
 
 #[test]

@@ -53,6 +53,35 @@ fn pipelined_requests_wait_for_a_slow_engine() {
     }
 }
 
+/// It was held back while the first was answered.
+#[test]
+fn a_pipelined_request_may_take_longer_than_a_connection_may_be_idle() {
+    let mut settings = settings();
+    settings.limits.keep_alive = Duration::from_millis(80);
+    let (server, kept) = Server::keeping(settings);
+    let mut client = server.connect();
+    client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    for n in 1..=2 {
+        eventually("the call", || server.calls() == n);
+        std::thread::park_timeout(Duration::from_millis(300));
+        kept.lock().unwrap().pop().unwrap().send(Ok(full("x")), SOON);
+        assert_eq!(client.response().status, 200);
+    }
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_connection_that_is_never_idle_has_one_request() {
+    let mut settings = settings();
+    settings.limits.keep_alive = Duration::ZERO;
+    let server = Server::with(settings, |request| path(&request));
+    let mut client = server.connect();
+    client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.response().text(), "/1");
+    assert!(client.is_closed());
+    assert_eq!(server.calls(), 1);
+}
+
 #[test]
 fn keep_alive_is_what_each_version_says() {
     let server = Server::start(|request| path(&request));
@@ -343,6 +372,103 @@ fn own_headers_are_there_once() {
     assert_eq!((got.header("x-request-id"), got.header("connection")), (Some("mine"), None));
 }
 
+/// What an application sees of a request with all that a proxy may say: the scheme, the client's address, whose id the
+/// request has, and its headers.
+fn seen_behind_a_proxy(change: fn(&mut front::Settings)) -> String {
+    let mut settings = settings();
+    change(&mut settings);
+    let server = Server::with(settings, |request| {
+        let mut names: Vec<&str> = request.headers.keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        let address = request.peer.remote_ip.as_deref().unwrap();
+        let id = if request.id == "of-the-proxy" { "theirs" } else { "ours" };
+        Reply::ready(Ok(full(&format!("{} {address} {id} {}", request.scheme.as_str(), names.join(" ")))))
+    });
+    let mut client = server.connect();
+    client.send(
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 192.0.2.7, 10.0.0.1\r\n\
+         X-Request-Id: of-the-proxy\r\nX_Real_Ip: 192.0.2.8\r\nProxy: b\r\nMy_Key: c\r\n\r\n",
+    );
+    client.response().text()
+}
+
+#[test]
+fn what_a_proxy_says_counts_from_one_that_is_trusted_and_reaches_nobody_from_another() {
+    const OURS: &str = "http 127.0.0.1 ours host my_key";
+    const THEIRS: &str = "https 127.0.0.1 theirs host my_key x-forwarded-proto x-real-ip x-request-id";
+    fn trust(settings: &mut front::Settings, word: &str) {
+        settings.trusted = vec![word.parse().unwrap()];
+    }
+    fn take_the_address(settings: &mut front::Settings) {
+        settings.remote_address = front::RemoteAddress::Header(http::HeaderName::from_static("x-real-ip"));
+    }
+    type Change = fn(&mut front::Settings);
+    let cases: [(Change, String); 8] = [
+        (|_| {}, OURS.to_owned()),
+        (|settings| trust(settings, "10.0.0.0/8"), OURS.to_owned()),
+        (|settings| trust(settings, "127.0.0.1"), THEIRS.to_owned()),
+        (take_the_address, OURS.to_owned()),
+        (
+            |settings| {
+                trust(settings, "private");
+                take_the_address(settings);
+            },
+            THEIRS.replace("127.0.0.1", "192.0.2.7"),
+        ),
+        (|settings| settings.passes_underscores = false, OURS.replace(" my_key", "")),
+        (|settings| settings.scheme = Some(engine::Scheme::Https), OURS.replace("http ", "https ")),
+        (
+            |settings| {
+                trust(settings, "all");
+                settings.scheme = Some(engine::Scheme::Http);
+            },
+            THEIRS.replace("https ", "http "),
+        ),
+    ];
+    for (number, (change, seen)) in cases.into_iter().enumerate() {
+        assert_eq!(seen_behind_a_proxy(change), seen, "case {number}");
+    }
+}
+
+/// Programs read zeros before a number in different ways.
+#[test]
+fn a_length_reaches_the_application_as_a_plain_number() {
+    let server = Server::start(|request| {
+        let length = request.headers["content-length"].to_str().unwrap().to_owned();
+        Reply::ready(Ok(full(&format!("{length} {}", request.input.len().unwrap()))))
+    });
+    let mut client = server.connect();
+    for (length, body, seen) in [("0003", "abc", "3 3"), ("10", "abcdefghij", "10 10"), ("000", "", "0 0")] {
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}"));
+        assert_eq!(client.response().text(), seen, "{length}");
+    }
+}
+
+/// What a slow client takes for it is no time of the application.
+#[test]
+fn a_request_has_its_time_from_its_last_byte_on() {
+    let (sender, times) = std::sync::mpsc::channel();
+    let mut settings = settings();
+    (settings.limits.queue_wait, settings.limits.request_time) = (2 * SOON, 3 * SOON);
+    let server = Server::with(settings, move |request| {
+        sender.send([request.received, request.complete, request.queue_deadline, request.deadline]).unwrap();
+        path(&request)
+    });
+    for (first, last) in
+        [("GET / HTTP/1.1\r\nHo", "st: a\r\n\r\n"), ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nha", "lf")]
+    {
+        let mut client = server.connect();
+        client.send(first);
+        std::thread::park_timeout(Duration::from_millis(100));
+        let before = Instant::now();
+        client.send(last);
+        assert_eq!(client.response().status, 200);
+        let [received, complete, begins_by, answered_by] = times.recv_timeout(SOON).unwrap();
+        assert!(received <= complete && before <= complete, "{first:?}");
+        assert_eq!((begins_by, answered_by), (complete + 2 * SOON, complete + 3 * SOON), "{first:?}");
+    }
+}
+
 #[test]
 fn the_authority_of_an_absolute_target_replaces_the_host() {
     let server = Server::start(|request| {
@@ -376,6 +502,8 @@ fn a_stream_arrives_as_it_is_made() {
     assert_eq!(client.head().header("transfer-encoding"), Some("chunked"));
     let sink = sinks.lock().unwrap().pop().unwrap();
     for text in ["one", "two"] {
+        // For longer than an idle connection keeps its buffers.
+        std::thread::park_timeout(Duration::from_millis(600));
         sink.send_blocking(Bytes::from(text), soon()).unwrap();
         assert_eq!(client.until("\r\n"), "3\r\n");
         assert_eq!(client.until("\r\n"), format!("{text}\r\n"));
@@ -633,6 +761,24 @@ fn a_response_that_breaks_off_is_counted_and_recorded_once_with_its_request() {
     drop(server);
     assert_eq!((meter.faults().iter().sum::<u64>(), meter.answers()), (5, [0, 5, 0, 0, 0]));
     assert_eq!(meter.recorder.read().failed.len(), 5);
+}
+
+#[test]
+fn a_response_that_cannot_be_sent_is_counted_as_a_fault_and_not_by_its_status() {
+    let meter = Arc::<Meter>::default();
+    let theirs = meter.clone();
+    let server = Server::start(move |request| {
+        let (responder, reply) = reply::metered(&theirs, &request, Instant::now());
+        responder.send(Ok(with(200, &[("content-length", "9")], Body::Full("gold".into()))), Duration::ZERO);
+        reply
+    });
+    let got = server.connect().get("/page?query");
+    assert_eq!(got.status, 500);
+    let failed = meter.recorder.read().failed;
+    let seen = (failed[0].method.as_str(), failed[0].path.as_str(), failed[0].fault.as_str());
+    assert_eq!(seen, ("GET", "/page", "bad_answer"));
+    assert!(got.text().contains(&failed[0].id), "{:?}: {}", failed[0], got.text());
+    assert_eq!((failed.len(), meter.faults().iter().sum::<u64>(), meter.answers()), (1, 1, [0; 5]));
 }
 
 #[test]
@@ -961,7 +1107,7 @@ fn an_application_does_not_read_the_end_of_a_client_that_has_reset_the_connectio
 #[test]
 fn an_application_that_has_ended_its_output_still_reads_what_its_client_sends_later() {
     let (sender, received) = std::sync::mpsc::channel();
-    let server = Server::start(move |_| {
+    let server = Server::start(move |request| {
         let (ours, app) = body::duplex(1 << 16);
         let sender = sender.clone();
         std::thread::spawn(move || {
@@ -969,16 +1115,22 @@ fn an_application_that_has_ended_its_output_still_reads_what_its_client_sends_la
             outgoing.finish();
             let _ = sender.send(incoming.next_blocking(soon()));
         });
-        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
+        Reply::ready(Ok(with(request.path[1..].parse().unwrap(), &[], Body::Upgrade(ours))))
     });
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(client.head().status, 101);
-    assert_eq!(client.rest(), "");
+    // After the second head, the end of the output is that of the body.
+    let mut clients = [101, 200].map(|status| {
+        let mut client = server.connect();
+        client.send(format!("GET /{status} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(client.head().status, status);
+        assert_eq!(client.rest(), "");
+        client
+    });
     // Silent for longer than the interval of the checks whether the application has left.
     std::thread::park_timeout(Duration::from_millis(1200));
-    client.send("late");
-    assert_eq!(received.recv_timeout(SOON).unwrap(), Ok(Some(Bytes::from("late"))));
+    for client in &mut clients {
+        client.send("late");
+        assert_eq!(received.recv_timeout(SOON).unwrap(), Ok(Some(Bytes::from("late"))));
+    }
 }
 
 #[test]
@@ -1004,6 +1156,7 @@ fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_sh
     for is_worker in [false, true] {
         let (server, mut client, app) = upgraded();
         let Duplex { mut incoming, outgoing } = app;
+        let begun = Instant::now();
         outgoing.end(Ok(()));
         assert_eq!(client.rest(), "");
         if is_worker {
@@ -1012,7 +1165,22 @@ fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_sh
             server.stop.drain();
         }
         assert_eq!(incoming.next_blocking(soon()), Ok(None), "{is_worker}");
+        assert!(begun.elapsed() >= Duration::from_secs(1), "it had time to end by itself: {:?}", begun.elapsed());
     }
+}
+
+/// Nothing wakes the relay then: neither the application, whose bytes wait, nor its client.
+#[test]
+fn a_client_that_reads_nothing_of_an_upgraded_connection_is_let_go_when_the_worker_shuts_down() {
+    let (_server, _client, app) = upgraded();
+    let chunk = Bytes::from(vec![b'x'; 1 << 16]);
+    let send = || app.outgoing.send_blocking(chunk.clone(), Instant::now() + Duration::from_millis(500));
+    while send().is_ok() {}
+    assert!(!app.outgoing.is_gone(), "its sockets are full");
+    app.outgoing.leave();
+    let told = Instant::now();
+    eventually("its end", || app.outgoing.is_gone());
+    assert!(told.elapsed() < SOON / 2, "it was cut off, and not when the time for a write was over");
 }
 
 /// As a WebSocket's client may, which does not know of the end yet. A reset could overtake the last bytes.
@@ -1239,15 +1407,81 @@ fn each_request_has_its_line() {
         let mut client = server.connect();
         client.get("/a\"b");
         client.send("BAD\r\n\r\n");
-        client.rest();
+        let answer = client.rest();
         drop(client);
         eventually("two lines", || shelf.text().lines().count() == 2);
         let text = shelf.text();
         assert!(text.contains("GET") && text.contains("/a%22b") && text.contains("127.0.0.1"), "{text}");
-        assert!(text.lines().nth(1).unwrap().contains("400"), "{text}");
-        if format == LogFormat::Json {
+        let bytes = answer.split_once("\r\n\r\n").unwrap().1.len();
+        let (who, why) = if format == LogFormat::Json {
             assert!(text.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{text}");
-        }
+            let who = "\"client\":\"127.0.0.1\",\"method\":\"BAD\",\"target\":null,\"status\":400,\"bytes\":";
+            (format!("{who}{bytes},"), "\"fault\":\"refused\",\"reason\":\"the request line has no target\"}\n")
+        } else {
+            (format!(" 127.0.0.1 BAD - 400 {bytes} "), " refused \"the request line has no target\"\n")
+        };
+        assert!(text.contains(&who) && text.ends_with(why), "{text}");
+    }
+}
+
+#[test]
+fn a_line_names_the_application_and_the_time_in_its_queue() {
+    let shelf = Shelf::default();
+    let mut settings = settings();
+    settings.access_log = shelf.log(LogFormat::Json);
+    let server = Server::with(settings, |_| {
+        let (responder, reply) = reply::pair();
+        responder.send(Ok(full("x")), Duration::from_millis(1500));
+        reply
+    });
+    let mut client = server.connect();
+    assert_eq!(client.get("/app/shop").status, 200);
+    client.send("POST /app/blog HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx");
+    assert_eq!(client.response().status, 400);
+    eventually("both lines", || shelf.text().lines().count() == 2);
+    let text = shelf.text();
+    let (answered, refused) = text.split_once('\n').unwrap();
+    assert!(answered.contains("\"queue_ms\":1500.000,") && answered.ends_with(",\"app\":\"shop\"}"), "{text}");
+    let why = "\"fault\":\"body_malformed\",\"reason\":\"the size of a chunk is not a hexadecimal number\"";
+    assert!(refused.contains(why) && refused.ends_with(",\"app\":\"blog\"}\n"), "{text}");
+}
+
+#[test]
+fn a_client_that_leaves_within_a_head_has_its_line_and_one_that_leaves_between_requests_has_none() {
+    let shelf = Shelf::default();
+    let mut settings = settings();
+    settings.access_log = shelf.log(LogFormat::Text);
+    let counts = settings.counts.clone();
+    let server = Server::with(settings, |request| path(&request));
+    drop(server.connect());
+    let mut client = server.connect();
+    assert_eq!(client.get("/whole").status, 200);
+    drop(client);
+    eventually("both have ended", || counts.accepted() == 2 && counts.open() == 0);
+    let mut client = server.connect();
+    client.send("GET /half HTTP/1.1\r\nHo");
+    drop(client);
+    eventually("its line", || shelf.text().contains(" GET /half - 0 "));
+    let text = shelf.text();
+    assert!(text.ends_with(" client_gone \"the connection ended in the head of the request\"\n"), "{text}");
+    assert_eq!((text.lines().count(), text.contains(" - 0 0.000 ")), (2, false), "{text}");
+}
+
+/// RFC 9110 section 15. The library has the phrases of older RFCs, and none for a status that is not registered.
+#[test]
+fn each_status_has_the_phrase_of_today() {
+    let server = Server::start(|request| Reply::ready(Ok(with(request.path[1..].parse().unwrap(), &[], Body::Empty))));
+    let mut client = server.connect();
+    for line in [
+        "200 OK",
+        "203 Non-Authoritative Information",
+        "299 ",
+        "404 Not Found",
+        "413 Content Too Large",
+        "422 Unprocessable Content",
+    ] {
+        let head = client.get(&format!("/{}", &line[..3])).head;
+        assert_eq!(head.lines().next(), Some(format!("HTTP/1.1 {line}").as_str()));
     }
 }
 
@@ -1260,18 +1494,32 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let binds = [format!("unix://{}", path.display()).parse().unwrap(), "tcp://127.0.0.1:0".parse().unwrap()];
     let listeners = front::listen(&binds).unwrap();
+    let front::Bind::Tcp(address) = listeners[1].local() else { panic!("not TCP") };
     let stop = front::Stop::new();
-    let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
+    let kept = Server::start(|request| {
+        let address = request.peer.remote.map(|remote| remote.ip());
+        Reply::ready(Ok(full(&format!("{address:?} {:?}", request.scheme))))
+    });
     let io_threads = front::IoThreads::start(1).unwrap();
     let engine = kept.engine.clone();
     let ending = stop.clone();
+    let mut trusting = settings();
+    trusting.trusted.push("private".parse().unwrap());
     let serving =
-        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(trusting), ending).await });
+    let request = "GET / HTTP/1.0\r\nX-Forwarded-Proto: https\r\n\r\n";
     let mut stream = UnixStream::connect(&path).unwrap();
-    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.ends_with("None"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nNone Https"), "{answer}");
+    // A peer on this machine is trusted on both here, and on neither by the other server.
+    let mut client = Client::new(address);
+    client.send(request);
+    let answer = client.rest();
+    assert!(answer.ends_with("\r\n\r\nSome(127.0.0.1) Https"), "{answer}");
+    let answer = kept.ask(request);
+    assert!(answer.ends_with("\r\n\r\nSome(127.0.0.1) Http"), "{answer}");
     stop.drain();
     runtime.block_on(serving).unwrap();
     assert!(!path.exists());
@@ -1281,7 +1529,9 @@ fn several_listeners_serve_over_unix_sockets_too() {
 fn a_drain_answers_what_has_come_and_closes_what_is_idle() {
     let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
     let theirs = kept.clone();
-    let mut server = Server::start(move |request| {
+    let settings = settings();
+    let counts = settings.counts.clone();
+    let mut server = Server::with(settings, move |request| {
         if request.path == "/idle" {
             return path(&request);
         }
@@ -1289,10 +1539,13 @@ fn a_drain_answers_what_has_come_and_closes_what_is_idle() {
         theirs.lock().unwrap().push(responder);
         reply
     });
+    // One that ends before is not counted.
+    assert!(server.ask("GET /idle HTTP/1.0\r\n\r\n").ends_with("/idle"));
+    eventually("its end", || counts.open() == 0);
     let (mut idle, mut busy) = (server.connect(), server.connect());
     assert_eq!(idle.get("/idle").status, 200);
     busy.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
-    eventually("the call", || server.calls() == 2);
+    eventually("the call", || server.calls() == 3);
     server.stop.drain();
     assert!(idle.is_closed());
     kept.lock().unwrap().pop().unwrap().send(Ok(full("x")), SOON);

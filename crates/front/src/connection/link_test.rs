@@ -40,7 +40,7 @@ impl Engine for NoEngine {
 }
 
 /// Waits until the log has this number of lines, and returns them all.
-fn wait_for(count: usize, log: &Shelf) -> Vec<String> {
+pub(crate) fn wait_for(count: usize, log: &Shelf) -> Vec<String> {
     let ends = Instant::now() + SOON;
     loop {
         let text = String::from_utf8_lossy(&log.0.lock()).into_owned();
@@ -102,7 +102,7 @@ pub(crate) fn link() -> Arc<Link> {
 }
 
 /// The link of a connection that has just been accepted, and its access log.
-fn logged() -> (Arc<Link>, Shelf) {
+pub(crate) fn logged() -> (Arc<Link>, Shelf) {
     let lines = Shelf::default();
     let log = AccessLog::new(LogFormat::Text, QueryLog::default(), lines.clone(), Arc::default());
     (link_with(Some(log)), lines)
@@ -121,7 +121,8 @@ fn run(link: &Arc<Link>) {
     link.head_parsed();
 }
 
-fn record(link: &Arc<Link>, status: u16) -> Box<Record> {
+/// The data for the access log of a request whose response has this status and seven bytes so far.
+pub(crate) fn record(link: &Arc<Link>, status: u16) -> Box<Record> {
     Box::new(Record {
         connection: link.clone(),
         received: Instant::now(),
@@ -268,6 +269,37 @@ fn buffers_are_given_back_once_each_time() {
     assert!(!link.ends_body());
     link.set_ends_body();
     assert!(link.ends_body());
+}
+
+/// The engine would write before what was written earlier, or the descriptor stay open.
+#[test]
+fn a_socket_is_given_once_to_a_response_that_asks_for_it_and_still_wants_it() {
+    let link = link();
+    let socket = || File::open("/proc/self/exe").map(OwnedFd::from);
+    link.give_socket(|| panic!("nobody asks"));
+    assert!(link.ask_for_socket().is_none() && link.awaits_flush());
+    assert!(link.ask_for_socket().is_none(), "it waits");
+    link.keep_socket();
+    link.give_socket(|| panic!("nobody asks any more"));
+    assert!(link.ask_for_socket().is_none());
+    link.give_socket(socket);
+    link.give_socket(|| panic!("it is there"));
+    assert!(link.ask_for_socket().is_some_and(|socket| socket.is_ok()));
+    assert!(link.ask_for_socket().is_none(), "it was given");
+    link.give_socket(socket);
+    link.keep_socket();
+    assert!(link.ask_for_socket().is_none(), "it came too late");
+}
+
+#[test]
+fn a_socket_that_an_engine_has_given_back_was_lent() {
+    let link = link();
+    let is = |is_lent, was_lent| assert_eq!((link.is_lent(), link.was_lent()), (is_lent, was_lent));
+    is(false, false);
+    link.set_lent(true);
+    is(true, true);
+    link.set_lent(false);
+    is(false, true);
 }
 
 #[test]

@@ -359,7 +359,9 @@ impl Notice {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::sync::atomic::AtomicBool;
+    use std::task::Poll;
 
     use super::*;
     use crate::tests_support::{block_on, limits};
@@ -484,6 +486,46 @@ mod tests {
         table.add(&idle);
         assert!(table.evict(&table.places) && idle.is_evicted());
         assert!(stuck().is_none());
+    }
+
+    #[test]
+    fn the_log_says_that_none_can_be_closed_when_that_has_lasted_and_none_can_be_closed_soon() {
+        let table = table(1);
+        let _permit = table.permit_now().unwrap();
+        let stuck = || table.entries.lock().stuck;
+        let is_said = || table.entries.lock().full.logged.is_some();
+        // By the clock of the table its request begins only later: it is to be closed soon.
+        let slow = TestConnection::new(0, State::opened(0).head_began(1 << 58));
+        table.add(&slow);
+        assert!(!table.evict(&table.places) && stuck().is_none());
+        table.remove(&*slow);
+        let busy = TestConnection::new(1, owed());
+        table.add(&busy);
+        assert!(!table.evict(&table.places) && stuck().is_some() && !is_said(), "it is so since now");
+        table.entries.lock().stuck = Instant::now().checked_sub(2 * STUCK);
+        assert!(!table.evict(&table.places) && is_said());
+    }
+
+    /// On a busy machine this thread may be stopped for longer than the interval of the searches: one attempt must go
+    /// well.
+    #[test]
+    fn a_new_connection_has_one_evicted_at_a_time_whatever_others_come() {
+        let is_one = || {
+            let table = table(1);
+            let _taken = table.permit_now().unwrap();
+            let [first, next] = [0, 1].map(|number| TestConnection::new(number, State::opened(0)));
+            block_on(async {
+                let mut permit = pin!(table.permit());
+                for connection in [&first, &next] {
+                    table.add(connection);
+                    let waits = poll_fn(|cx| Poll::Ready(permit.as_mut().poll(cx).is_pending())).await;
+                    assert!(waits, "the place is taken");
+                }
+            });
+            assert!(first.is_evicted());
+            !next.is_evicted()
+        };
+        assert!((0..20).any(|_| is_one()));
     }
 
     #[test]

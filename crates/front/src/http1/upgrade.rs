@@ -23,7 +23,7 @@ use crate::transport::socket::Socket;
 const READ_BYTES: usize = 16 * 1024;
 /// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
-/// Interval at which a silent client's connection is checked for an application that has closed it.
+/// Interval at which a relay that waits for its client checks whether the server, or the worker, shuts down.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// State shared by the two directions of a relay.
@@ -117,26 +117,29 @@ async fn client_to_app(socket: &Socket, early: Vec<u8>, to_app: Sink, state: &Re
     };
     if early.is_empty() || send(Bytes::from(early)).await {
         loop {
+            let app_closes = async {
+                to_app.gone().await;
+                state.wait(&state.has_app_ended).await;
+            };
             let read = tokio::select! {
-                read = timeout(CHECK_INTERVAL, socket.read_some()) => read,
+                read = socket.read_some() => read,
                 () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
                 }
+                () = app_closes => break,
             };
             match read {
-                Err(_) if state.has_app_ended.load(SeqCst) && to_app.is_gone() => break,
-                Err(_) => {}
-                Ok(Ok(bytes)) if bytes.is_empty() => {
+                Ok(bytes) if bytes.is_empty() => {
                     to_app.finish();
                     break;
                 }
-                Ok(Ok(bytes)) => {
+                Ok(bytes) => {
                     if !send(bytes).await {
                         break;
                     }
                 }
-                Ok(Err(_)) => {
+                Err(_) => {
                     to_app.fail(Fault::ClientGone);
                     break;
                 }
@@ -315,15 +318,21 @@ impl AppToClient<'_> {
         let AppToClient { link, from_app, closes_at, .. } = self;
         let cut = async {
             if closes_at.is_none() {
-                // Checked at each poll: a stop wakes this task, and so does the relay from the client, at each
-                // `CHECK_INTERVAL`.
+                // Checked at each poll, since a stop wakes this task, and at each interval.
                 let leaves = || link.common.stop.is_draining() || from_app.is_leaving();
-                poll_fn(|_| if leaves() { Poll::Ready(()) } else { Poll::Pending }).await;
+                loop {
+                    let leaving = poll_fn(|_| if leaves() { Poll::Ready(()) } else { Poll::Pending });
+                    if timeout(CHECK_INTERVAL, leaving).await.is_ok() {
+                        break;
+                    }
+                }
                 *closes_at = Some(closing_time(link));
             }
             until(closes_at.map(|at| at + CLOSE_TIME)).await;
         };
         let wrote = tokio::select! {
+            // The client takes most parts at once: then no timer is set.
+            biased;
             wrote = write(socket, bytes, write_time) => wrote,
             () = cut => {
                 self.is_closed_by_us = true;

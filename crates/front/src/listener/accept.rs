@@ -272,6 +272,17 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests_support::block_on;
+
+    /// Three quarters of all files are for connections, and their numbers are far from that here.
+    #[test]
+    fn a_connection_with_a_low_number_leaves_all_the_files_that_are_to_be_spared() {
+        let (socket, _peer) = block_on(async { tokio::net::UnixStream::pair().unwrap() });
+        let socket = Socket::Unix(socket);
+        for spare in [0, 1, u64::MAX] {
+            assert!(has_more_than_spare_files(&socket, spare), "{spare}");
+        }
+    }
 
     #[test]
     fn what_a_firewall_or_the_network_has_against_one_connection_does_not_slow_the_listener() {

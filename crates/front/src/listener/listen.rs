@@ -441,6 +441,8 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
+    use rustix::net::sockopt::{socket_keepalive, tcp_keepcnt, tcp_keepidle, tcp_keepintvl};
+
     #[test]
     fn a_stale_socket_is_replaced_a_live_one_is_not_and_the_end_removes_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -460,20 +462,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.sock");
         let own = fs::metadata(folder.path()).unwrap();
-        let bound = |mode, owner| {
-            let options =
-                SocketOptions { mode: Some(mode), owner: Some(owner), group: Some(own.gid()), backlog: Some(7) };
+        let bound = |mode, owner, group| {
+            let options = SocketOptions { mode: Some(mode), owner, group, backlog: Some(7) };
             Listener::bind_as(&Endpoint { bind: Bind::Unix(path.clone()), options })
         };
         for mode in [0o777, 0o640] {
-            let listener = bound(mode, own.uid()).unwrap();
+            let listener = bound(mode, Some(own.uid()), Some(own.gid())).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
             listener.open().unwrap();
             UnixStream::connect(&path).unwrap();
         }
-        if own.uid() != 0 {
-            let error = bound(0o600, 0).unwrap_err().to_string();
-            assert!(error.contains("its owner or group cannot be set"), "{error}");
+        let other = 54_321;
+        for (owner, group) in [(Some(other), Some(own.gid())), (Some(other), None), (None, Some(other))] {
+            match bound(0o600, owner, group) {
+                Ok(_bound) => {
+                    let made = fs::metadata(&path).unwrap();
+                    let asked = (owner.unwrap_or(own.uid()), group.unwrap_or(own.gid()));
+                    assert_eq!((made.uid(), made.gid()), asked);
+                }
+                // Only root may give it to others.
+                Err(error) => assert!(error.to_string().contains("its owner or group cannot be set"), "{error}"),
+            }
         }
         assert!(!path.exists(), "nothing is left of what could not be bound");
     }
@@ -513,6 +522,27 @@ mod tests {
     }
 
     #[test]
+    fn a_name_whose_port_is_taken_is_refused() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let error = listen(&[Bind::Name("localhost".to_owned(), port)]).unwrap_err();
+        assert_eq!(error.why.kind(), io::ErrorKind::AddrInUse, "{error}");
+    }
+
+    /// The absent one is of a network for documentation.
+    #[test]
+    fn an_address_that_this_machine_does_not_have_is_left_out_and_none_is_bound_in_its_place() {
+        let [own, absent, fixed] =
+            ["127.0.0.1:0", "192.0.2.1:0", "192.0.2.1:80"].map(|text| text.parse::<SocketAddr>().unwrap());
+        let bound = |addresses: &[SocketAddr]| bind_each(addresses).map(|all| all.len()).map_err(|error| error.kind());
+        assert_eq!(bound(&[absent, own]), Ok(1));
+        assert_eq!(bound(&[absent]), Err(io::ErrorKind::AddrNotAvailable));
+        let error = Listener::bind(&Bind::Tcp(absent)).unwrap_err();
+        assert_eq!(error.why.kind(), io::ErrorKind::AddrNotAvailable, "{error}");
+        assert!(is_any(&[own, absent]) && !is_any(&[own, fixed]));
+    }
+
+    #[test]
     fn all_addresses_are_those_of_both_kinds() {
         let listeners = listen(&["tcp://[::]:0".parse().unwrap()]).unwrap();
         let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
@@ -535,6 +565,7 @@ mod tests {
         let path = folder.path().join("s.sock");
         let first = listen(&[Bind::Unix(path.clone())]).unwrap().remove(0);
         let share = first.share().unwrap();
+        assert_eq!(share.path(), Some(path.as_path()));
         share.set_removes_file(false);
         drop(first);
         assert!(path.exists(), "the successor has it");
@@ -544,6 +575,59 @@ mod tests {
         second.share().unwrap().set_removes_file(true);
         drop(second);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn tcp_sockets_of_either_origin_notice_peers_that_are_gone_and_have_no_file() {
+        let bound = listen(&["127.0.0.1:0".parse().unwrap()]).unwrap().remove(0);
+        let inherited = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = Bind::Tcp(inherited.local_addr().unwrap());
+        let adopted = Listener::adopt(inherited.into(), Bind::Inherited(3)).unwrap();
+        assert_eq!(adopted.local(), local);
+        for listener in [&bound, &adopted] {
+            let socket = listener.fd();
+            assert!(socket_keepalive(socket).unwrap());
+            let times = (tcp_keepidle(socket).unwrap(), tcp_keepintvl(socket).unwrap(), tcp_keepcnt(socket).unwrap());
+            assert_eq!(times, (KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES));
+            assert_eq!(listener.share().unwrap().path(), None);
+        }
+    }
+
+    #[test]
+    fn an_abstract_socket_that_is_taken_over_has_its_name() {
+        let bind = Bind::Unix(format!("@foolsgold-adopted-{}", std::process::id()).into());
+        let share = listen(std::slice::from_ref(&bind)).unwrap().remove(0).share().unwrap();
+        assert_eq!(Listener::adopt(share.socket, Bind::Inherited(3)).unwrap().local(), bind);
+    }
+
+    /// Another server takes the file of a socket that does not listen yet for one that was left behind.
+    #[test]
+    fn a_socket_whose_file_was_removed_or_replaced_before_it_is_opened_is_an_error_if_it_was_made_here() {
+        let folder = tempfile::tempdir().unwrap();
+        for (number, (is_replaced, is_ours)) in
+            [(false, true), (true, true), (false, false), (true, false)].into_iter().enumerate()
+        {
+            let path = folder.path().join(number.to_string());
+            let listener = Listener::bind(&Bind::Unix(path.clone())).unwrap();
+            listener.share().unwrap().set_removes_file(is_ours);
+            fs::remove_file(&path).unwrap();
+            if is_replaced {
+                fs::write(&path, "another").unwrap();
+            }
+            let opened = listener.open().map_err(|error| error.to_string());
+            let is_refused = opened.as_ref().is_err_and(|error| error.contains("has removed or replaced its file"));
+            assert_eq!((is_refused, opened.is_ok()), (is_ours, !is_ours), "{opened:?}");
+            drop(listener);
+            assert_eq!(path.exists(), is_replaced, "what is there is not its own");
+        }
+    }
+
+    #[test]
+    fn the_first_folder_that_is_missing_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("run");
+        let error = Listener::bind(&Bind::Unix(missing.join("app/s.sock"))).unwrap_err().to_string();
+        assert!(error.contains(&format!("there is no folder {}: ", missing.display())), "{error}");
     }
 
     #[test]

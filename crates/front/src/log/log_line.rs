@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
 use jiff::Timestamp;
 
-use crate::log::query_log::QueryLog;
+use crate::log::query_log::{FILTERED, QueryLog};
 
 /// Most bytes of a method, and of a target, in the log.
 const METHOD_BYTES: usize = 64;
@@ -230,11 +231,20 @@ impl LineBuffer {
             LoggedTarget::Raw(bytes) => {
                 // The parser of whole targets leaves a fragment out, too.
                 let bytes = memchr::memchr(b'#', bytes).map_or(*bytes, |at| &bytes[..at]);
-                match memchr::memchr(b'?', bytes) {
+                let (path, query) = match memchr::memchr(b'?', bytes) {
                     Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
                     None => (bytes, None),
+                };
+                match userinfo(path) {
+                    Some(hidden) => {
+                        add(&path[..hidden.start]);
+                        add(FILTERED);
+                        (&path[hidden.end..], query)
+                    }
+                    None => (path, query),
                 }
             }
+            // Its authority has no userinfo: such a target is refused.
             LoggedTarget::Whole(uri) => {
                 if let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) {
                     [scheme, "://", authority.as_str()].iter().for_each(|part| add(part.as_bytes()));
@@ -247,6 +257,17 @@ impl LineBuffer {
             shown.show(query, add);
         }
     }
+}
+
+/// Place of name and password in a target that is a URL, or the authority alone as with CONNECT. A path has none.
+fn userinfo(target: &[u8]) -> Option<Range<usize>> {
+    if target.starts_with(b"/") {
+        return None;
+    }
+    let scheme = memchr::memchr2(b':', b'/', target).filter(|at| target[*at..].starts_with(b"://"));
+    let start = scheme.map_or(0, |at| at + 3);
+    let end = memchr::memchr(b'/', &target[start..]).map_or(target.len(), |length| start + length);
+    memchr::memrchr(b'@', &target[start..end]).map(|length| start..start + length)
 }
 
 /// A path as the log shows it: percent-encoded and cut, like the targets in the access log.
@@ -375,6 +396,26 @@ mod tests {
         line.target(&LoggedTarget::Whole(&uri), &QueryLog::None);
         line.target(&LoggedTarget::Raw(b"/b#token=c?d"), &QueryLog::Full);
         assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a/b");
+    }
+
+    /// Simple clients of a proxy send it a URL as it was typed.
+    #[test]
+    fn a_password_in_a_refused_target_is_hidden() {
+        for (target, shown) in [
+            ("http://user:secret@h:80/a@b?c=d@e", "http://[FILTERED]@h:80/a@b?c=d@e"),
+            ("http://user@name:se:cret@h", "http://[FILTERED]@h"),
+            ("ftp://user@h/a", "ftp://[FILTERED]@h/a"),
+            ("user:secret@h:443", "[FILTERED]@h:443"),
+            ("http://h:80/a:b@c", "http://h:80/a:b@c"),
+            ("/a://b:c@d", "/a://b:c@d"),
+            ("h/a://b:c@d", "h/a://b:c@d"),
+        ] {
+            for shown_queries in [QueryLog::Full, QueryLog::default()] {
+                let mut line = LineBuffer::new();
+                line.target(&LoggedTarget::Raw(target.as_bytes()), &shown_queries);
+                assert_eq!(line.text, shown);
+            }
+        }
     }
 
     #[test]

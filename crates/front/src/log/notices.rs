@@ -139,4 +139,31 @@ mod tests {
         assert!(said.contains("x-forwarded-for, a, b, c and others."), "{said}");
         assert!(said.ends_with("--trust-proxy private"), "{said}");
     }
+
+    #[test]
+    fn a_message_is_for_what_a_proxy_may_have_sent_or_an_option_would_let_through() {
+        let names = |names: &[&'static str]| -> Vec<HeaderName> {
+            names.iter().map(|name| HeaderName::from_static(name)).collect()
+        };
+        for (distrusted, is_named) in
+            [(&["x-request-id"][..], false), (&["x-request-id", "x-forwarded-for"], true), (&[], false)]
+        {
+            let notices = Notices::default();
+            let found = Sanitized { distrusted: names(distrusted), ..Sanitized::default() };
+            notices.tell(&found, ip(1), &[], true);
+            assert_eq!(notices.peers.lock().named.contains(&ip(1)), is_named, "{distrusted:?}");
+        }
+        for (underscored, has_proxy_headers, passes_underscores, is_told) in [
+            (&["client_ip"][..], false, true, false),
+            (&["client_ip"], true, true, true),
+            (&["my_key"], false, false, true),
+            (&[], true, false, false),
+        ] {
+            let notices = Notices::default();
+            let found = Sanitized { has_proxy_headers, underscored: names(underscored), ..Sanitized::default() };
+            notices.tell(&found, ip(1), &[], passes_underscores);
+            let seen = notices.underscore.load(Relaxed);
+            assert_eq!(seen, is_told, "{underscored:?} {has_proxy_headers} {passes_underscores}");
+        }
+    }
 }

@@ -140,4 +140,5 @@ fn what_the_grammar_does_not_allow_is_refused() {
     for body in bodies {
         assert!(fed(body, 7).is_err(), "{}", body.escape_ascii());
     }
+    assert_eq!(fed(b"0\r\n\rx", 7), Err("the chunked body does not end in an empty line"));
 }

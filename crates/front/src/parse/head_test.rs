@@ -234,6 +234,7 @@ fn what_is_no_http_is_known_by_its_first_bytes() {
         (PROXY_2, PROXY_WHY),
         (b"\0", "the method is not a token"),
         (b"(GET", "the method is not a token"),
+        (b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n", PROXY_WHY),
     ] {
         assert_eq!(refusal(bytes, &limits()).map(|refusal| refusal.why), Some(wanted), "{bytes:?}");
     }
@@ -241,8 +242,8 @@ fn what_is_no_http_is_known_by_its_first_bytes() {
 
 #[test]
 fn only_the_headers_of_framing_are_read() {
-    // As long as Content-Length, and as Transfer-Encoding.
-    for other in ["X-Content-Page", "X-Transfer-States"] {
+    // As long as Host, as Content-Length, and as Transfer-Encoding.
+    for other in ["From", "X-Content-Page", "X-Transfer-States"] {
         assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: a\r\n{other}: words\r\n\r\n")), 200, "{other}");
     }
 }

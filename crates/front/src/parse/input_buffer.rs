@@ -201,6 +201,39 @@ mod tests {
         buffer.add(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc");
         assert_eq!(buffer.scan(&limits()), Ok(true));
         assert!(given(&mut buffer, 99).unwrap().ends_with("chunked\r\n\r\n"));
+        assert!(!buffer.is_at_a_head(), "the body comes first");
         assert!(given(&mut buffer, 99).is_err() && given(&mut buffer, 99).is_err());
+    }
+
+    #[test]
+    fn what_hyper_gives_back_it_gets_again_before_anything_else() {
+        let mut buffer = InputBuffer::default();
+        for piece in ["POST / HTTP/1.0\r\n", "Content-Length: 3\r\n\r\nabcGET"] {
+            buffer.add(piece.as_bytes());
+        }
+        assert_eq!(buffer.scan(&limits()), Ok(true));
+        assert!(given(&mut buffer, 99).unwrap().ends_with("\r\n\r\nabc"));
+        buffer.give_back(b"abc");
+        assert!(!buffer.is_at_a_head());
+        assert_eq!(given(&mut buffer, 99).unwrap(), "abc");
+        assert!(buffer.is_at_a_head());
+        assert_eq!(buffer.take_rest(), b"GET");
+        assert!(buffer.rest().is_empty());
+    }
+
+    /// It is not scanned again for each piece, since no line has ended.
+    #[test]
+    fn a_head_without_a_line_end_is_refused_as_soon_as_it_is_too_long() {
+        let limits = limits();
+        let mut buffer = InputBuffer::default();
+        buffer.add(b"GET /");
+        assert!(buffer.begins_a_head());
+        let mut scanned_with = |more: &[u8]| {
+            buffer.add(more);
+            buffer.scan(&limits).map_err(|refusal| refusal.status.as_u16())
+        };
+        assert_eq!(scanned_with(b""), Ok(false));
+        assert_eq!(scanned_with(&vec![b'a'; limits.header_bytes - 5]), Ok(false));
+        assert_eq!(scanned_with(b"a"), Err(414));
     }
 }

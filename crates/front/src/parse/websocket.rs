@@ -173,14 +173,18 @@ mod tests {
             assert!(tracker.is_within_frame() && !tracker.is_between_frames());
             tracker.take(b"bc");
             assert!(tracker.is_between_frames());
+            tracker.take(&[0x81]);
+            assert!(tracker.is_within_frame() && !tracker.is_between_frames(), "in a header");
         }
     }
 
     #[test]
     fn after_a_close_frame_of_the_application_none_is_sent() {
         let mut tracker = Tracker::after_handshake();
-        tracker.take(&[0x88, 2, 3, 0xE8]);
-        assert!(!tracker.is_between_frames() && !tracker.is_within_frame());
+        for _ in 0..2 {
+            tracker.take(&[0x88, 2, 3, 0xE8]);
+            assert!(!tracker.is_between_frames() && !tracker.is_within_frame());
+        }
     }
 
     #[test]
@@ -189,6 +193,11 @@ mod tests {
         let mut tracker = Tracker::from_head();
         let seen = gaps(&mut tracker, handshake);
         assert!(seen[..handshake.len() - 1].iter().all(|gap| !gap) && seen[handshake.len() - 1]);
+        let cookie = "x".repeat(15_000);
+        let long = format!("HTTP/1.1 101 Switching\r\nset-cookie: {cookie}\r\nupgrade: websocket\r\n\r\n");
+        let mut tracker = Tracker::from_head();
+        long.as_bytes().chunks(1000).for_each(|piece| tracker.take(piece));
+        assert!(tracker.is_between_frames());
         for other in [
             &b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n\x81\x00.."[..],
             b"HTTP/1.1 426 Upgrade Required\r\nupgrade: websocket\r\n\r\n",

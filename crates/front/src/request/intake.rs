@@ -248,6 +248,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::link::tests::link;
     use std::os::unix::fs::FileExt;
 
     fn add(store: &mut Store, bytes: Bytes) {
@@ -275,6 +276,16 @@ mod tests {
         assert!(due(begun, hour, 1_000_000, minute) < hour, "280 bytes per second");
         assert_eq!(due(begun, begun + minute, 5_000, minute), begun + minute + Duration::from_secs(10));
         assert_eq!(due(begun, begun, u64::MAX, minute), begun + minute);
+    }
+
+    #[test]
+    fn a_disk_without_space_is_not_a_broken_one() {
+        let link = link();
+        let fault = |kind: ErrorKind| IntakeError::Disk(kind.into()).fault(&link).name();
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert_eq!(fault(kind), "disk_full", "{kind}");
+        }
+        assert_eq!(fault(ErrorKind::PermissionDenied), "disk_error");
     }
 
     #[test]

@@ -412,9 +412,15 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::connection::link::tests::link;
+    use crate::connection::link::tests::{link, logged, record, wait_for};
     use crate::response::coded::CodedSource;
     use crate::tests_support::block_on;
+
+    /// A spool that begins with a piece.
+    fn spool(source: engine::Source) -> Spool {
+        let request = BodyRequest::new(fault_log::RequestIdentity::default(), Instant::now(), Duration::ZERO);
+        Spool::start(vec!["first".into()], None, CodedSource::new(source, false), 1 << 30, Arc::new(request))
+    }
 
     /// The next bytes of a body that goes on.
     async fn next(out: &mut Out) -> Bytes {
@@ -430,11 +436,7 @@ mod tests {
         link.head_parsed();
         block_on(async {
             let (sink, source) = engine::body::stream(SHORT_PART_BYTES);
-            let source = CodedSource::new(source, false);
-            let request = BodyRequest::new(fault_log::RequestIdentity::default(), Instant::now(), Duration::ZERO);
-            let request = Arc::new(request);
-            let spool = Spool::start(vec!["first".into()], None, source, 1 << 30, request);
-            let mut out = Out::new(Kind::Spool(spool, Direct::default()), None, link.clone(), None);
+            let mut out = Out::new(Kind::Spool(spool(source), Direct::default()), None, link.clone(), None);
             assert_eq!(next(&mut out).await, "first");
             assert!(link.must_yield(), "it was there");
             link.wrote();
@@ -446,6 +448,30 @@ mod tests {
                 assert_eq!(next(&mut out).await.len(), part.len());
                 assert_eq!(link.must_yield(), must_yield, "{} bytes", part.len());
                 link.wrote();
+            }
+        });
+    }
+
+    /// Seven bytes were sent before.
+    #[test]
+    fn what_the_engine_has_written_is_logged_also_if_hyper_does_not_hear_of_it() {
+        let (sender, written) = oneshot::channel();
+        sender.send(5).unwrap();
+        let directs = [(Direct::Written(5), logged()), (Direct::Writing(written), logged())];
+        block_on(async {
+            for (direct, (link, lines)) in directs {
+                link.head_given(Instant::now(), Instant::now());
+                link.head_parsed();
+                let (_sink, source) = engine::body::stream(1);
+                let kind = Kind::Spool(spool(source), direct);
+                drop(Out::new(kind, Some(9), link.clone(), Some(record(&link, 200))));
+                // A task of its own may wait for the number.
+                for _ in 0..10 {
+                    tokio::task::yield_now().await;
+                }
+                link.flushed();
+                let line = wait_for(1, &lines).remove(0);
+                assert!(line.contains(" 200 12 "), "{line}");
             }
         });
     }

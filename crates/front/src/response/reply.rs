@@ -490,7 +490,44 @@ async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::pin::Pin;
+
+    use http_body::Body as _;
+
     use super::*;
+    use crate::connection::link::tests::link;
+    use crate::parse::refusal::NO_END;
+    use crate::tests_support::block_on;
+
+    #[test]
+    fn who_sends_a_body_that_is_not_accepted_is_told_why_and_the_connection_ends() {
+        let disk = |kind: ErrorKind| IntakeError::Disk(kind.into());
+        for (problem, status, why) in [
+            (IntakeError::TooLarge, 413, "the body is too large"),
+            (IntakeError::Late, 408, "the body did not arrive in time"),
+            (IntakeError::Evicted, 408, "no places for connections left, and the body of the request came slowly"),
+            (IntakeError::Malformed, NO_END.status.as_u16(), NO_END.why),
+            (disk(ErrorKind::StorageFull), 507, "there is no room for the body"),
+            (disk(ErrorKind::PermissionDenied), 500, "the body cannot be kept"),
+            (IntakeError::OutOfFiles, 503, "Service Unavailable"),
+        ] {
+            let link = link();
+            let counts = link.common.settings.counts.clone();
+            link.head_given(Instant::now(), Instant::now());
+            let (mut head, ()) = http::Request::new(()).into_parts();
+            let context = RequestContext::new(link.clone(), &mut head);
+            let mut response = intake(context, &problem, &problem.fault(&link));
+            let frame = block_on(poll_fn(|cx| Pin::new(response.body_mut()).poll_frame(cx)));
+            let text = String::from_utf8(frame.unwrap().unwrap().into_data().unwrap().to_vec()).unwrap();
+            assert!(response.status() == status && text.contains(why), "{problem:?}: {text}");
+            let headers = response.headers();
+            assert!(headers[header::CONNECTION] == "close", "{headers:?}");
+            assert_eq!(headers.contains_key(header::RETRY_AFTER), status == 503, "{headers:?}");
+            let is_displaced = matches!(problem, IntakeError::Evicted);
+            assert_eq!(counts.displaced_connections(), u64::from(is_displaced), "{problem:?}");
+        }
+    }
 
     #[test]
     fn the_page_about_the_log_has_each_fault_with_its_status() {

@@ -460,6 +460,7 @@ mod tests {
             let mut spool = start(Vec::new(), source, 1 << 30);
             sink.send("part".into()).await.unwrap();
             settle().await;
+            assert_eq!(spool.0.state.lock().memory.len(), 1, "it is not held back");
             assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok("part".into())) && !is_woken(&spool));
             sink.send("next".into()).await.unwrap();
             assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok("next".into())) && !is_woken(&spool));
@@ -507,6 +508,33 @@ mod tests {
                 assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Ok(piece(number))), "piece {number}");
             }
             assert!(poll_fn(|cx| spool.poll_next(cx)).await == Some(Err(Fault::OutOfFiles)));
+        });
+    }
+
+    #[test]
+    fn a_body_is_read_out_when_it_has_ended_in_order_and_nothing_of_it_is_left_anywhere() {
+        block_on(async {
+            let (_sink, source) = stream(1);
+            let spool = start(Vec::new(), source, 1 << 30);
+            let is_read_out = |change: fn(&mut SpoolState)| {
+                let mut state = spool.0.state.lock();
+                (state.memory, state.read, state.written) = (VecDeque::new(), 7, 7);
+                (state.refused, state.end) = (None, Some(Ok(())));
+                change(&mut state);
+                drop(state);
+                spool.is_read_out()
+            };
+            assert!(is_read_out(|_| {}));
+            let changes: [fn(&mut SpoolState); 5] = [
+                |state| state.memory.push_back("left".into()),
+                |state| state.written += 1,
+                |state| state.refused = Some("left".into()),
+                |state| state.end = None,
+                |state| state.end = Some(Err(Fault::OutOfFiles)),
+            ];
+            for (number, change) in changes.into_iter().enumerate() {
+                assert!(!is_read_out(change), "{number}");
+            }
         });
     }
 

@@ -179,6 +179,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_read_ahead_to_the_end_of_a_part_and_a_short_one_is_given_as_it_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(READ_BYTES as u64 + 1).unwrap();
+        bring_into_memory(&file, 0, READ_BYTES + 1).unwrap();
+        bring_into_memory(&file, READ_BYTES as u64 - 1, 2).unwrap();
+        for length in [SMALL_BYTES, SMALL_BYTES + 1] {
+            // Some file systems do not say whether it is in memory.
+            if let Some(bytes) = now(&file, 1, length).unwrap() {
+                assert_eq!((bytes.len(), is_placeholder(&bytes)), (length, length > SMALL_BYTES));
+            }
+        }
+        assert_eq!(now(&file, READ_BYTES as u64, 2).unwrap(), None, "one byte is left");
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut nothing = Part::new(Arc::new(file), 0, 0);
+        assert!(nothing.is_sent() && !nothing.is_written());
+        assert_eq!(nothing.send(&ours, 1).unwrap(), 0);
+    }
+
+    #[test]
     fn of_bytes_that_the_socket_has_nothing_is_sent() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut part = Part::written(5);

@@ -39,6 +39,11 @@ impl Engine for TestEngine {
         reply
     }
 
+    /// `/app/shop` belongs to `shop`, and so on.
+    fn app_of(&self, request: &Request) -> Option<Arc<str>> {
+        request.path.strip_prefix("/app/").map(Arc::from)
+    }
+
     fn meter_of(&self, _: &Request) -> Option<Arc<Meter>> {
         Some(self.meter.clone())
     }
