@@ -1,5 +1,5 @@
-//! The end of the server: what was accepted is answered, nothing new is, and the exit says success. Asked twice, or
-//! past its drain time, it ends at once.
+//! The end of the server: what was accepted is answered, nothing new is, and the exit says success. Interrupted,
+//! or past its drain time, it ends at once.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -125,14 +125,14 @@ fn under_load_no_connection_made_before_the_signal_is_lost() {
 }
 
 #[test]
-fn asked_twice_it_ends_at_once() {
+fn an_interrupt_after_the_signal_ends_it_at_once() {
     let mut server = serve(&["-t", "2"]);
     let clients = begin(&server, "/for-ever", 1);
     assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_millis(300)).is_none(), "it waits for what runs");
     let begun = Instant::now();
-    server.signal(Signal::TERM);
+    server.signal(Signal::INT);
     assert!(server.ended(MAX_WAIT).is_some());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_cut(&server);

@@ -57,10 +57,35 @@ fn hooks_of_workers_run_where_puma_has_workers() {
     }
 }
 
-/// Puma 8 gives the thread pool to hooks of threads; lambdas of older files take nothing. Keys of hooks are Symbols.
+/// As GoodJob's documentation has it: in the only process of Puma's single mode, jobs that run end in time.
+#[test]
+fn a_block_for_the_end_of_the_process_of_a_single_puma_runs_in_the_worker() {
+    let file = "bind 'tcp://127.0.0.1:0'\nMAIN_PID = Process.pid\nOTHER = 1\n\
+                at_exit { Jobs.shutdown(OTHER) if Process.pid == MAIN_PID }\n";
+    let app = "module ::Jobs\n  def self.shutdown(other)\n    \
+               File.write('notes', \"#{Process.pid} #{other}\\n\", mode: 'a')\n  end\nend\n\
+               run ->(env) { [200, {}, [Process.pid.to_s]] }\n";
+    for preload in ["--preload=no", "--preload=yes"] {
+        let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
+        let mut server = ruby::serve_with("puma.rb", folder, &[preload]);
+        let ended = format!("{} 1", server.text("/"));
+        server.signal(Signal::TERM);
+        assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+        let notes = ruby::notes(&server);
+        assert_eq!(notes.first(), Some(&ended), "{preload}: {}", server.log());
+        // A mold that has loaded the application ends in the same way.
+        assert_eq!(notes.len() > 1, preload == "--preload=yes", "{notes:?}");
+        assert!(!server.log().contains("uninitialized constant"), "{}", server.log());
+    }
+}
+
+/// Puma 8 gives the thread pool to hooks of threads; lambdas of older files take nothing. Its `before_fork` gets nil: a
+/// lambda has to accept it. Keys of hooks are Symbols.
 #[test]
 fn hooks_of_puma_get_what_puma_gives_them() {
     let file = "workers 1\nthreads 3, 3\nbind 'tcp://127.0.0.1:0'\nbefore_fork { |nothing| note nothing.inspect }\n\
+                before_fork(&->(nothing) { note \"lambda: #{nothing.inspect}\" })\n\
+                before_fork(&-> { note 'no parameter' })\n\
                 before_thread_start { |pool| note \"at most #{pool.max_threads}\" }\n\
                 before_thread_start(&-> { note 'none' })\n\
                 @config.events.register(:ping!) { note 'never' } if @config.respond_to?(:events)\n\
@@ -68,7 +93,7 @@ fn hooks_of_puma_get_what_puma_gives_them() {
                 before_worker_boot(:db) { |_, data| note data[:a] }\n";
     let server = serve("puma.rb", file);
     assert_eq!(server.get("/").status, 200, "{}", server.log());
-    for note in ["nil", "at most 3", "none", "shared"] {
+    for note in ["nil", "lambda: nil", "no parameter", "at most 3", "none", "shared"] {
         ruby::wait_for_note(&server, note);
     }
 }

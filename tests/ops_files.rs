@@ -218,7 +218,7 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (&["-d"], 2, "needs --log-file FILE"),
         (&["--log-file", "."], 2, "is a folder"),
         (&["--log-file", "no/log"], 1, "no/log cannot be opened"),
-        (&["--signals", "mongrel"], 2, "must be puma, unicorn, unicorn-graceful, thin, passenger"),
+        (&["--signals", "mongrel"], 2, "must be puma, unicorn, unicorn-graceful, pitchfork, thin, passenger"),
         (&["--pidfile", "no/a.pid"], 1, "cannot be written"),
         (&["-b", "fd://3"], 1, "was not started with it"),
     ] {

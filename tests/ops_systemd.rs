@@ -70,7 +70,7 @@ fn a_reload_that_ends_while_the_server_drains_leaves_the_status_as_it_is() {
     fs::remove_file(&gate).unwrap();
     let told = manager.hears("READY=1");
     assert!(!told.contains("STATUS="), "{told}\n{}", server.log());
-    server.signal(Signal::TERM);
+    server.signal(Signal::INT);
     manager.hears("STOPPING=1");
 }
 
@@ -104,6 +104,23 @@ fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has
     assert!(meanwhile.contains("RELOADING=1") && meanwhile.contains("STATUS=serving"), "{meanwhile}");
     assert!(!meanwhile.contains("READY=1"), "{meanwhile}");
     manager.hears("READY=1");
+}
+
+/// A restart of Puma keeps its process id, so many units for it are of Type=simple: systemd would end the service, and
+/// the new process with it.
+#[test]
+fn where_systemd_would_end_the_service_with_this_process_usr2_reloads() {
+    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
+    let script = "SYSTEMD_EXEC_PID=$$ exec \"$0\" \"$@\"";
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
+    let server = Server::spawn_by(&["sh", "-c", script], folder, &[("NOTIFY_SOCKET", "")], &options);
+    fs::write(server.folder.join("config.ru"), app("", "2")).unwrap();
+    server.signal(Signal::USR2);
+    assert!(server.logs("SIGUSR2: reloading instead of an upgrade: systemd would end the service"), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") == "2"), "{}", server.log());
+    let (output, said) = server::run(&server.folder, &[], &["restart"]);
+    assert!(!output.status.success() && said.contains("systemctl restart starts the new program"), "{said}");
+    assert_eq!(server.text("/"), "2", "{}", server.log());
 }
 
 /// A server that was started with these sockets, as systemd does it.

@@ -572,6 +572,49 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     assert!(next.ended(), "{}", server.log());
 }
 
+/// The hook sends TTOU for each worker but the last, as in Unicorn's example: nobody has ordered fewer workers.
+#[test]
+fn the_hook_that_retires_the_old_master_leaves_the_new_one_all_its_workers() {
+    adopt_orphans();
+    let config = "run ->(_) { [200, {}, ['gold']] }";
+    let mut server = ruby::serve_files(&[("config.ru", config), ("unicorn.rb", RETIRES)], &[], &["-C", "unicorn.rb"]);
+    server.done(&["restart"]);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let status = server.status();
+    let pool = &status["apps"][0]["pool"];
+    assert_eq!((&pool["min"], &pool["max"]), (&2.into(), &2.into()), "{status}\n{}", server.log());
+    next.signal(Signal::QUIT);
+    assert!(next.ended(), "{}", server.log());
+}
+
+const TAKES_ONE: &str = r#"
+pid "web.pid"
+worker_processes 2
+before_fork do |server, worker|
+  old = "web.pid.oldbin"
+  Process.kill(:TTOU, File.read(old).to_i) if worker.nr.zero? && File.exist?(old) && server.pid != old
+end
+after_fork { |*| raise "no database" if File.exist?("broken") }
+"#;
+
+/// Its worker does not start, after the hook has run for it.
+#[test]
+fn a_new_process_that_fails_has_taken_no_worker_from_the_old_one() {
+    adopt_orphans();
+    let config = "run ->(_) { [200, {}, ['gold']] }";
+    let server = ruby::serve_files(&[("config.ru", config), ("unicorn.rb", TAKES_ONE)], &[], &["-C", "unicorn.rb"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    fs::write(server.folder.join("broken"), "").unwrap();
+    server.signal(Signal::USR2);
+    assert!(server.logs("upgrade failed, this process goes on"), "{}", server.log());
+    fs::remove_file(server.folder.join("broken")).unwrap();
+    // One more than there were; what came before this signal would be done by then.
+    server.signal(Signal::TTIN);
+    let has_one_more = || server.status()["apps"][0]["pool"]["min"] == 3;
+    assert!(within(MAX_WAIT, has_one_more), "{}\n{}", server.status(), server.log());
+}
+
 /// As Capistrano deploys: `current` is a symlink to the newest release, and old ones are removed. `bundle exec` was run
 /// in it, and has named the Gemfile by its real path.
 #[test]

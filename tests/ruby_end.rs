@@ -200,16 +200,36 @@ fn slow_to_exit() -> Server {
 }
 
 #[test]
-fn a_second_signal_ends_at_exit_blocks_that_take_long() {
+fn an_interrupt_ends_at_exit_blocks_that_take_long() {
     let mut server = slow_to_exit();
     server.signal(Signal::TERM);
     ruby::wait_for_note(&server, "exit");
-    assert!(server.logs("waiting for workers to exit, for 9s at most"), "{}", server.log());
+    // Of the 30 s of --drain-time.
+    assert!(server.logs("waiting for workers to exit, for 2"), "{}", server.log());
     let began = Instant::now();
-    server.signal(Signal::TERM);
+    server.signal(Signal::INT);
     assert!(server.ended(MAX_WAIT).unwrap().success());
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
-    assert!(server.log().contains("SIGTERM again: immediate shutdown"), "{}", server.log());
+    assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
+}
+
+/// Heroku may send several, a supervisor passes on what all processes of the service get, and a hook made for Unicorn
+/// sends QUIT for each worker.
+#[test]
+fn the_same_signal_again_cuts_nothing_off() {
+    for (habit, signal, words) in [("puma", Signal::TERM, "SIGTERM: "), ("unicorn", Signal::QUIT, "SIGQUIT: ")] {
+        let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--signals", habit]);
+        let mut held = server.send_get("/wait?go");
+        ruby::wait_for_note(&server, "runs go");
+        for times in 1..=3 {
+            server.signal(signal);
+            let is_said = || server.log().matches(words).count() == times;
+            assert!(within(MAX_WAIT, is_said), "{habit}, signal {times}: {}", server.log());
+        }
+        ruby::let_go(&server, "go");
+        assert_eq!(held.reply().unwrap().text(), "waited", "{habit}: {}", server.log());
+        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{habit}: {}", server.log());
+    }
 }
 
 #[test]
@@ -261,6 +281,16 @@ fn the_variables_of_ruby_people_mean_what_they_expect() {
     }
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     assert!(server.text("/environment").starts_with("\"development\""));
+}
+
+/// As in Puma, where a proxy serves the application below a path: Rails puts it before all links.
+#[test]
+fn a_variable_says_below_which_path_a_proxy_serves_the_application() {
+    let app = "run ->(env) { [200, {}, [env['SCRIPT_NAME'], ' ', env['PATH_INFO']]] }\n";
+    for (name, expected) in [("/shop", "/shop /a"), ("", " /a")] {
+        let server = ruby::serve_files(&[("config.ru", app)], &[("SCRIPT_NAME", name)], &["-w", "1", "-t", "1"]);
+        assert_eq!(server.text("/a"), expected, "{}", server.log());
+    }
 }
 
 #[test]

@@ -405,6 +405,31 @@ fn at_the_end_an_application_reads_the_end_of_other_connections() {
     assert!(server.ended(MAX_WAIT).is_some());
 }
 
+/// Action Cable has a pool of threads for `unsubscribed`: the process ended when the last WebSocket was closed.
+#[test]
+fn at_the_end_action_cable_finishes_its_work_for_closed_connections() {
+    let app = "require_relative 'common'\n\
+               class Work\n  def initialize\n    @tasks = Queue.new\n    \
+               @thread = Thread.new { while (task = @tasks.pop) do task.call end }\n  end\n  \
+               def post(&task)\n    @tasks << task\n  end\n  \
+               def shutdown\n    @tasks << nil\n  end\n  \
+               def wait_for_termination(seconds)\n    @thread.join(seconds)\n  end\nend\n\
+               Cable = Class.new do\n  def worker_pool\n    \
+               @worker_pool ||= Struct.new(:executor).new(Work.new)\n  end\nend\n\
+               module ::ActionCable\n  def self.server\n    @server ||= Cable.new\n  end\nend\n\
+               run paths('/' => ->(env) { io = env['rack.hijack'].call; Thread.new { \
+               io.write(\"HTTP/1.1 200 OK\\r\\n\\r\\nbegun\"); io.read; \
+               ActionCable.server.worker_pool.executor.post { sleep 1; note('unsubscribed') }; \
+               io.close }; text('') })\n";
+    let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
+    let mut client = get(&server, "/", "");
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    assert_eq!(read(&mut client, 5), b"begun");
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    assert_eq!(ruby::count(&server, "unsubscribed"), 1, "{}", server.log());
+}
+
 #[test]
 fn at_the_end_and_at_a_reload_an_application_that_only_reads_reads_the_end() {
     let app = "note = ->(text) { File.write('notes', \"#{text}\\n\", mode: 'a') }\n\

@@ -21,7 +21,7 @@ fn busy(habit: &str) -> (Server, Client) {
 
 #[test]
 fn the_active_map_is_in_the_log() {
-    for habit in ["puma", "unicorn", "unicorn-graceful", "thin", "passenger"] {
+    for habit in ["puma", "unicorn", "unicorn-graceful", "pitchfork", "thin", "passenger"] {
         let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit]);
         assert!(server.logs(&format!("signals as in {habit}: ")), "{}", server.log());
     }
@@ -37,6 +37,9 @@ fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
         ("unicorn-graceful", Signal::QUIT, true),
         ("unicorn-graceful", Signal::TERM, true),
         ("unicorn-graceful", Signal::INT, false),
+        ("pitchfork", Signal::QUIT, true),
+        ("pitchfork", Signal::TERM, true),
+        ("pitchfork", Signal::INT, false),
         ("thin", Signal::QUIT, true),
         ("thin", Signal::TERM, true),
         ("thin", Signal::INT, false),
@@ -52,7 +55,9 @@ fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
 
 #[test]
 fn each_server_reloads_by_its_own_signal() {
-    for (habit, signal) in [("puma", Signal::USR1), ("unicorn", Signal::HUP), ("thin", Signal::HUP)] {
+    for (habit, signal) in
+        [("puma", Signal::USR1), ("unicorn", Signal::HUP), ("pitchfork", Signal::USR1), ("thin", Signal::HUP)]
+    {
         let server = Server::start(&app("", "'old'"), &["-t", "1", "--signals", habit]);
         fs::write(server.folder.join("config.ru"), app("", "'new'")).unwrap();
         server.signal(signal);
@@ -62,9 +67,13 @@ fn each_server_reloads_by_its_own_signal() {
 
 #[test]
 fn each_server_opens_its_log_anew_by_its_own_signal() {
-    for (habit, signal) in
-        [("puma", Signal::HUP), ("unicorn", Signal::USR1), ("thin", Signal::USR1), ("passenger", Signal::USR1)]
-    {
+    for (habit, signal) in [
+        ("puma", Signal::HUP),
+        ("unicorn", Signal::USR1),
+        ("pitchfork", Signal::HUP),
+        ("thin", Signal::USR1),
+        ("passenger", Signal::USR1),
+    ] {
         let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit, "--log-file", "log"]);
         fs::rename(server.folder.join("log"), server.folder.join("log.1")).unwrap();
         server.signal(signal);
@@ -233,12 +242,14 @@ fn a_signal_for_all_processes_that_load_is_a_shutdown_and_no_failed_start() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
-    let (mut server, _client) = busy("unicorn");
-    server.signal(Signal::QUIT);
-    assert!(server.ended(Duration::from_millis(200)).is_none());
-    server.signal(Signal::QUIT);
-    assert!(server.ended(Duration::from_millis(700)).is_some(), "{}", server.log());
+fn an_interrupt_after_any_signal_for_the_end_ends_it_at_once() {
+    for (habit, first) in [("puma", Signal::INT), ("passenger", Signal::TERM)] {
+        let (mut server, _client) = busy(habit);
+        server.signal(first);
+        assert!(server.ended(Duration::from_millis(200)).is_none(), "{habit}");
+        server.signal(Signal::INT);
+        assert!(server.ended(Duration::from_millis(700)).is_some(), "{habit}: {}", server.log());
+    }
 }
 
 #[test]
@@ -264,6 +275,18 @@ fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
     let replaced = || server.text("/") != old[0].to_string();
     assert!(within(MAX_WAIT, replaced), "{}", server.log());
     assert_eq!(slow.reply().unwrap().text(), old[0].to_string(), "the old one finishes what it has");
+}
+
+/// A refork does so there.
+#[test]
+fn as_in_pitchfork_usr2_replaces_the_workers() {
+    let config = "run lambda { |env| [200, {}, [Process.pid.to_s]] }";
+    let mut server = ruby::serve(config, &["-w", "1", "--signals", "pitchfork"]);
+    let old = server.text("/");
+    server.signal(Signal::USR2);
+    assert!(within(MAX_WAIT, || server.text("/") != old), "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
 }
 
 #[test]

@@ -28,6 +28,7 @@ class FlagsTest < Minitest::Test
 
   def test_sockets_and_whole_addresses
     assert_equal RUBY + ["--bind", "unix:///run/a.sock"], flags({ Host: "/run/a.sock", Port: 9292 })
+    assert_equal RUBY + ["--bind", "unix://@shop"], flags({ Host: "@shop", Port: 9292 })
     assert_equal RUBY + ["--bind", "tcp://[::1]:80"], flags({ Host: "tcp://[::1]:80", Port: 9292 })
   end
 

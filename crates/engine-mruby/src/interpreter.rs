@@ -142,10 +142,11 @@ impl Interpreter {
         Step::Over
     }
 
-    /// Ends a call that has panicked. The application is loaded anew before the next call.
-    pub fn poison(&mut self) {
+    /// Ends a call, or a loading, that has panicked. The application is loaded anew; a call before that fails with this
+    /// error.
+    pub fn poison(&mut self, error: Box<AppError>) {
         self.step(true);
-        self.broken = Some(Box::default());
+        self.broken = Some(error);
     }
 
     /// A call that panics.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
-use engine::{Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, panic_words, reply};
+use engine::{AppError, Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, panic_words, reply};
 use parking_lot::Mutex;
 
 use crate::interpreter::{Interpreter, Place, Step};
@@ -204,10 +204,8 @@ impl Pool {
         let reason = reason.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        self.loading.fetch_add(1, Ordering::SeqCst);
-        let loaded = interpreter.load(&self.settings, self.generation.load(Ordering::Relaxed));
-        self.loading.fetch_sub(1, Ordering::SeqCst);
-        match loaded {
+        let generation = self.generation.load(Ordering::Relaxed);
+        match self.load_by(interpreter, |interpreter| interpreter.load(&self.settings, generation)) {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();
@@ -232,6 +230,24 @@ impl Pool {
         }
     }
 
+    /// Loads the application anew by `load`. If that panics, which is a defect of this program, it has failed as if the
+    /// application had raised: the interpreter must not be lost.
+    fn load_by(
+        &self,
+        interpreter: &mut Interpreter,
+        load: impl FnOnce(&mut Interpreter) -> Result<(), Box<AppError>>,
+    ) -> Result<(), Box<AppError>> {
+        self.loading.fetch_add(1, Ordering::SeqCst);
+        let loaded = catch_unwind(AssertUnwindSafe(|| load(interpreter)));
+        self.loading.fetch_sub(1, Ordering::SeqCst);
+        loaded.unwrap_or_else(|_panic| {
+            let message = "the server has panicked while it loaded the application; this is a defect of the server";
+            let error = Box::new(AppError { class: "fatal".into(), message: message.into(), ..AppError::default() });
+            interpreter.poison(error.clone());
+            Err(error)
+        })
+    }
+
     /// Runs a call, or a part of it. If that panics, which is a defect of this program, the interpreter loads the
     /// application anew: a lost one would count as busy, and the engine would wait for it before it ends.
     fn step(
@@ -242,7 +258,7 @@ impl Pool {
         match catch_unwind(AssertUnwindSafe(|| call(&mut interpreter))) {
             Ok(step) => (interpreter, step),
             Err(panic) => {
-                interpreter.poison();
+                interpreter.poison(Box::default());
                 self.hand_over(Task::Recycle(interpreter));
                 resume_unwind(panic)
             }
@@ -435,9 +451,8 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// The old generation of a reload ends when no request is unfinished.
-    #[test]
-    fn an_interpreter_in_which_a_call_panics_loads_the_application_anew() {
+    /// An engine with one interpreter, and the folder of its application.
+    fn start() -> (Arc<MrubyEngine>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let rackup = folder.path().join("config.ru");
         std::fs::write(&rackup, "run ->(_) { [200, {}, ['gold']] }").unwrap();
@@ -456,26 +471,62 @@ mod tests {
             slow_time: PATIENCE,
             meter: Arc::default(),
         };
-        let engine = MrubyEngine::start(settings).unwrap();
-        let pool = &engine.0;
-        let interpreter = pool.queue.take_idle(|_| true).unwrap();
-        let call = || pool.step(interpreter, Interpreter::panics);
-        assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "the caller hears of it");
+        (MrubyEngine::start(settings).unwrap(), folder)
+    }
+
+    /// Waits until the only interpreter is idle again.
+    fn wait(pool: &Pool) {
         let deadline = Instant::now() + PATIENCE;
         while pool.unfinished() > 0 {
             assert!(Instant::now() < deadline, "{:?}", pool.status());
             thread::park_timeout(Duration::from_millis(1));
         }
-        assert_eq!(pool.restarts_by().get("load"), Some(&1));
+    }
+
+    /// Whether a request gets 200.
+    fn is_answered(engine: &MrubyEngine) -> bool {
+        let deadline = Instant::now() + PATIENCE;
         let mut reply = engine.call(Request::sample(http::Method::GET, "/"));
         let mut context = Context::from_waker(Waker::noop());
         let answer = loop {
             if let Poll::Ready(answer) = Pin::new(&mut reply).poll(&mut context) {
                 break answer;
             }
-            assert!(Instant::now() < deadline, "{:?}", pool.status());
+            assert!(Instant::now() < deadline, "{:?}", engine.status());
             thread::park_timeout(Duration::from_millis(1));
         };
-        assert!(answer.result.is_ok_and(|response| response.head.status == http::StatusCode::OK));
+        answer.result.is_ok_and(|response| response.head.status == http::StatusCode::OK)
+    }
+
+    /// The old generation of a reload ends when no request is unfinished.
+    #[test]
+    fn an_interpreter_in_which_a_call_panics_loads_the_application_anew() {
+        let (engine, _folder) = start();
+        let pool = &engine.0;
+        let interpreter = pool.queue.take_idle(|_| true).unwrap();
+        let call = || pool.step(interpreter, Interpreter::panics);
+        assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "the caller hears of it");
+        wait(pool);
+        assert_eq!(pool.restarts_by().get("load"), Some(&1));
+        assert!(is_answered(&engine));
+    }
+
+    /// It counted as busy for ever, and as one that loads.
+    #[test]
+    fn an_interpreter_in_which_the_loading_panics_is_not_lost() {
+        let (engine, _folder) = start();
+        let pool = &engine.0;
+        let mut interpreter = pool.queue.take_idle(|_| true).unwrap();
+        let loaded = pool.load_by(&mut interpreter, |interpreter| {
+            interpreter.panics();
+            Ok(())
+        });
+        assert!(loaded.unwrap_err().message.contains("has panicked"));
+        assert!(pool.release(interpreter).is_none(), "nothing waits for it");
+        let seen = pool.status();
+        assert_eq!((seen.idle, seen.busy, pool.loading.load(Ordering::SeqCst)), (1, 0, 0));
+        assert!(!is_answered(&engine), "as where the application has raised");
+        wait(pool);
+        assert!(is_answered(&engine), "it is loaded by then");
     }
 }

@@ -12,6 +12,20 @@ module FoolsGold
     attr_accessor :preloads
   end
 
+  # An application that a proxy serves below a path. As in Puma, the environment variable SCRIPT_NAME names that path,
+  # whether or not the proxy has removed it from the path of the request.
+  class Mounted
+    def initialize(app, name)
+      @app = app
+      @name = name
+    end
+
+    def call(env)
+      env["SCRIPT_NAME"] = "#{@name}#{env['SCRIPT_NAME']}"
+      @app.call(env)
+    end
+  end
+
   # The application, and everything that is needed to load it.
   class Application
     attr_reader :app
@@ -24,6 +38,13 @@ module FoolsGold
     # process it ends. A server that the application starts would take them for its own.
     OF_GEM = %w[FOOLSGOLD_DEFAULT_HOST FOOLSGOLD_DEFAULT_PORT FOOLSGOLD_APP_FOLDER FOOLSGOLD_ENDS_WITH].freeze
 
+    # Variables that name the default handler of rackup. Where that is this server, they are for the command that starts
+    # it: a library that serves an object of its own beside the application, such as its metrics, needs a handler that
+    # takes objects.
+    OF_RACKUP = %w[RACKUP_HANDLER RACK_HANDLER].freeze
+    # The names of this server in these variables.
+    HANDLERS = %w[foolsgold fools_gold].freeze
+
     # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare
       @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -32,16 +53,19 @@ module FoolsGold
       FoolsGold.threads = @setup["threads"].to_i
       FoolsGold.preloads = preload? && Process.respond_to?(:fork)
       set_up_bundler unless @setup["gemfile"].empty?
-      require "socket"
-      # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
-      require_relative "descriptors"
-      require_relative "owners"
-      require_libraries
-      require_rack
+      %w[old_file old_hooks].each { |name| require_relative name } unless @setup["hooks_kind"].empty?
+      without_collections do
+        require "socket"
+        # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
+        require_relative "descriptors"
+        require_relative "owners"
+        require_libraries
+        require_rack
+      end
       # What the file of hooks opens or starts would be shared by all workers as well.
       @descriptors = Descriptors.new
       @threads = Thread.list
-      OF_GEM.each { |name| ENV.delete(name) }
+      forget_command
       Object.singleton_class.prepend(RestOfUnicorn)
       show_log_of_rails
       return if @setup["hooks"].empty?
@@ -57,7 +81,13 @@ module FoolsGold
 
     def load
       own = Process.pid
-      Progress.watch("#{File.dirname(@setup['rackup'])}/") { FoolsGold.application = @app = build }
+      # The variable as it is before the application can change it.
+      name = ENV["SCRIPT_NAME"]
+      is_below = !name.nil? && !name.empty?
+      Progress.watch("#{File.dirname(@setup['rackup'])}/") do
+        app = FoolsGold.application = build
+        @app = is_below ? Mounted.new(app, name) : app
+      end
       exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.
     end
 
@@ -93,10 +123,12 @@ module FoolsGold
     def shared_connections
       return [] unless loaded?
 
-      connections, others = @descriptors.opened.partition { |one| one.kind == :connection }
+      connections, others = opened
       tell(others) unless @has_told
+      is_forced = @setup["preload"] == "force"
+      connections = after_a_moment(connections) unless is_forced
       words = connections.map { |one| [one.words, Owners.of(one.number)].compact.join(": ") }
-      return words unless @setup["preload"] == "force"
+      return words unless is_forced
 
       Log.warn("workers share connections (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
       []
@@ -150,10 +182,12 @@ module FoolsGold
 
     # Collects garbage of the load, so that workers share the rest for long. Process.warmup of Ruby 3.3 also compacts
     # the heap. On older Rubies nothing does: C extensions of their time that keep unpinned objects would crash then.
+    # There, objects that the first collection leaves young age in short ones, which skip the old objects.
     def warm_up
       return Process.warmup if Process.respond_to?(:warmup)
 
-      UNTIL_OLD.times { GC.start }
+      GC.start
+      (UNTIL_OLD - 1).times { GC.start(full_mark: false) }
     end
 
     # Whether the native worker is loaded, which defines FoolsGold::NativeSlot (see slot.rb).
@@ -162,6 +196,12 @@ module FoolsGold
     end
 
     private
+
+    # Removes the variables that are for the command which started the server, and not for the application.
+    def forget_command
+      OF_GEM.each { |name| ENV.delete(name) }
+      OF_RACKUP.each { |name| ENV.delete(name) if HANDLERS.include?(ENV[name].to_s.b.downcase) }
+    end
 
     # `rails server -u foolsgold` names a file of the gem with which Rails's log is on the console too. The gem cannot
     # give a hooks file for that: it would take the place of the user's, and of the hooks in config/puma.rb.
@@ -172,6 +212,31 @@ module FoolsGold
         require file
         FoolsGold::RailsLog.to_console
       end
+    end
+
+    # What the application holds open: connections, and all else.
+    def opened
+      @descriptors.opened.partition { |one| one.kind == :connection }
+    end
+
+    # The seconds that threads of the application have to end their connections, and the pause between two looks.
+    MOMENT = 1
+    LOOK = 0.05
+    private_constant :MOMENT, :LOOK
+
+    # Waits for a moment in which no connection is open, and returns those that are still open at the end. A thread of a
+    # library that reports or polls opens one now and then, for a single request: if that prevented a fork, preloading
+    # would end sooner or later. Without threads of the application there is nothing to wait for.
+    def after_a_moment(connections)
+      (MOMENT / LOOK).to_i.times do
+        break if connections.empty?
+
+        is_alone = started_threads.empty?
+        sleep LOOK unless is_alone
+        connections, = opened
+        break if is_alone
+      end
+      connections
     end
 
     def tell(others)
@@ -188,13 +253,16 @@ module FoolsGold
       end
     end
 
+    # Threads that the application has started, without that of Ruby's Timeout: it has no connections, and starts anew
+    # after a fork.
+    def started_threads
+      (Thread.list - @threads).reject { |thread| /timeout/i.match?(thread.name.to_s) }
+    end
+
     # Threads that a forked worker would not have. As in Puma, those marked as fork-safe are left out; also idle ones of
     # concurrent-ruby, whose pools notice a fork and start new threads.
     def lost_threads
-      threads = Thread.list - @threads
-      threads.reject do |thread|
-        thread.thread_variable_get(:fork_safe) || /timeout/i.match?(thread.name.to_s) || idle_in_pool?(thread)
-      end
+      started_threads.reject { |thread| thread.thread_variable_get(:fork_safe) || idle_in_pool?(thread) }
     end
 
     # Whether its whole backtrace is in concurrent-ruby or in Ruby itself.
@@ -235,6 +303,17 @@ module FoolsGold
       handler.all_connection_pools.each(&:disconnect!)
     end
 
+    # Runs the block without collecting garbage, for code that loads files: nearly all that it makes stays.
+    def without_collections
+      return yield if RUBY_ENGINE != "ruby" || GC.disable # Code of a configuration has disabled it already.
+
+      begin
+        yield
+      ensure
+        GC.enable
+      end
+    end
+
     # Not `bundler/setup`: that prints and exits where Bundler.setup raises.
     def set_up_bundler
       require "bundler"
@@ -260,11 +339,14 @@ module FoolsGold
       rescue LoadError
         nil
       end
+      # Other servers have loaded it by now, for their own options.
+      Object.autoload(:OptionParser, "optparse")
     ensure
       $VERBOSE = verbose
     end
 
     def require_rack
+      name_rack if @setup["gemfile"].empty?
       require "rack"
       require "rack/builder"
     rescue LoadError => error
@@ -274,12 +356,29 @@ module FoolsGold
       raise LoadFailed, "#{RUBY_ENGINE} #{RUBY_VERSION} has no Rack: #{remedy}"
     end
 
+    # Has RubyGems find the gem by its name. By the name of a file it would read the specifications of all gems. A Rack
+    # that is in the load path, as with `-I`, comes first in either case.
+    def name_rack
+      return unless respond_to?(:gem, true)
+
+      gem "rack" unless $LOAD_PATH.any? { |folder| File.file?(File.join(folder, "rack.rb")) }
+    rescue LoadError
+      nil # There is none, or it cannot be activated: `require` says more.
+    end
+
     # Loads config.ru. Rack 2 returns the application and options, Rack 3 the application.
     def build
-      app, = Rack::Builder.parse_file(@setup["rackup"])
+      app, = Rack::Builder.parse_file(@setup["rackup"], *no_options)
       return app if app.respond_to?(:call)
 
       raise LoadFailed, "#{@setup['rackup']} gives #{app.class}, which has no method `call`"
+    end
+
+    # The arguments with which Rack 2 does not look for options in the comments of the file. To read them it loads its
+    # own server, and OptionParser, which is only done for a file that has any.
+    def no_options
+      reads_options = Rack::Builder.method(:parse_file).parameters.include?(%i[opt opts])
+      reads_options && !File.binread(@setup["rackup"]).match?(/^#\\/) ? [nil] : []
     end
   end
 end

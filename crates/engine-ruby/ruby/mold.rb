@@ -13,7 +13,7 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits last_resort forking signals hooks old_file old_hooks progress application shapes
+%w[errors frames wire log title limits last_resort forking signals hooks progress application shapes
    environment input headers hints hijack stream output rest direct channel slot delivery answer runner
    control out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name

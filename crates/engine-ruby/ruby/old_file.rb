@@ -32,6 +32,20 @@ class FoolsGold::OldFile
     @_said
   end
 
+  # Gives the constants of the file that have one process id another one.
+  def _replace(pid, other)
+    own = singleton_class
+    own.constants(false).each do |name|
+      next if own.autoload?(name)
+
+      value = own.const_get(name, false)
+      next unless Integer === value && value == pid && value != other
+
+      own.__send__(:remove_const, name)
+      own.const_set(name, other)
+    end
+  end
+
   # Evaluates the file, then the blocks for the mode of Puma: for the given one, or for that which is known by then.
   def _evaluate(mode = nil)
     FoolsGold::Directives.current = @_said

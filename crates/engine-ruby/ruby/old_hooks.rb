@@ -56,7 +56,9 @@ module FoolsGold
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
       # The mode may come from elsewhere, such as the command line.
       mode = @is_single ? "single" : "cluster"
-      @said = (file || OldFile.new(path, @kind, names: names)._evaluate(mode))._said
+      file ||= OldFile.new(path, @kind, names: names)._evaluate(mode)
+      @said = file._said
+      hand_on(file) if @is_single
       register_lists if @is_puma && !@is_single
       UnicornWords.known_to(@said.path) unless @is_puma
       @replaced = UnicornWords.replaced(@said.path).keys
@@ -65,6 +67,15 @@ module FoolsGold
     end
 
     private
+
+    # In Puma's single mode the process that reads the file is that which serves. Files keep its id in a constant, and
+    # compare it in an at_exit block, as GoodJob's documentation advises: so it becomes that of the worker there. A mold
+    # that has not loaded the application has nothing to do for it at its end.
+    def hand_on(file)
+      own = Process.pid
+      @hooks.add(:after_fork) { file._replace(own, Process.pid) }
+      @hooks.add(:mold_end) { file._replace(own, nil) unless FoolsGold.application }
+    end
 
     # The hooks to register: Puma runs all blocks of a hook, Unicorn the last one.
     def wanted
@@ -133,9 +144,10 @@ module FoolsGold
     # [whether of Puma, name]
     ONCE = [[true, :before_fork], [false, :after_mold_fork]].freeze
 
+    # Puma calls its hook with nil, since it is of no worker.
     def register_once(name, block)
       @hooks.add(:before_fork) do
-        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
+        call(name, block, @is_puma ? accepted(block, [nil]) : [server, OldWorker.new(0, Process.pid)]) if block
         block = nil
       end
     end
@@ -143,6 +155,11 @@ module FoolsGold
     # Whether a hook accepts an argument: a lambda or a method without parameters does not.
     def takes_any?(block)
       !block.respond_to?(:arity) || block.arity != 0
+    end
+
+    # The arguments of a hook, or none if it accepts none.
+    def accepted(block, arguments)
+      takes_any?(block) ? arguments : []
     end
 
     # Registers the error handler. Its arguments depend on how many it takes: Proc#call would accept any number.
@@ -153,9 +170,10 @@ module FoolsGold
     # Hooks that run before the server executes itself anew.
     EXEC = %i[before_exec before_restart on_restart].freeze
 
+    # Puma gives its launcher to those of the file, and nothing to those of its events.
     def register_exec(name, block)
       launcher = OldLauncher.new(PumaConfig.new(PumaOptions.new(@said)))
-      @hooks.add(:before_exec) { call(name, block, [@is_puma ? launcher : server]) }
+      @hooks.add(:before_exec) { call(name, block, @is_puma ? accepted(block, [launcher]) : [server]) }
     end
 
     def register_exit(name, block)

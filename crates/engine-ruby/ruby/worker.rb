@@ -68,6 +68,7 @@ module FoolsGold
       connect
       boot or exit!(1)
       serve
+      finish_cable
       tell_end
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
       # JRuby closes connections as it exits, which must not look like the end of the front.
@@ -140,6 +141,27 @@ module FoolsGold
       end
     ensure
       @exiting = true
+    end
+
+    # The seconds for what Action Cable does after WebSockets were closed: less than a worker has at a shutdown at
+    # least.
+    CABLE_SECONDS = 8
+    private_constant :CABLE_SECONDS
+
+    # Lets Action Cable finish what it does for WebSockets that are closed, such as `unsubscribed`. It runs that in
+    # threads of its own, which would end with the process.
+    def finish_cable
+      cable = ::ActionCable.instance_variable_get(:@server) if defined?(::ActionCable)
+      pool = cable&.instance_variable_get(:@worker_pool)
+      return unless pool.respond_to?(:executor) # Not used, or that of a later version.
+
+      pool.executor.shutdown
+      return if pool.executor.wait_for_termination(CABLE_SECONDS)
+
+      Log.warn("worker #{@number} exits while Action Cable is at work for closed WebSockets (`unsubscribed`): that " \
+               "has taken #{CABLE_SECONDS} s")
+    rescue StandardError => error
+      Log.exception(error, "the work of Action Cable could not be waited for")
     end
 
     def start(runner)

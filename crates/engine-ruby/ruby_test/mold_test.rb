@@ -95,6 +95,17 @@ Harness.check("a hooks file is UTF-8 in every locale") do
 ensure
   ENV["LC_ALL"] = kept
 end
+Harness.check("the application does not get this server as rackup's default handler, but any other") do
+  names = %w[RACKUP_HANDLER RACK_HANDLER]
+  kept = names.map { |name| ENV[name] }
+  app = "found = ENV.values_at('RACKUP_HANDLER', 'RACK_HANDLER').inspect\nrun ->(_) { [200, {}, [found]] }"
+  %w[foolsgold FoolsGold fools_gold].each do |handler|
+    names.zip([handler, "webrick"]) { |name, value| ENV[name] = value }
+    Front.run(app) { |front| Harness.same('[nil, "webrick"]', front.fork.get("/").body) }
+  end
+ensure
+  names.zip(kept) { |name, value| ENV[name] = value }
+end
 Harness.check("constants of a hooks file are those of the application, and not the server's") do
   hooks = "class ::Channel; end\nafter_fork { $found = [Channel.name, defined?(Worker)].inspect }\n"
   Front.run("run ->(_) { [200, {}, [$found]] }", hooks: hooks) do |front|
@@ -141,6 +152,55 @@ Harness.check("a hook that raises at boot") do
     raise "it booted"
   rescue RuntimeError => error
     Harness.match(/no database/, error.message)
+  end
+end
+# A new object counts as old after three collections. One of them marks all objects.
+AGES = <<~'RUBY'
+  require "objspace"
+  $kept = Object.new
+  $before = GC.stat(:major_gc_count)
+  run(lambda do |_|
+    few = Process.respond_to?(:warmup) || GC.stat(:major_gc_count) - $before < 3
+    [200, {}, [[ObjectSpace.dump($kept).include?('"old":true'), few].inspect]]
+  end)
+RUBY
+if RUBY_ENGINE == "ruby"
+  Harness.check("what is loaded is old before the fork, and all of it is marked only once for that") do
+    Front.run(AGES) { |front| Harness.same("[true, true]", front.fork.get("/").body) }
+  end
+end
+Harness.check("garbage is collected while the application is loaded, and in its workers") do
+  look = "RUBY_ENGINE == 'ruby' && GC.enable"
+  Front.run("AT_LOAD = #{look}\nrun ->(_) { [200, {}, [[AT_LOAD, #{look}].inspect]] }") do |front|
+    Harness.same("[false, false]", front.fork.get("/").body)
+  end
+end
+OWN_FILES = "run ->(_) { [200, {}, [$LOADED_FEATURES.grep(%r{/old_\\w+\\.rb\\z}).size.to_s]] }"
+Harness.check("files for another server's configuration are loaded only with one") do
+  Front.run(OWN_FILES) { |front| Harness.same("0", front.fork.get("/").body) }
+  Front.run(OWN_FILES, hooks: "after_stopped { nil }", hooks_kind: "puma", hooks_names: "after_stopped") do |front|
+    Harness.same("4", front.fork.get("/").body)
+  end
+end
+# Where older versions of RubyGems keep the list of all gems, once they have made it.
+LISTED = <<~'RUBY'
+  is_known = RUBY_ENGINE == "ruby" && Gem::Specification.class_variable_defined?(:@@stubs)
+  listed = is_known && Gem::Specification.class_variable_get(:@@stubs)
+  run ->(_) { [200, {}, [listed ? "all gems" : "not all gems"]] }
+RUBY
+Harness.check("Rack is found without a look at all gems") do
+  Front.run(LISTED) { |front| Harness.same("not all gems", front.fork.get("/").body) }
+end
+PARSER = <<~'RUBY'
+  LOADED = $LOADED_FEATURES.any? { |path| path.end_with?("/optparse.rb") }
+  run ->(_) { [200, {}, [[LOADED, OptionParser.name].inspect]] }
+RUBY
+Harness.check("Rack's own server is not loaded to read options of a file that has none") do
+  Front.run(PARSER) { |front| Harness.same('[false, "OptionParser"]', front.fork.get("/").body) }
+end
+Harness.check("a file with options in its first line is loaded") do
+  Front.run("#\\ -p 9292 -E test\nrun ->(_) { [200, {}, ['here']] }") do |front|
+    Harness.same("here", front.fork.get("/").body)
   end
 end
 PUMA = <<~'RUBY'
@@ -202,6 +262,27 @@ if RUBY_ENGINE == "ruby"
       front.await(front.mold, FoolsGold::Frames::SHARED)
       Process.wait(front.pid)
       Harness.same(false, File.exist?(File.join(front.folder, "stopped")))
+    end
+  ensure
+    listener&.close
+  end
+  Harness.check("a connection that a thread has for a moment is no reason not to fork") do
+    listener = TCPServer.new("127.0.0.1", 0)
+    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, [$held.closed?.to_s]] }"
+    hooks = "before_fork { Thread.new { sleep 0.3; $held.close } }"
+    Front.run(rackup, hooks: hooks, preload: "yes") do |front|
+      Harness.same("true", front.fork.get("/").body)
+    end
+  ensure
+    listener&.close
+  end
+  Harness.check("the thread of Ruby's Timeout does not keep a mold waiting that has a connection") do
+    listener = TCPServer.new("127.0.0.1", 0)
+    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, []] }"
+    hooks = "before_fork { Thread.new { sleep 0.8; $held.close }.name = 'Timeout stdlib thread' }"
+    Front.run(rackup, hooks: hooks, preload: "yes") do |front|
+      front.mold.write(FoolsGold::Frames.frame(FoolsGold::Frames::FORK, [1, 0].pack("NN")))
+      front.await(front.mold, FoolsGold::Frames::SHARED)
     end
   ensure
     listener&.close

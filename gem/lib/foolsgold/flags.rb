@@ -42,6 +42,7 @@ module FoolsGold
       host, port = @options.values_at(:Host, :Port).map(&:to_s)
       return ["--bind", host] if host.include?("://")
       return ["--bind", "unix://#{File.expand_path(host)}"] if host.start_with?("/", ".")
+      return ["--bind", "unix://#{host}"] if host.start_with?("@") # An abstract one.
 
       flag("--host", host) + flag("--port", port)
     end

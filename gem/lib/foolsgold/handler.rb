@@ -14,8 +14,14 @@ module FoolsGold
     # Names the file with which the server's workers show Rails's log on the console.
     RAILS_LOG = "FOOLSGOLD_RAILS_LOG"
 
+    NO_OBJECT = "FoolsGold loads what it serves from a file such as config.ru, in processes of its own, and cannot " \
+                "take an object from here: give it to another server, such as Puma or WEBrick. RACKUP_HANDLER and " \
+                "RACK_HANDLER choose FoolsGold for all code that asks for the default handler"
+    private_constant :NO_OBJECT
+
     # Serves until the server ends, and then ends as it did.
     def run(app, **options)
+      Handler.refuse_object(options)
       Script.take(app)
       Handler.return_to_application(options)
       flags = Flags.new(app, options)
@@ -40,6 +46,16 @@ module FoolsGold
         "Silent" => "Write warnings and errors only",
         "Verbose" => "Write debugging lines, too"
       }
+    end
+
+    # Raises for an object of a library, such as metrics or an application that is tested in a browser: the config.ru
+    # of the working directory would be served in its place. An object that comes from a file is given in the main
+    # thread, by a command or by a script that the server loads.
+    def self.refuse_object(options)
+      return if options[:config] || options[:builder]
+      return if Thread.current == Thread.main && (Script.is_loading || !::FoolsGold.respond_to?(:hooks))
+
+      raise NO_OBJECT
     end
 
     # A command in the background (`rackup -D`, `rails server -d`) is in the folder / by now. The server looks for files

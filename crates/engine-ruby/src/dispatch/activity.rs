@@ -51,7 +51,7 @@ struct Sample {
     /// Time on a processor.
     used: Duration,
     /// Time in which a thread was ready to run while others had the processors, summed over threads. `None` if it was
-    /// not read: no request waited, and it takes one file for each thread.
+    /// not read: no request waited for it, and it takes one file for each thread.
     queued: Option<Duration>,
 }
 
@@ -84,7 +84,8 @@ impl Probe {
     /// Samples whether the process computes all the time. Only the kernel can tell: a request that waits for a database
     /// and one that computes look the same from outside. Time in which it was ready to run counts as computing: with
     /// more processes that compute than processors, each has one for a part of the time only. That part is read when
-    /// `is_wanted`: while requests wait. `was` is what it did before.
+    /// `is_wanted`: while requests wait that it could take, or for which another worker could be added. `was` is what
+    /// it did before.
     pub fn sample(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
         let begun = Instant::now();
         let found = self.compare(now, is_wanted, was);

@@ -128,6 +128,31 @@ async fn only_workers_that_have_requests_and_could_take_more_are_sampled() {
     assert_eq!(workers_of(&scene.dispatch.begin_samples(Instant::now())), [0], "another worker could be of use");
 }
 
+/// The time in the run queue is in one file for each thread.
+#[tokio::test]
+async fn the_run_queue_is_read_while_a_request_waits_that_the_worker_could_take_or_that_could_add_another_worker() {
+    let is_wanted = |scene: &mut DispatchScene| {
+        let samples = scene.dispatch.begin_samples(Instant::now());
+        let is_wanted: Vec<bool> = samples.iter().map(|sample| sample.is_wanted).collect();
+        scene.dispatch.end_samples(samples);
+        is_wanted
+    };
+    let mut scene = DispatchScene::new(1, 2);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert_eq!(is_wanted(&mut scene), [false], "nothing waits");
+    assert_eq!(scene.get(0), Err("queued"));
+    assert_eq!(is_wanted(&mut scene), [true], "the other thread is free");
+    scene.dispatch.worker(0).unwrap().is_leaving = true;
+    assert_eq!(is_wanted(&mut scene), [false], "it leaves");
+    scene.dispatch.worker(0).unwrap().is_leaving = false;
+    scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
+    assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
+    assert_eq!(scene.get(0), Err("queued"));
+    assert_eq!(is_wanted(&mut scene), [false], "both threads are busy");
+    scene.dispatch.growth = Growth::Computing;
+    assert_eq!(is_wanted(&mut scene), [true]);
+}
+
 /// On a busy machine any time may pass between two steps of the same thread.
 #[tokio::test]
 async fn nothing_runs_or_waits_that_is_not_watched() {
@@ -496,7 +521,7 @@ async fn a_last_try_has_a_worker_to_itself() {
 async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
     let mut scene = DispatchScene::new(2, 2);
     scene.dispatch.is_parallel = true; // All threads may be used at once.
-    assert_eq!([scene.get(0), scene.get(1), scene.get(1)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
+    assert_eq!([scene.get(0), scene.get(1), scene.get(0)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(1), Err("queued"), "the second worker, with one request, is emptied");
@@ -642,6 +667,7 @@ async fn of_workers_that_wait_the_one_with_the_fewest_requests_gets_the_next() {
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     scene.dispatch.workers.iter_mut().for_each(|worker| worker.activity = Activity::Waiting);
     assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 1)), Ok((1, 1))));
+    assert_eq!(scene.get(1), Ok((1, 2)), "both have as many, and the answers of this one arrive where its client is");
 }
 
 /// The worker may die with what stands behind another request, and that must not have run then.

@@ -198,10 +198,12 @@ impl Dispatch {
                 workers.min_by_key(|worker| (worker.io_thread != placement.io_thread, worker.least_in_flight()))?;
             return least.take_pipelined(depth);
         }
-        let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
+        let workers = self.workers.iter_mut().filter(|worker| worker.has_room());
         let any = placement.is_urgent || self.is_parallel;
         let waiting = workers.filter(|worker| any || worker.waits());
-        waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
+        // Of equally busy ones, one of the same I/O thread: otherwise each part of a stream wakes two of them.
+        let load = |worker: &&mut Worker| (worker.busy, worker.io_thread != placement.io_thread);
+        waiting.min_by_key(load).and_then(Worker::take_thread)
     }
 
     /// Returns the number of requests that one thread may have at once. Where threads compute at the same time that is
@@ -350,9 +352,16 @@ impl Dispatch {
     /// Begins to sample what each worker does with the processor, where that matters and it is time for it.
     pub fn begin_samples(&mut self, now: Instant) -> Vec<ActivitySample> {
         let grows = self.growth == Growth::Computing;
+        // Only then may a request enter a worker that is busy, or another worker be of use.
+        let is_waiting = !self.queue.is_empty() && self.depth() == 1;
         // A request never enters a worker of one thread that is busy.
         let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1);
-        sampled.filter_map(|worker| worker.begin_sample(now)).collect()
+        let samples = sampled.filter_map(|worker| {
+            // Where all threads are busy, the next request waits for one of them, whatever the worker does.
+            let is_wanted = is_waiting && (grows || worker.has_room());
+            worker.begin_sample(now, is_wanted)
+        });
+        samples.collect()
     }
 
     /// Takes what samples have shown. A worker may have been removed meanwhile: its sample is dropped.

@@ -508,10 +508,12 @@ impl Pool {
     }
 
     /// Waits for `time`, or until a request is added or, after [`Pool::report_held_back`], a response is held back.
-    pub async fn until_added(&self, time: Duration) {
+    /// Returns false if the time was over before.
+    pub async fn until_added(&self, time: Duration) -> bool {
         self.dispatch().set_watched(false);
-        let _ = timeout(time, self.active.notified()).await;
+        let is_added = timeout(time, self.active.notified()).await.is_ok();
         self.dispatch().set_watched(true);
+        is_added
     }
 
     /// Wakes the deadline timer if needed. Must be called when a request was added, under the same lock.
@@ -565,9 +567,13 @@ impl Pool {
         taken != 0 && self.start.elapsed().as_secs().saturating_sub(taken) <= WATCHED_S
     }
 
-    /// Reports to the supervisor that more workers would be of use.
+    /// Reports to the supervisor that more workers would be of use, unless it can add none: while requests wait, this
+    /// is called at each tick of the deadline timer.
     pub fn want(&self) {
-        let _ = self.messages.send(Message::Wanted);
+        let is_complete = self.view.lock().is_complete;
+        if !is_complete {
+            let _ = self.messages.send(Message::Wanted);
+        }
     }
 
     /// Returns the connection to this thread of this worker.

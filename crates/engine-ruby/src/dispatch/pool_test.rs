@@ -244,6 +244,18 @@ async fn a_worker_that_is_retired_says_so_once_and_is_stopped_when_it_has_nothin
 }
 
 #[tokio::test]
+async fn where_no_worker_can_be_added_none_is_asked_for() {
+    let (pool, mut inbox) = pool();
+    let ends = worker(&pool);
+    let _replies: Vec<Reply> = (0..2 * ends.len()).map(|_| pool.call(Request::sample(Method::POST, "/"))).collect();
+    for (is_complete, is_asked_for) in [(false, true), (true, false), (false, true)] {
+        pool.show(View { is_complete, ..View::default() });
+        check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_secs(1));
+        assert_eq!(matches!(inbox.try_recv(), Ok(Message::Wanted)), is_asked_for);
+    }
+}
+
+#[tokio::test]
 async fn the_timer_rests_until_a_request_comes() {
     let (pool, _inbox) = pool();
     let watch = pool.clone();
@@ -709,11 +721,41 @@ async fn the_timer_runs_less_often_where_all_that_runs_has_been_running_for_long
     pool.dispatch().worker(1).unwrap().activity = Activity::Computing;
     add();
     add();
+    pool.dispatch().worker(1).unwrap().is_leaving = true;
+    assert_eq!(seen(200), Seen::Settled, "it takes nothing, and its request may run for hours");
+    pool.dispatch().worker(1).unwrap().is_leaving = false;
     assert_eq!(seen(200), Seen::Active, "when it waits, a thread is free for what waits here");
     pool.dispatch().worker(1).unwrap().activity = Activity::Waiting;
     pool.pump();
     assert_eq!(pool.dispatch().queue.len(), 1, "both threads have a request");
     assert_eq!(seen(200), Seen::Settled, "no thread is free for what waits");
+}
+
+/// Nothing wakes the timer for it: that is only about to sleep for longer.
+#[tokio::test]
+async fn a_request_that_is_added_during_a_tick_is_looked_at_in_the_next() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let began = Instant::now();
+    let (get, _reply) = job(Method::GET);
+    pool.dispatch().put_back(vec![get], Instant::now());
+    pool.pump();
+    assert_eq!(check(&pool, LAST_ANSWERS, began), Seen::Active);
+}
+
+/// Where streams come one after the other there is always a young one.
+#[tokio::test]
+async fn a_request_among_others_that_take_long_is_soon_settled() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let (get, _reply) = job(Method::GET);
+    pool.dispatch().put_back(vec![get], Instant::now());
+    pool.pump();
+    for (took, seen) in [(1, Seen::Active), (1000, Seen::Settled)] {
+        (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_millis(took)));
+        let soon = Instant::now() + Duration::from_millis(10);
+        assert_eq!(check(&pool, LAST_ANSWERS, soon), seen, "requests take {took} ms");
+    }
 }
 
 #[tokio::test]
@@ -741,8 +783,9 @@ async fn a_response_that_begins_after_a_while_is_held_back_no_longer_than_anothe
     pool.report_held_back(true);
     let asleep = Instant::now();
     let mut beginning = begins();
-    let (_, taken) = tokio::join!(pool.until_added(LAST_ANSWERS), pool.take_frames(other, &mut beginning));
-    assert!(taken.is_ok() && asleep.elapsed() < LAST_ANSWERS);
+    let (is_added, taken) = tokio::join!(pool.until_added(LAST_ANSWERS), pool.take_frames(other, &mut beginning));
+    assert!(is_added && taken.is_ok() && asleep.elapsed() < LAST_ANSWERS);
+    assert!(!pool.until_added(Duration::from_millis(1)).await, "nothing has come since");
 }
 
 #[tokio::test]

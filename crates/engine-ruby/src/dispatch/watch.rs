@@ -21,6 +21,11 @@ use crate::settings::Growth;
 const TICK: Duration = Duration::from_millis(1);
 /// The time after which a request has shown what it does: it waits, or computes.
 const SETTLED: Duration = Duration::from_millis(50);
+/// The same while the mean service time is longer than [`LONG_MEAN`], as that of streams and long polls is. Few
+/// requests are added in a second then, and each of them wakes the timer.
+const SETTLED_AMONG_LONG: Duration = Duration::from_millis(5);
+/// The mean service time above which requests are long enough for that.
+const LONG_MEAN: Duration = Duration::from_millis(200);
 /// The tick while all that runs is settled, as streams and long polls are, no request is added and no response begins:
 /// each tick takes some 50 us of a processor.
 const SETTLED_TICK: Duration = Duration::from_millis(10);
@@ -32,18 +37,20 @@ const IDLE_TICKS: u32 = 50;
 pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
     let mut idle_ticks = IDLE_TICKS;
     let mut was_settled = false;
+    let mut is_due = false;
     loop {
         if idle_ticks >= IDLE_TICKS {
             pool.until_active().await;
         }
-        tokio::time::sleep(TICK).await;
+        if !is_due {
+            tokio::time::sleep(TICK).await;
+        }
         let seen = check(&pool, kill_time, Instant::now());
         idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
         let is_settled = seen == Seen::Settled;
-        // From the second such tick on: a response that began to be held back during the first was not reported.
-        if is_settled && was_settled {
-            pool.until_added(SETTLED_TICK - TICK).await;
-        }
+        // From the second such tick on: a response that began to be held back during the first was not reported. If
+        // nothing comes meanwhile, the next tick follows at once: two short sleeps would be two wake-ups.
+        is_due = is_settled && was_settled && !pool.until_added(SETTLED_TICK).await;
         pool.report_held_back(is_settled);
         was_settled = is_settled;
     }
@@ -54,8 +61,8 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 pub enum Seen {
     /// Nothing runs or waits.
     Nothing,
-    /// All that runs has been running for longer than [`SETTLED`], no response is held back, and there is no free
-    /// thread for what waits.
+    /// All that runs has been running for longer than [`SETTLED`], or [`SETTLED_AMONG_LONG`], no response is held back,
+    /// and there is no free thread for what waits.
     Settled,
     /// Something else.
     Active,
@@ -81,12 +88,8 @@ pub fn check(pool: &Pool, kill_time: Duration, now: Instant) -> Seen {
 /// Asks the kernel which workers compute. It does so without the lock of the dispatch: with many workers it takes
 /// longer than all that the requests of this time need the lock for.
 fn sample_activity(pool: &Pool) -> Vec<ActivitySample> {
-    let mut dispatch = pool.dispatch();
-    // Only then a request may enter a worker that is busy, or another worker be of use.
-    let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
-    let mut samples = dispatch.begin_samples(Instant::now());
-    drop(dispatch);
-    samples.iter_mut().for_each(|sample| sample.take(Instant::now(), is_wanted));
+    let mut samples = pool.dispatch().begin_samples(Instant::now());
+    samples.iter_mut().for_each(|sample| sample.take(Instant::now()));
     samples
 }
 
@@ -118,8 +121,9 @@ struct Running {
     withdrawn: Vec<Box<Job>>,
     /// Whether one of them is long.
     has_long: bool,
-    /// Whether all of them have been running for longer than [`SETTLED`], no response is held back, and there is no
-    /// free thread for what waits.
+    /// The age from which one of them is settled.
+    settled_age: Duration,
+    /// Whether all of them are settled, no response is held back, and there is no free thread for what waits.
     is_settled: bool,
 }
 
@@ -153,9 +157,10 @@ impl Tick<'_> {
     /// Checks the running requests of all workers, and shows long ones in the titles of their processes.
     fn check_workers(&self, dispatch: &mut Dispatch) -> Running {
         let is_waiting = !dispatch.queue.is_empty();
-        let mut running = Running { withdrawn: Vec::new(), has_long: false, is_settled: true };
+        let settled_age = settled_age(dispatch.service_time.mean());
+        let mut running = Running { withdrawn: Vec::new(), has_long: false, settled_age, is_settled: true };
         for worker in &mut dispatch.workers {
-            running.is_settled &= !(is_waiting && worker.has_free_thread());
+            running.is_settled &= !(is_waiting && worker.has_room());
             if worker.busy == 0 {
                 process_title::clear(worker);
             } else if let Some((thread, age)) = self.check_worker(worker, &mut running) {
@@ -224,12 +229,17 @@ impl Tick<'_> {
     }
 }
 
+/// Returns the age from which a request is settled where they have this mean service time.
+fn settled_age(mean: Option<Duration>) -> Duration {
+    if mean.is_some_and(|mean| mean > LONG_MEAN) { SETTLED_AMONG_LONG } else { SETTLED }
+}
+
 impl Running {
     /// Adds the request that runs on a thread. If it is long, those behind it are taken back.
     fn add(&mut self, thread: &WorkerThread, request: &RequestState) {
         let is_long = request.age > 2 * LONG;
         self.has_long |= is_long;
-        self.is_settled &= !request.is_held_back && (request.age.is_zero() || request.age > SETTLED);
+        self.is_settled &= !request.is_held_back && (!request.is_running || request.age > self.settled_age);
         if is_long && request.pipelined > 0 {
             self.withdrawn.extend(thread.withdraw());
         }

@@ -150,9 +150,9 @@ impl Worker {
         self.busy == 0 && self.upgraded == 0 && !self.threads().any(|thread| thread.awaits_takeover())
     }
 
-    /// Returns whether one of its threads has no request.
-    pub fn has_free_thread(&self) -> bool {
-        self.busy < self.threads.len()
+    /// Returns whether it may get requests and has a thread without one.
+    pub fn has_room(&self) -> bool {
+        self.is_taking() && self.busy < self.threads.len()
     }
 
     /// Returns the number of its threads.
@@ -230,10 +230,12 @@ impl Worker {
         self.threads.iter().map(|entry| &entry.thread)
     }
 
-    /// Begins a sample of what it does with the processor, if it has a request and it is time for one.
-    pub fn begin_sample(&mut self, now: Instant) -> Option<ActivitySample> {
+    /// Begins a sample of what it does with the processor, if it has a request and it is time for one. `is_wanted`: see
+    /// [`Probe::sample`].
+    pub fn begin_sample(&mut self, now: Instant, is_wanted: bool) -> Option<ActivitySample> {
         let probe = self.probe.take_if(|probe| self.busy > 0 && probe.is_due(now))?;
-        Some(ActivitySample { worker: self.id, rests: self.rests, was: self.activity, probe, found: Found::Nothing })
+        let (worker, rests, was) = (self.id, self.rests, self.activity);
+        Some(ActivitySample { worker, is_wanted, rests, was, probe, found: Found::Nothing })
     }
 
     /// Ends a sample. It counts if the worker has had a request all the time.
@@ -259,6 +261,8 @@ impl Worker {
 pub struct ActivitySample {
     /// The number of the worker.
     pub worker: u32,
+    /// Whether a request waits that the worker could take, or for which another worker could be added.
+    pub is_wanted: bool,
     rests: u64,
     was: Activity,
     probe: Probe,
@@ -266,9 +270,9 @@ pub struct ActivitySample {
 }
 
 impl ActivitySample {
-    /// Asks the kernel. `is_wanted` while requests wait: see [`Probe::sample`].
-    pub fn take(&mut self, now: Instant, is_wanted: bool) {
-        self.found = self.probe.sample(now, is_wanted, self.was);
+    /// Asks the kernel.
+    pub fn take(&mut self, now: Instant) {
+        self.found = self.probe.sample(now, self.is_wanted, self.was);
     }
 }
 
@@ -287,18 +291,18 @@ mod tests {
     fn a_sample_counts_while_the_worker_has_a_request() {
         let mut worker = this_process();
         let now = Instant::now();
-        assert!(worker.begin_sample(now).is_none(), "it has nothing to do");
+        assert!(worker.begin_sample(now, true).is_none(), "it has nothing to do");
         worker.busy = 1;
-        let mut sample = worker.begin_sample(now).expect("it is time for one");
-        assert!(worker.begin_sample(now).is_none(), "one at a time");
+        let mut sample = worker.begin_sample(now, true).expect("it is time for one");
+        assert!(worker.begin_sample(now, true).is_none(), "one at a time");
         sample.found = Found::Computing(MINUTE);
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Computing, MINUTE));
-        let mut sample = worker.begin_sample(now).expect("the next one");
+        let mut sample = worker.begin_sample(now, true).expect("the next one");
         sample.found = Found::Computing(MINUTE);
         worker.end_sample(sample);
         assert_eq!(worker.computing, 2 * MINUTE);
-        let mut sample = worker.begin_sample(now).expect("the next one");
+        let mut sample = worker.begin_sample(now, true).expect("the next one");
         sample.found = Found::Waiting;
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Waiting, Duration::ZERO));
@@ -309,15 +313,15 @@ mod tests {
         let mut worker = this_process();
         let now = Instant::now();
         worker.busy = 1;
-        let mut sample = worker.begin_sample(now).expect("it is time for one");
+        let mut sample = worker.begin_sample(now, true).expect("it is time for one");
         worker.busy = 0;
         worker.release(0, 1);
         worker.busy = 1;
-        sample.take(now, true);
+        sample.take(now);
         sample.found = Found::Computing(MINUTE);
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Unknown, Duration::ZERO));
-        assert!(worker.begin_sample(now).is_some(), "what was read for the former request is forgotten");
+        assert!(worker.begin_sample(now, true).is_some(), "what was read for the former request is forgotten");
     }
 
     #[test]

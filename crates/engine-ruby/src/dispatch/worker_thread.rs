@@ -128,7 +128,9 @@ struct State {
 /// The state of a worker thread, as the deadline timer sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestState {
-    /// How long the current request has been running.
+    /// Whether there is a current request.
+    pub is_running: bool,
+    /// How long the current request has been running; zero also if it began after the time of the check.
     pub age: Duration,
     /// The number of the current request, if its deadline has just passed.
     pub expired: Option<u32>,
@@ -597,7 +599,7 @@ impl WorkerThread {
         let pipelined = state.in_flight.sent.iter().skip(1).filter(|sent| sent.job.is_some()).count();
         let Some(sent) = state.in_flight.sent.front_mut() else { return RequestState::default() };
         let age = now.saturating_duration_since(sent.since);
-        let mut found = RequestState { age, pipelined, ..RequestState::default() };
+        let mut found = RequestState { is_running: true, age, pipelined, ..RequestState::default() };
         if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }

@@ -122,10 +122,13 @@ impl Fleet {
                 self.actions.push(Action::Log(LogLine::Worker(*id, worker.pid, line)));
             }
         }
-        let is_alive = |(id, _): &(u32, u32)| self.workers.get(id).is_some_and(|worker| !worker.is_timed_out);
-        hung.extend(out.into_iter().filter(is_alive));
+        hung.extend(out);
         for (worker, pid) in hung {
-            self.workers.entry(worker).and_modify(|worker| worker.is_timed_out = true);
+            // One that was killed is not killed again: its exit may take long, for instance in a wait for a disk.
+            let Some(process) = self.workers.get_mut(&worker) else { continue };
+            if mem::replace(&mut process.is_timed_out, true) {
+                continue;
+            }
             self.log_worker(worker, Some(pid), WorkerLine::Hung);
             self.act(Action::Mark(worker, ExitReason::Hung));
             self.act(Action::Kill(pid));

@@ -112,8 +112,9 @@ fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_ki
     let done = scene.check_health(second);
     assert_eq!(done[done.len() - 2..], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::Hung)]);
-    let done: Vec<String> = (0..10).flat_map(|_| scene.check_health(second)).collect();
+    let done: Vec<String> = (0..200).flat_map(|_| scene.check_health(second)).collect();
     assert!(!done.iter().any(|action| action.starts_with("Kill")), "its exit may take a while: {done:?}");
+    assert!(!scene.read_log().contains(&LogLine::Worker(1, Some(pid(1)), WorkerLine::Hung)));
 }
 
 #[test]
@@ -139,6 +140,12 @@ fn a_worker_that_is_away_for_too_long_is_killed() {
     let done = scene.feed(away());
     assert_eq!(done[..2], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
     assert_eq!(scene.feed(away()), [""; 0], "once, though its exit may take a while");
+    let mut scene = Scene::serving(policy(1, 1));
+    let second = Duration::from_secs(1);
+    (0..60).for_each(|_| drop(scene.check_health(second)));
+    let done = scene.feed(Event::HealthDue { passed: second, out: vec![(1, pid(1))], is_watched: false });
+    let kills = done.iter().filter(|action| action.starts_with("Kill")).count();
+    assert_eq!(kills, 1, "it has been silent for too long as well: {done:?}");
 }
 
 /// A process that the application has forked in a worker holds the worker's connections open: without a mold nothing

@@ -18,6 +18,8 @@ pub struct View {
     pub workers: Vec<ProcessView>,
     /// Number of workers that still use memory: more than serve, until the exit of retired ones has been reported.
     pub processes: usize,
+    /// Whether as many workers serve as there may be: none can be added, and none is missing.
+    pub is_complete: bool,
 }
 
 /// The state of one worker.
@@ -38,6 +40,8 @@ impl Fleet {
         let molds = self.molds.iter().filter(|(_, mold)| !mold.is_worker());
         // A shortage of the last half minute means nothing any more when all workers are there.
         let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
+        let is_serving = |worker: &&WorkerProcess| worker.life == Life::Ready && worker.stays();
+        let serving = self.workers.values().filter(is_serving).count();
         View {
             runtime: runtime(&self.facts),
             pool: Bounds {
@@ -51,6 +55,7 @@ impl Fleet {
             molds: molds.map(|(pid, mold)| mold_view(*pid, mold)).collect(),
             workers: self.workers.iter().map(|(id, worker)| self.process_view(*id, worker)).collect(),
             processes: self.workers.len() + self.molds.values().map(|mold| mold.unreported.len()).sum::<usize>(),
+            is_complete: self.wanted >= max && serving >= max,
         }
     }
 

@@ -23,6 +23,19 @@ fn a_worker_is_booting_ready_draining_or_hung() {
 }
 
 #[test]
+fn all_workers_are_there_when_as_many_serve_as_there_may_be() {
+    let mut scene = Scene::serving(policy(1, 2));
+    assert!(!scene.fleet.view().is_complete, "one may be added");
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    assert!(!scene.fleet.view().is_complete, "it boots");
+    scene.serve(MOLD, 2);
+    assert!(scene.fleet.view().is_complete);
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
+    assert!(!scene.fleet.view().is_complete, "one leaves, and another one takes its place");
+}
+
+#[test]
 fn a_mold_is_loading_or_ready_and_none_when_it_is_a_worker() {
     let mut scene = Scene::new(policy(2, 2));
     let molds = |scene: &Scene| -> Vec<(u32, String)> {

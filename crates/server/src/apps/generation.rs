@@ -21,6 +21,8 @@ const QUIET: Duration = Duration::from_millis(100);
 /// Time for processes of an old generation to exit if something was cut off. Otherwise it is that of any worker that is
 /// replaced.
 const CUT_TIME: Duration = Duration::from_secs(1);
+/// No shutdown has said yet how much time processes have to exit.
+const UNSAID: u64 = u64::MAX;
 /// Upper bound of the wait for a worker if that has no limit.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -40,6 +42,7 @@ pub struct ShutdownState {
     is_hurried: Arc<AtomicBool>,
     is_paused: AtomicBool,
     refuses_orders: Arc<AtomicBool>,
+    /// The time that a shutdown leaves to processes, or [`UNSAID`].
     end_ms: AtomicU64,
 }
 
@@ -139,7 +142,7 @@ impl ShutdownState {
     /// The state of an application. A shutdown sets the second flag when it begins, and the first when nothing is
     /// waited for any more; the engines have the flags, too.
     pub fn new(is_hurried: Arc<AtomicBool>, refuses_orders: Arc<AtomicBool>) -> ShutdownState {
-        let end_ms = AtomicU64::new(EXIT_TIME.as_millis() as u64);
+        let end_ms = AtomicU64::new(UNSAID);
         let is_paused = AtomicBool::new(false);
         ShutdownState { is_hurried, is_paused, refuses_orders, end_ms }
     }
@@ -171,9 +174,12 @@ impl ShutdownState {
         self.is_paused.store(is_paused, Ordering::Relaxed);
     }
 
-    /// Time that processes have to exit.
+    /// Time that processes have to exit: what a shutdown has said, or that of any worker that is replaced.
     pub fn end_time(&self) -> Duration {
-        Duration::from_millis(self.end_ms.load(Ordering::Relaxed))
+        match self.end_ms.load(Ordering::Relaxed) {
+            UNSAID => EXIT_TIME,
+            ms => Duration::from_millis(ms),
+        }
     }
 }
 
@@ -293,6 +299,16 @@ mod tests {
         let shutdown = ShutdownState::new(Arc::default(), Arc::default());
         wait_for_rest(&old, Duration::ZERO, Duration::from_secs(60), &shutdown, || {});
         assert_eq!(old.looks.load(Ordering::SeqCst), 4);
+    }
+
+    #[test]
+    fn a_shutdown_may_leave_processes_more_time_than_a_reload_and_less_later() {
+        let shutdown = ShutdownState::new(Arc::default(), Arc::default());
+        assert_eq!(shutdown.end_time(), EXIT_TIME);
+        for (said, left) in [(120, 120), (1, 1), (30, 1)] {
+            shutdown.hurry(Duration::from_secs(said));
+            assert_eq!(shutdown.end_time(), Duration::from_secs(left));
+        }
     }
 
     #[test]

@@ -57,12 +57,11 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Ex
     if wanted == RubyWorker::Plain {
         return Ok(Extensions::default());
     }
-    let paths = search(ruby, user);
+    let (paths, is_for_ruby) = search(ruby, user);
     if paths.is_empty() && wanted == RubyWorker::Native {
         return Ok(Extensions { paths: vec![build_wanted(ruby, user)?], is_needed: false });
     }
-    // That of a user is for this Ruby.
-    Ok(Extensions { paths, is_needed: wanted == RubyWorker::Native && user.is_none() })
+    Ok(Extensions { paths, is_needed: wanted == RubyWorker::Native && !is_for_ruby })
 }
 
 /// Builds the extension that `native` asks for, and returns its path.
@@ -104,27 +103,27 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
     Some(format!("worker: plain Ruby; `foolsgold native` builds the faster native one for {}", ruby.join(" ")))
 }
 
-/// The extensions in the folder of the workers' user, then those in that of all users. Ruby is asked for that of its
-/// own only where workers have a user of their own, whose folder may be closed to this process.
-fn search(ruby: &Path, user: Option<&User>) -> Vec<PathBuf> {
+/// The extensions in the folder of the workers' user, then those in that of all users; and whether they are known to be
+/// for this Ruby. Ruby itself is asked for its extension, as that user, only where workers have a user of their own who
+/// has such a folder, and this process cannot read it.
+fn search(ruby: &Path, user: Option<&User>) -> (Vec<PathBuf>, bool) {
     let own = user.map_or_else(cache, |user| Ok(cache_in(user.home.join(".cache"))));
     let own = own.ok().filter(|folder| folder.is_dir());
+    let asking = user.filter(|_| own.as_deref().is_some_and(|folder| fs::read_dir(folder).is_err()));
     let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
     let caches: Vec<PathBuf> = own.into_iter().chain(of_all).collect();
     if caches.is_empty() || !may_have_one(ruby) {
-        return Vec::new();
+        return (Vec::new(), false);
     }
-    let Some(user) = user else { return native::built(&caches) };
-    match native::find(ruby, user, &caches) {
-        Ok(found) => found.into_iter().collect(),
-        Err(why) => {
-            // About a Ruby that is not there the engine says more.
-            if find_program(ruby).is_some() {
-                warn!(target: "server", "whether the native worker has been built cannot be found out: {why}");
-            }
-            Vec::new()
+    let Some(user) = asking else { return (native::built(&caches), false) };
+    let found = native::find(ruby, user, &caches).unwrap_or_else(|why| {
+        // About a Ruby that is not there the engine says more.
+        if find_program(ruby).is_some() {
+            warn!(target: "server", "whether the native worker has been built cannot be found out: {why}");
         }
-    }
+        None
+    });
+    (found.into_iter().collect(), true)
 }
 
 /// Whether a Ruby of this name may have an extension. Those that cannot use one are slow to start.
@@ -168,6 +167,26 @@ mod tests {
         assert_eq!(advice(RubyWorker::Auto, true, description), None);
         assert_eq!(advice(RubyWorker::Plain, false, description), None);
         assert_eq!(advice(RubyWorker::Auto, false, "jruby 9.4.5.0 (3.1.4)"), None);
+    }
+
+    /// Nobody can be asked where there is no Ruby. Root may read everything.
+    #[test]
+    fn ruby_is_asked_only_for_extensions_in_a_folder_that_is_closed_to_this_process() {
+        let home = tempfile::tempdir().unwrap();
+        let user = User {
+            name: "shop".to_owned(),
+            uid: geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            groups: Vec::new(),
+            home: home.path().to_owned(),
+            helper: None,
+        };
+        let folder = cache_in(home.path().join(".cache"));
+        fs::create_dir_all(&folder).unwrap();
+        for (mode, is_asked) in [(0o000, !geteuid().is_root()), (0o755, false)] {
+            fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(search(Path::new("/no/such/ruby"), Some(&user)).1, is_asked, "{mode:o}");
+        }
     }
 
     #[test]

@@ -50,7 +50,8 @@ const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 /// Log line about a start that was called off, and the report to the process that waits for it.
 const CALLED_OFF: &str = "shut down before it served";
 
-/// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
+/// Least time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it, such
+/// as those that let jobs finish.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
 /// Time for workers to exit in an immediate shutdown, or when requests were cut off: a worker that still runs one is
@@ -141,7 +142,8 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let running = run(stage, sockets, prepared, &mut signals);
     let (ended, handle) = server.context.threads.waiting.block_on(running)?;
     if ended.cut == 0 && !handle.ends_now() {
-        server.apps.end_time = WORKERS_TIME;
+        let passed = handle.draining_for().unwrap_or_default();
+        server.apps.end_time = workers_time(settings.drain_lag, settings.limits.drain_time, passed);
     }
     server.end_workers(&handle, &mut signals);
     let front_settings = server.context.front_settings.clone();
@@ -154,6 +156,12 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let cut = ended.cut;
     info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
     Ok(())
+}
+
+/// Time for workers to exit after the last request, when this time has passed since the shutdown began: what is left of
+/// the drain time, which begins after the lag, and at least [`WORKERS_TIME`].
+fn workers_time(lag: Duration, drain_time: Duration, passed: Duration) -> Duration {
+    (lag + drain_time).saturating_sub(passed).min(drain_time).max(WORKERS_TIME)
 }
 
 /// The running server. Fields are dropped in their order, so each value ends before the ones that it depends on.
@@ -196,8 +204,8 @@ impl Server {
                             let left = brief(end_time.saturating_sub(SAY_TIME));
                             info!(
                                 target: "server",
-                                "waiting for workers to exit, for {left} at most; a second signal to shut down, or \
-                                 foolsgold stop --now, ends them"
+                                "waiting for workers to exit, for {left} at most; SIGINT, or foolsgold stop --now, \
+                                 ends them"
                             );
                         }
                     }
@@ -210,7 +218,7 @@ impl Server {
 /// The loaded applications. Dropping the value stops their workers.
 struct Loaded {
     apps: Arc<Apps>,
-    /// Time for the workers to exit: [`WORKERS_TIME`] if every request was finished and no immediate shutdown was asked
+    /// Time for the workers to exit: [`workers_time`] if every request was finished and no immediate shutdown was asked
     /// for, otherwise [`WORKERS_CUT_TIME`].
     end_time: Duration,
 }
@@ -478,4 +486,26 @@ fn announce_one(app: &App) {
     let host = current.settings.host.as_deref().unwrap_or("every host");
     let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };
     info!(target: "server", "{name}: {rackup} at {prefix} of {host}, {words}, environment {environment}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_have_for_their_exit_what_requests_have_left_of_the_drain_time() {
+        for (lag, drain_time, passed, time) in [
+            (0, 30, 0, 30),
+            (0, 30, 12, 18),
+            (0, 30, 29, 10),
+            (0, 5, 1, 10),
+            (0, 120, 0, 120),
+            // After an upgrade there is no lag.
+            (20, 30, 1, 30),
+            (20, 30, 35, 15),
+        ] {
+            let [lag, drain_time, passed, time] = [lag, drain_time, passed, time].map(Duration::from_secs);
+            assert_eq!(workers_time(lag, drain_time, passed), time, "{lag:?} {drain_time:?} {passed:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 /// The action of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalAction {
-    /// Graceful shutdown; a second time, immediate shutdown.
+    /// Graceful shutdown. If a signal has asked for one before, INT is an immediate shutdown.
     End,
     EndNow,
     /// Reload of all applications.
@@ -51,6 +51,7 @@ pub enum Habit {
     Unicorn,
     /// Unicorn with a configuration that makes TERM a graceful shutdown, as Heroku advises.
     UnicornGraceful,
+    Pitchfork,
     Thin,
     Passenger,
 }
@@ -106,6 +107,20 @@ const UNICORN_GRACEFUL: [Meaning; 10] = {
     meanings
 };
 
+/// QUIT comes first: it is also the graceful shutdown of a process with Unicorn's meanings. Pitchfork cannot open log
+/// files again, and HUP ends it: here a log rotation can use HUP, as in Puma.
+const PITCHFORK: &[Meaning] = &[
+    (QUIT, SignalAction::End),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::EndNow),
+    (USR1, SignalAction::Reload),
+    (USR2, SignalAction::Recycle),
+    (HUP, SignalAction::ReopenLogs),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
+];
+
 const THIN: &[Meaning] = &[
     (TERM, SignalAction::End),
     (QUIT, SignalAction::End),
@@ -132,13 +147,15 @@ const PASSENGER: &[Meaning] = &[
 
 impl Habit {
     /// The words of `--signals`.
-    pub const WORDS: &'static [&'static str] = &["puma", "unicorn", "unicorn-graceful", "thin", "passenger"];
+    pub const WORDS: &'static [&'static str] =
+        &["puma", "unicorn", "unicorn-graceful", "pitchfork", "thin", "passenger"];
 
     /// The server of this word; Puma for any other.
     pub fn named(word: &str) -> Habit {
         match word {
             "unicorn" => Habit::Unicorn,
             "unicorn-graceful" => Habit::UnicornGraceful,
+            "pitchfork" => Habit::Pitchfork,
             "thin" => Habit::Thin,
             "passenger" => Habit::Passenger,
             _ => Habit::Puma,
@@ -151,6 +168,7 @@ impl Habit {
             Habit::Puma => PUMA,
             Habit::Unicorn => &UNICORN,
             Habit::UnicornGraceful => &UNICORN_GRACEFUL,
+            Habit::Pitchfork => PITCHFORK,
             Habit::Thin => THIN,
             Habit::Passenger => PASSENGER,
         }
@@ -193,7 +211,8 @@ mod tests {
     #[test]
     fn the_signal_for_a_graceful_shutdown_is_that_of_the_other_server() {
         let ends = Habit::WORDS.iter().map(|word| Habit::named(word).graceful_end());
-        assert_eq!(ends.collect::<Vec<_>>(), [Signal::TERM, Signal::QUIT, Signal::QUIT, Signal::TERM, Signal::TERM]);
+        let (term, quit) = (Signal::TERM, Signal::QUIT);
+        assert_eq!(ends.collect::<Vec<_>>(), [term, quit, quit, quit, term, term]);
     }
 
     #[test]

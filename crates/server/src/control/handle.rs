@@ -208,9 +208,19 @@ impl ServerHandle {
         Ok(format!("process {pid} serves, and this one finishes what it has"))
     }
 
+    /// Whether an upgrade, in which this process exits, would end the service.
+    pub fn would_end_the_service(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.would_end_the_service())
+    }
+
     /// Whether a requested shutdown is postponed until the successor, which is being started, serves.
     pub fn puts_off_the_end(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.puts_off_the_end())
+    }
+
+    /// Whether signals take no worker away, since a successor is being started whose hooks may send them.
+    pub fn keeps_workers(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.keeps_workers())
     }
 
     /// Whether there is no successor, and none is being started.

@@ -23,6 +23,11 @@ use crate::log::files::LogFiles;
 /// Pending actions; more are dropped as a script's mistake.
 const WAITING_MAX: usize = 16;
 
+/// The signal that makes a graceful shutdown, which a signal has begun, an immediate one: that of Ctrl-C at a terminal.
+/// TERM and QUIT do not, since platforms and supervisors may repeat them, and hooks made for Unicorn send QUIT for each
+/// worker.
+const INTERRUPT: &str = "INT";
+
 /// What a signal asks for, with its name.
 type Errand = (&'static str, SignalAction);
 
@@ -30,7 +35,8 @@ type Errand = (&'static str, SignalAction);
 pub struct Signals {
     heard: Vec<(&'static str, SignalAction, Signal)>,
     log_files: Arc<LogFiles>,
-    ends: u32,
+    /// A signal for a graceful shutdown has come.
+    is_ending: bool,
     errands: SyncSender<Errand>,
     /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays
     /// here, and the next action tries again.
@@ -83,7 +89,8 @@ impl Signals {
     pub fn listen(habit: Habit, log_files: Arc<LogFiles>) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let waiting = Arc::new(Mutex::new(Some(waiting)));
-        let mut signals = Signals { heard: Vec::new(), log_files, ends: 0, errands, waiting, has_thread: false };
+        let mut signals =
+            Signals { heard: Vec::new(), log_files, is_ending: false, errands, waiting, has_thread: false };
         for ((name, number), action) in habit.meanings() {
             signals.heard.push((name, *action, signal(SignalKind::from_raw(number.as_raw()))?));
         }
@@ -135,11 +142,11 @@ impl Signals {
                 info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
             SignalAction::End => {
-                self.ends += 1;
-                let again = self.ends > 1;
-                let what = if again { " again: immediate shutdown" } else { ": graceful shutdown" };
-                info!(target: "server", "SIG{name}{what}");
-                if again { server.stop(true) } else { server.drain() }
+                let is_repeated = std::mem::replace(&mut self.is_ending, true);
+                let is_immediate = is_repeated && name == INTERRUPT;
+                let what = if is_immediate { "immediate" } else { "graceful" };
+                info!(target: "server", "SIG{name}: {what} shutdown");
+                if is_immediate { server.stop(true) } else { server.drain() }
             }
             SignalAction::EndNow => {
                 info!(target: "server", "SIG{name}: immediate shutdown");
@@ -147,6 +154,10 @@ impl Signals {
             }
             SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
             SignalAction::ReopenLogs => self.reopen_logs(name),
+            // Each would count as an order of an operator, which the new process keeps.
+            SignalAction::Fewer if server.keeps_workers() => {
+                info!(target: "server", "SIG{name}: all workers stay until the new process serves");
+            }
             action => self.send(name, action, server),
         }
     }
@@ -185,6 +196,16 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
             SignalAction::Reload => {
                 info!(target: "server", "SIG{name}: reloading");
                 // The reload logs its outcome itself.
+                drop(server.reload(None));
+                continue;
+            }
+            // A restart of Puma keeps its process id, so that units for it need not be of Type=notify.
+            SignalAction::Upgrade if server.would_end_the_service() => {
+                warn!(
+                    target: "server",
+                    "SIG{name}: reloading instead of an upgrade: systemd would end the service with this process, \
+                     since its unit is not of Type=notify"
+                );
                 drop(server.reload(None));
                 continue;
             }

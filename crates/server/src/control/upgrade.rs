@@ -31,6 +31,9 @@ use crate::process::sockets::Shared;
 use crate::process::systemd;
 
 const ENDS: &str = "the server is shutting down";
+/// Why no successor is started where [`Upgrade::would_end_the_service`].
+const SERVICE_ENDS: &str = "systemd would end the service with this process, since its unit is not of Type=notify: \
+                            systemctl restart starts the new program, foolsgold reload loads new code";
 
 /// How this program is started again, in place of this process.
 pub struct Relaunch {
@@ -207,8 +210,16 @@ impl Upgrade {
         })
     }
 
+    /// Whether the exit of this process, once a successor serves, would end the service, with the successor.
+    pub fn would_end_the_service(&self) -> bool {
+        !self.stays && systemd::ends_with_this_process()
+    }
+
     /// Starts a successor and blocks until it serves, or has failed. Returns its process id.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
+        if self.would_end_the_service() {
+            return Err(SERVICE_ENDS.to_owned());
+        }
         // As Unicorn: of three processes the first would take back what the third has when the second ends.
         let predecessor = self.predecessor.load(Ordering::SeqCst);
         if predecessor != 0 {
@@ -286,6 +297,12 @@ impl Upgrade {
         self.leaves.fetch_or(puts_off, Ordering::SeqCst);
         drop(state);
         puts_off
+    }
+
+    /// Whether a successor is being started whose hooks, made for Unicorn, may take a worker of this process away for
+    /// each of its own: all stay until it serves.
+    pub fn keeps_workers(&self) -> bool {
+        self.stays && matches!(*self.state.lock(), State::Trying(_))
     }
 
     /// Whether this process exits once its successor serves.

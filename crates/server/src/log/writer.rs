@@ -62,6 +62,8 @@ struct State {
     lines: Vec<u8>,
     dropped: u64,
     ended: bool,
+    /// A [`Flush`] waits, so that the next batch is written at once.
+    is_awaited: bool,
     /// Everything is written.
     is_done: bool,
     /// Bytes since the start: added, and written.
@@ -112,6 +114,8 @@ impl Log {
         Box::new(move || {
             let mut state = held.state.lock();
             let wanted = state.put;
+            state.is_awaited = state.written < wanted;
+            held.changed.notify_all();
             // The caller goes on in any case.
             held.changed.wait_while_for(&mut state, |state| state.written < wanted, FLUSH_TIME);
         })
@@ -190,8 +194,9 @@ impl Held {
     fn take(&self, batch: &mut Vec<u8>) -> (u64, bool) {
         let mut state = self.state.lock();
         self.changed.wait_while(&mut state, |state| state.lines.is_empty() && !state.ended);
-        let is_small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended;
+        let is_small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended && !state.is_awaited;
         self.changed.wait_while_for(&mut state, is_small, BATCH_TIME);
+        state.is_awaited = false;
         std::mem::swap(&mut state.lines, batch);
         (std::mem::take(&mut state.dropped), state.ended)
     }
@@ -310,6 +315,8 @@ impl Write for Line<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -328,6 +335,26 @@ mod tests {
         held.state.lock().ended = true;
         held.changed.notify_all();
         assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_that_are_waited_for_do_not_wait_for_a_batch() {
+        let held = Arc::new(Held::default());
+        let writer = held.clone();
+        let thread = thread::spawn(move || writer.write_all_to(&mut io::sink()));
+        let flush = Log { held: held.clone(), thread: None }.flusher();
+        let times = (0..20).map(|_| {
+            let begun = Instant::now();
+            held.put(b"line\n");
+            flush();
+            begun.elapsed()
+        });
+        let fastest = times.min().unwrap();
+        assert!(fastest < BATCH_TIME / 2, "{fastest:?}");
+        assert_eq!(held.state.lock().written, 100);
+        held.state.lock().ended = true;
+        held.changed.notify_all();
+        thread.join().unwrap();
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The listening sockets of this process: those handed over by systemd or by the previous process, and those that it
 //! binds.
 
+use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 
 use front::{Bind, Endpoint, Listener, Share};
 use tracing::{info, warn};
@@ -109,9 +111,10 @@ fn of(bind: &Bind, found: &mut Vec<FoundSocket>) -> Vec<FoundSocket> {
         return same;
     }
     let addresses = bind.addresses().unwrap_or_default();
-    let is_of_it = |local: &Bind| match local {
-        Bind::Tcp(local) => addresses.iter().any(|address| address == local || is_wider(*address, *local)),
-        local => local == bind,
+    let is_of_it = |local: &Bind| match (bind, local) {
+        (_, Bind::Tcp(local)) => addresses.iter().any(|address| address == local || is_wider(*address, *local)),
+        (Bind::Unix(path), Bind::Unix(local)) => path == local || is_same_file(path, local),
+        _ => false,
     };
     found.extract_if(.., |one| is_of_it(&one.listener.local())).collect()
 }
@@ -120,6 +123,12 @@ fn of(bind: &Bind, found: &mut Vec<FoundSocket>) -> Vec<FoundSocket> {
 /// Older versions of this program, and systemd, use the latter for all addresses.
 fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
     address.port() == other.port() && address.ip() == Ipv6Addr::UNSPECIFIED && other.ip() == Ipv4Addr::UNSPECIFIED
+}
+
+/// Whether both paths lead to the same file: systemd makes `/run/web.sock` of `/var/run/web.sock`, and a folder in the
+/// path, such as `current`, may be a symlink.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
 impl Sockets {
@@ -171,6 +180,7 @@ fn share_of(listener: &Listener) -> Result<Share, String> {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
 
     use front::Bind;
 
@@ -223,6 +233,25 @@ mod tests {
         let old = InheritedSocket { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
         let sockets = wanted(&format!("tcp://[::]:{port}").parse().unwrap(), vec![old]);
         assert_eq!(sockets.taken, [format!("tcp://0.0.0.0:{port}")]);
+    }
+
+    #[test]
+    fn a_unix_socket_is_taken_by_another_name_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("run")).unwrap();
+        std::os::unix::fs::symlink("run", at("var")).unwrap();
+        let handed = || {
+            let _ = fs::remove_file(at("run/web.sock"));
+            let socket = UnixListener::bind(at("run/web.sock")).unwrap();
+            InheritedSocket { socket: socket.into(), asked: "fd://3".to_owned(), is_activated: true }
+        };
+        let wanted = |name: &str| {
+            let binds = &[endpoint(&Bind::Unix(at(name)))];
+            locals(&Wanted { binds, is_default: false, activated: Activated::Matching }, vec![handed()]).unwrap()
+        };
+        assert_eq!(wanted("var/web.sock"), [Bind::Unix(at("run/web.sock"))]);
+        assert_eq!(wanted("run/other.sock"), [Bind::Unix(at("run/other.sock"))]);
     }
 
     #[test]

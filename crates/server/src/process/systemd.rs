@@ -37,11 +37,21 @@ struct Progress {
     is_ending: bool,
 }
 
+/// Whether systemd takes notifications. An empty variable counts as absent.
+fn is_listening() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some_and(|socket| !socket.is_empty())
+}
+
+/// Whether systemd ends the service when this process exits: it has started this process as the service
+/// (SYSTEMD_EXEC_PID, systemd.exec(5)), and cannot be told that another one takes its place.
+pub fn ends_with_this_process() -> bool {
+    let main = std::env::var("SYSTEMD_EXEC_PID").unwrap_or_default();
+    main == std::process::id().to_string() && !is_listening()
+}
+
 fn tell(state: &[NotifyState<'_>]) {
     static HAS_FAILED: AtomicBool = AtomicBool::new(false);
-    // An empty variable counts as absent.
-    let is_absent = || std::env::var_os("NOTIFY_SOCKET").is_none_or(|socket| socket.is_empty());
-    if HAS_MOVED.load(Ordering::Relaxed) || is_absent() {
+    if HAS_MOVED.load(Ordering::Relaxed) || !is_listening() {
         return;
     }
     match sd_notify::notify(state) {

@@ -7,6 +7,7 @@ use super::translation::Rule;
 use super::*;
 use crate::config::arguments::ask;
 use crate::config::options::Row;
+use crate::config::signal_map::Habit;
 
 fn call(name: &str, args: Value) -> Directive {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
@@ -171,8 +172,10 @@ fn numbers_and_times_of_puma() {
     // A heartbeat here as there, so nothing is to be said.
     let heartbeat = of(ServerKind::Puma, "worker_timeout", json!([90]));
     assert_eq!(heartbeat, (vec!["worker-timeout=90s".to_owned()], vec![]));
-    let with_cleanup = of(ServerKind::Pitchfork, "timeout", json!([10, { "cleanup": 3 }])).0;
-    assert_eq!(with_cleanup, ["request-time=10s", "kill-time=3s"]);
+    let with_cleanup = translated(ServerKind::Pitchfork, &[("timeout", json!([10, { "cleanup": 3 }]))]);
+    assert_eq!(["request-time", "kill-time"].map(|key| with_cleanup.value(key)), [Some("10s"), Some("3s")]);
+    // A request that asks for more time is interrupted all the same.
+    assert!(with_cleanup.remarks.iter().any(|remark| remark.why.contains("pitchfork.timeout")));
     // Rails takes longer to load than a worker from its fork until it is ready.
     let spawn = of(ServerKind::Pitchfork, "spawn_timeout", json!([10]));
     assert_eq!(spawn, (vec![], vec![RemarkKind::Needless]));
@@ -373,6 +376,18 @@ fn what_servers_do_without_being_told() {
     assert_eq!(assumed(ServerKind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
     assert_eq!(assumed(ServerKind::Thin), ["tcp://0.0.0.0:3000", "1", "none"]);
     assert_eq!(assumed(ServerKind::Passenger), ["tcp://0.0.0.0:3000", "1", "none"]);
+}
+
+/// Pitchfork finishes its requests at TERM, which Docker and Kubernetes send, and its USR2 starts no second server.
+#[test]
+fn signals_have_the_meanings_of_the_server_whose_file_it_is() {
+    for kind in [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Pitchfork, ServerKind::Thin, ServerKind::Passenger]
+    {
+        assert_eq!(translated(kind, &[]).value("signals"), Some(kind.word()));
+        assert!(Habit::WORDS.contains(&kind.word()), "{}", kind.word());
+        let of_unicorn = kind.always().iter().any(|line| line.starts_with("USR1 reopens"));
+        assert_eq!(of_unicorn, kind == ServerKind::Unicorn, "{}", kind.word());
+    }
 }
 
 #[test]

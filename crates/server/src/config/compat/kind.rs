@@ -81,7 +81,7 @@ impl ServerKind {
         }
     }
 
-    /// Name for the Ruby side, and for `--signals` if that has it.
+    /// Name for the Ruby side, and for `--signals`.
     pub fn word(self) -> &'static str {
         match self {
             ServerKind::Puma => "puma",

@@ -47,9 +47,7 @@ impl ServerKind {
             ServerKind::Thin => thin::finish(translation),
             ServerKind::Passenger => passenger::finish(translation),
         }
-        // Pitchfork's signals are nearest to Unicorn's.
-        let signals = if self == ServerKind::Pitchfork { ServerKind::Unicorn.word() } else { self.word() };
-        translation.assume("signals", signals, false);
+        translation.assume("signals", self.word(), false);
         if translation.remarks.iter().any(|remark| remark.kind == RemarkKind::Hook) {
             let file = translation.own_path();
             translation.assume("hooks", &file, false);
@@ -62,7 +60,8 @@ impl ServerKind {
     fn always(self) -> &'static [&'static str] {
         match self {
             ServerKind::Puma => puma::ALWAYS,
-            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::ALWAYS,
+            ServerKind::Unicorn => unicorn::ALWAYS,
+            ServerKind::Pitchfork => unicorn::ALWAYS_IN_PITCHFORK,
             ServerKind::Thin => thin::ALWAYS,
             ServerKind::Passenger => passenger::ALWAYS,
         }
@@ -194,8 +193,7 @@ fn translate(
             if let Some((name, value)) = record.environment {
                 translation.assume_environment(&name, &value);
             }
-            let is_unicorn = matches!(kind, ServerKind::Unicorn | ServerKind::Pitchfork);
-            if is_unicorn && unicorn::ends_gracefully_at_term(text) {
+            if kind == ServerKind::Unicorn && unicorn::ends_gracefully_at_term(text) {
                 translation.set_inferred("signals", "unicorn-graceful", "its trap for TERM sends QUIT");
             }
             translation.evaluated = evaluated;

@@ -15,6 +15,8 @@ use crate::config::size::{parse_time, show_time};
 const TIMEOUT: &str = "counts from the last byte of a request to its answer, waiting included; the request is \
                        interrupted, its client gets 504, and its worker is killed only if that does not end it \
                        (--kill-time)";
+const DEADLINE: &str = "no request gets more time than this: env[\"pitchfork.timeout\"], by which one asks for more \
+                        (extend_deadline), is not there";
 const EXEC: &str = "runs at an upgrade (USR2), in a process forked from the one that has loaded the application; what \
                     it changes in ENV is for the new program, and where it raises there is none";
 const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
@@ -52,6 +54,13 @@ pub const ALWAYS: &[&str] = &[
     "USR1 reopens the log files of the server, and none that the application has opened, such as Rails' log: rotate \
      those with copytruncate, or log to standard output",
 ];
+
+/// Differences from Pitchfork with any file: those from Unicorn without the last one, which is about the signal for log
+/// files. Pitchfork has none.
+pub const ALWAYS_IN_PITCHFORK: &[&str] = match ALWAYS {
+    [others @ .., _] => others,
+    [] => &[],
+};
 
 pub const RULES: &[DirectiveRule] = &[
     ("worker_processes", Rule::Same("workers")),
@@ -106,6 +115,9 @@ pub const RULES: &[DirectiveRule] = &[
 fn timeout(to: &mut Translation, call: &Directive) {
     to.seconds(call, "request-time");
     to.remark(call, RemarkKind::Differs, TIMEOUT);
+    if to.kind == ServerKind::Pitchfork {
+        to.remark(call, RemarkKind::Differs, DEADLINE);
+    }
     if let Some(Value::Object(options)) = call.args.get(1)
         && let Some(time) = seconds(options.get("cleanup"))
     {
