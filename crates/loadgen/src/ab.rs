@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::open_files::too_many;
 use super::scratch::Scratch;
+use super::size::MeanSize;
 use super::tool::{LoadTool, ToolOutput, number, number_after};
 use crate::metric;
 use crate::outcome::Outcome;
@@ -161,12 +162,16 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     if let Some(bytes) = first {
         numbers.insert("bytes_per_answer".into(), bytes);
     }
+    // The lengths of all bodies; those that failed may have had none.
+    let all = number_after(text, "HTML transferred:").filter(|_| right > 0.0);
+    let mean_size = all.map(|bytes| MeanSize::Body(bytes / right));
     if right > 0.0 {
         let mean = text.lines().find(|line| line.starts_with("Time per request:") && line.ends_with("(mean)"))?;
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, remarks, void, ..Outcome::default() })
+    let command = output.command.clone();
+    Some(Outcome { command, numbers, errors, wrong, remarks, void, mean_size, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!((of("requests_per_s"), of("mean_ms"), of("bytes_per_answer")), (1_200.0, 3.348, 6.0));
         assert_eq!((of("shortest_ms"), of("p50_ms"), of("p90_ms")), (0.304, 0.674, 9.237));
         assert_eq!((of("p95_ms"), of("p99_ms"), of("max_ms")), (9.539, 9.539, 9.539));
-        assert_eq!((seen.errors.len(), seen.wrong), (0, None));
+        assert_eq!((seen.errors.len(), seen.wrong, seen.mean_size), (0, None, Some(MeanSize::Body(6.0))));
         assert!(outcome(VARIES, None).is_some_and(|seen| seen.numbers["requests"] == 30.0 && seen.errors.is_empty()));
     }
 

@@ -30,6 +30,27 @@ pub struct Expect {
     pub status: u16,
     /// The rule for its body.
     pub body: BodyRule,
+    /// What is known of it beyond the rule.
+    pub known: Known,
+}
+
+/// What is known of a right response beyond its rule. A check before or after a load looks at all of it; a load looks
+/// only at the first KiB of a body that repeats a text.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// The text that the body repeats from its first byte to its last.
+    pub repeats: Option<String>,
+    /// A pattern that matches in the whole body.
+    pub matches: Option<Regex>,
+    /// Header fields by their lowercase names; there may be others.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Known {
+    /// Whether anything is known.
+    pub fn is_empty(&self) -> bool {
+        self.repeats.is_none() && self.matches.is_none() && self.headers.is_empty()
+    }
 }
 
 /// A rule for the body of a response.
@@ -101,7 +122,7 @@ const fn once() -> f64 {
 impl Ask {
     /// A GET request for this path, to which any body is right.
     pub fn get(path: &str) -> Ask {
-        let expect = Expect { status: ok(), body: BodyRule::Any };
+        let expect = Expect { status: ok(), body: BodyRule::Any, known: Known::default() };
         Ask { method: get(), path: path.into(), headers: Vec::new(), body: Vec::new(), expect, weight: once() }
     }
 
@@ -160,7 +181,7 @@ impl TryFrom<AskParts> for Ask {
             path: parts.path,
             headers: parts.headers.into_iter().collect(),
             body: parts.body.into_bytes(),
-            expect: Expect { status: parts.status, body: rules.pop().unwrap_or_default() },
+            expect: Expect { status: parts.status, body: rules.pop().unwrap_or_default(), known: Known::default() },
             weight: parts.weight,
         };
         ask.complaint().map_or(Ok(ask), Err)

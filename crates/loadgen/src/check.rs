@@ -6,6 +6,7 @@ use super::ask::{Ask, Workload};
 use super::fault::Fault;
 use super::on_this_thread;
 use super::tally::{Tally, Watch};
+use super::whole::check_whole;
 use super::work::Work;
 
 /// Pause before an overloaded server is asked again.
@@ -26,29 +27,49 @@ impl From<String> for NotRight {
     }
 }
 
-/// Asks everything once, each on a new connection. The first wrong answer is described.
+/// What of an answer is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// What a load looks at.
+    AsUnderLoad,
+    /// All that is known of it: where that is more than the rule, it is requested once more, and read to its end.
+    Whole,
+}
+
+/// Asks everything once, each on a new connection, and looks at what a load looks at. The first wrong answer is
+/// described.
 pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
-    check_patiently(port, workload, Duration::ZERO)
+    judged(port, workload, Duration::ZERO, Depth::AsUnderLoad).map_err(|not| not.words)
 }
 
 /// Like [`check`], for a server that may still have a queue. A request that times out, or is answered that the server
-/// is busy, is repeated until `patience` is over.
+/// is busy, is repeated until `patience` is over. Also looks at all that is known of an answer beyond its rule.
 pub fn check_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), String> {
     judge_patiently(port, workload, patience).map_err(|not| not.words)
 }
 
 /// The same, and tells a wrong answer from none.
 pub fn judge_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), NotRight> {
-    on_this_thread(run(port, workload, Instant::now() + patience))?
+    judged(port, workload, patience, Depth::Whole)
 }
 
-async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), NotRight> {
+fn judged(port: u16, workload: &Workload, patience: Duration, depth: Depth) -> Result<(), NotRight> {
+    on_this_thread(run(port, workload, Instant::now() + patience, depth))?
+}
+
+async fn run(port: u16, workload: &Workload, end: Instant, depth: Depth) -> Result<(), NotRight> {
     let watch = Watch::default();
     let work = Work::new(port, workload, false, 1, &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
-            match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
-                Ok(_) => break,
+            let verdict = match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
+                Ok(_) if depth == Depth::Whole && !ask.expect.known.is_empty() => {
+                    check_whole(port, ask, watch.timeout).await
+                }
+                other => other.map(|_| ()),
+            };
+            match verdict {
+                Ok(()) => break,
                 Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
                 Err(fault) => {
                     let is_wrong = matches!(fault, Fault::Wrong(_));

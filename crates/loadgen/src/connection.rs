@@ -1,9 +1,12 @@
-//! A connection to a server, with one exchange at a time. Never repeats a request that the server may have seen.
+//! A connection to a server, with one exchange at a time. Never repeats a request that the server may have seen. Bytes
+//! that are no part of the response to a request are a wrong answer.
 
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 use std::time::Instant;
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -11,8 +14,11 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::ask::{Ask, BodyRule, Workload};
+use super::counted::Counted;
 use super::fault::Fault;
-use super::judge::judge_parts;
+use super::form::Form;
+use super::judge::{judge_parts, shown};
+use super::size::Size;
 
 /// Bytes at the beginning of a long body that are kept for rules that search it.
 pub const SEARCHED_BYTES: usize = 4 << 20;
@@ -22,6 +28,7 @@ pub(crate) struct Prepared {
     ask: Ask,
     method: Method,
     uri: Uri,
+    version: Version,
     headers: HeaderMap,
     body: Bytes,
     /// Bytes of the response body that are needed to judge it.
@@ -32,21 +39,32 @@ pub(crate) struct Prepared {
 pub(crate) struct Connection {
     port: u16,
     keep: bool,
-    sender: Option<SendRequest<Full<Bytes>>>,
+    opened: Option<Opened>,
     body: Vec<u8>,
+}
+
+/// A connection that was opened.
+struct Opened {
+    sender: SendRequest<Full<Bytes>>,
+    /// What had come on it and belonged to no response; set when it ends. Empty if the server has just closed it.
+    rest: Rc<OnceCell<Bytes>>,
+    /// Number of bytes that came on it.
+    read: Rc<Cell<u64>>,
+    /// The same before the present response.
+    read_before: u64,
 }
 
 /// A response that arrived, right or not.
 pub(crate) struct Arrived {
     /// Time when it was complete.
     pub at: Instant,
-    /// Length of its body in bytes, or the fault in it.
-    pub verdict: Result<u64, Fault>,
+    /// Its size, or the fault in it.
+    pub verdict: Result<Size, Fault>,
 }
 
 impl Prepared {
     /// All requests of a workload, and the cumulative sums of their weights.
-    pub fn all(port: u16, workload: &Workload, keep: bool) -> Result<(Vec<Prepared>, Vec<f64>), String> {
+    pub fn all(port: u16, workload: &Workload, keep: bool, form: Form) -> Result<(Vec<Prepared>, Vec<f64>), String> {
         if let Some(complaint) = workload.complaint() {
             return Err(complaint);
         }
@@ -56,13 +74,14 @@ impl Prepared {
         for ask in &workload.asks {
             sum += ask.weight;
             sums.push(sum);
-            all.push(Prepared::of(port, ask, keep).map_err(|error| format!("{}: {error}", ask.in_words()))?);
+            let prepared = Prepared::of(port, ask, keep, form);
+            all.push(prepared.map_err(|error| format!("{}: {error}", ask.in_words()))?);
         }
         Ok((all, sums))
     }
 
-    fn of(port: u16, ask: &Ask, keep: bool) -> Result<Prepared, http::Error> {
-        let headers = headers(port, ask, keep)?;
+    fn of(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<Prepared, http::Error> {
+        let headers = headers(port, ask, keep, form)?;
         let keep_bytes = match &ask.expect.body {
             BodyRule::Any | BodyRule::Length(_) => 1_024,
             BodyRule::Exactly(right) => right.len().max(1_024),
@@ -71,25 +90,23 @@ impl Prepared {
         let method = Method::try_from(ask.method.as_str())?;
         let uri = Uri::try_from(&ask.path)?;
         let body = Bytes::from(ask.body.clone());
-        Ok(Prepared { ask: ask.clone(), method, uri, headers, body, keep_bytes })
+        Ok(Prepared { ask: ask.clone(), method, uri, version: form.version(), headers, body, keep_bytes })
     }
 
     fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
+        *request.version_mut() = self.version;
         *request.headers_mut() = self.headers.clone();
         request
     }
 }
 
-/// Header fields of a request: ours, and its own, which may repeat a name. Its own replace ours of the same name.
-pub(crate) fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
-    let mut headers = HeaderMap::new();
-    headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
-    if !keep {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
+/// Header fields of a request: those of its form, and its own, which may repeat a name. Its own replace those of the
+/// same name.
+pub(crate) fn headers(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<HeaderMap, http::Error> {
+    let mut headers = form.fields(HeaderValue::try_from(format!("127.0.0.1:{port}"))?, keep);
     let mut asked = HeaderMap::new();
     for (name, value) in &ask.headers {
         asked.append(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
@@ -104,54 +121,63 @@ pub(crate) fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, htt
 impl Connection {
     /// An unopened connection. With `keep` it is reused as long as the server keeps it open.
     pub fn new(port: u16, keep: bool) -> Connection {
-        Connection { port, keep, sender: None, body: Vec::new() }
+        Connection { port, keep, opened: None, body: Vec::new() }
     }
 
     /// Sends a request and reads its response.
     pub async fn call(&mut self, prepared: &Prepared) -> Result<Arrived, Fault> {
         let mut request = prepared.request();
-        if let Some(mut sender) = self.sender.take()
-            && sender.ready().await.is_ok()
-        {
-            match sender.try_send_request(request).await {
-                Ok(response) => return self.read(sender, response, prepared).await,
-                // The server closed the idle connection without seeing the request, so it may be repeated, as any
-                // client with kept connections does.
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) => request = unsent,
-                    None => return Err(Fault::of_exchange(error.error())),
-                },
+        if let Some(mut opened) = self.opened.take() {
+            if opened.sender.ready().await.is_ok() {
+                match opened.sender.try_send_request(request).await {
+                    Ok(response) => return self.read(opened, response, prepared).await,
+                    // The server ended the idle connection without seeing the request, so it may be repeated, as any
+                    // client with kept connections does.
+                    Err(mut error) => match error.take_message() {
+                        Some(unsent) => request = unsent,
+                        None => return Err(Fault::of_exchange(error.error())),
+                    },
+                }
             }
+            opened.unasked(&prepared.ask).map_or(Ok(()), Err)?;
         }
-        let mut sender = self.connect().await?;
-        let response = sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
-        self.read(sender, response, prepared).await
+        let mut opened = self.connect().await?;
+        let response = opened.sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
+        self.read(opened, response, prepared).await
     }
 
     /// Whether the connection is open for another request.
     pub fn is_open(&self) -> bool {
-        self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
+        self.opened.as_ref().is_some_and(|opened| !opened.sender.is_closed())
     }
 
     /// Closes the connection, since late data may arrive on it.
     pub fn hang_up(&mut self) {
-        self.sender = None;
+        self.opened = None;
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Fault> {
+    async fn connect(&self) -> Result<Opened, Fault> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await;
         let stream = stream.map_err(|error| Fault::of_connect(&error))?;
         stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
-        let both = http1::handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
-        // Its errors reach the request that waits for a response.
-        drop(tokio::task::spawn_local(connection));
-        Ok(sender)
+        let read = Rc::new(Cell::new(0));
+        let counted = TokioIo::new(Counted::new(stream, Rc::clone(&read)));
+        let both = http1::Builder::new().title_case_headers(true).handshake(counted).await;
+        let (sender, mut connection) = both.map_err(|error| Fault::of_exchange(&error))?;
+        let rest = Rc::new(OnceCell::new());
+        let told = Rc::clone(&rest);
+        drop(tokio::task::spawn_local(async move {
+            // Its errors reach the request that waits for a response. If none waits, hyper gives the same error for
+            // bytes that came unasked as for others, but it leaves them in its buffer.
+            let _ = (&mut connection).await;
+            let _ = told.set(connection.into_parts().read_buf);
+        }));
+        Ok(Opened { sender, rest, read, read_before: 0 })
     }
 
     async fn read(
         &mut self,
-        sender: SendRequest<Full<Bytes>>,
+        mut opened: Opened,
         response: Response<Incoming>,
         prepared: &Prepared,
     ) -> Result<Arrived, Fault> {
@@ -168,17 +194,118 @@ impl Connection {
             }
         }
         let at = Instant::now();
-        if self.keep {
-            self.sender = Some(sender);
+        // What came together with the response has ended the connection by now.
+        let verdict = match opened.unasked(&prepared.ask) {
+            Some(fault) => Err(fault),
+            None => {
+                let size = Size { whole: opened.read.get() - opened.read_before, body: length };
+                judge_parts(&prepared.ask, status, length, &self.body).map(|()| size)
+            }
+        };
+        opened.read_before = opened.read.get();
+        if self.keep && opened.rest.get().is_none() {
+            self.opened = Some(opened);
         }
-        let verdict = judge_parts(&prepared.ask, status, length, &self.body).map(|()| length);
         Ok(Arrived { at, verdict })
+    }
+}
+
+impl Opened {
+    /// The fault of a server that has sent bytes that belong to no response. `ask` is the request before or after them.
+    fn unasked(&self, ask: &Ask) -> Option<Fault> {
+        let rest = self.rest.get().filter(|rest| !rest.is_empty())?;
+        let (asked, count, text) = (ask.in_words(), rest.len(), shown(rest));
+        Some(Fault::Wrong(format!("{asked}: after an answer came {count} or more bytes that nobody asked for: {text}")))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::super::on_this_thread;
     use super::*;
+
+    /// What two requests on a kept connection get, with a pause between them, from a server that answers the first
+    /// request on a connection, a little later sends something more, and closes the connection.
+    fn asked_twice(answer: &str, more: &str) -> [Result<Size, Fault>; 2] {
+        let (answer, more) = (answer.to_owned(), more.to_owned());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for stream in listener.incoming().take(2) {
+                let mut stream = stream.unwrap();
+                let count = stream.read(&mut [0; 1024]).unwrap_or(0);
+                assert!(count > 0, "there is a request");
+                let _ = stream.write_all(answer.as_bytes());
+                thread::park_timeout(Duration::from_millis(50));
+                let _ = stream.write_all(more.as_bytes());
+            }
+        });
+        let prepared = Prepared::of(port, &Ask::get("/page"), true, Form::default()).unwrap();
+        let mut connection = Connection::new(port, true);
+        let ask = async {
+            let first = connection.call(&prepared).await.and_then(|arrived| arrived.verdict);
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            [first, connection.call(&prepared).await.and_then(|arrived| arrived.verdict)]
+        };
+        on_this_thread(ask).unwrap()
+    }
+
+    #[test]
+    fn an_idle_connection_that_is_closed_is_no_fault_and_bytes_that_nobody_asked_for_are_a_wrong_answer() {
+        let right = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let size = Size { whole: right.len() as u64, body: 5 };
+        let unasked = |seen: &Result<Size, Fault>| {
+            let text = "GET /page: after an answer came";
+            matches!(seen, Err(Fault::Wrong(why)) if why.starts_with(text) && why.contains("that nobody asked for: \""))
+        };
+        assert_eq!(asked_twice(right, ""), [Ok(size), Ok(size)]);
+        // A second answer, and no answer at all, as long as the connection is idle.
+        for more in [right, "garbage"] {
+            let [first, second] = asked_twice(right, more);
+            assert!(first == Ok(size) && unasked(&second), "{more}: {first:?} {second:?}");
+        }
+        // Together with the answer, which is not kept for the next request, whether the server closes it or not.
+        let twice = right.repeat(2);
+        let closed = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello, world";
+        let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nhello";
+        for answer in [twice.as_str(), closed, empty] {
+            let [first, second] = asked_twice(answer, "");
+            assert!(unasked(&first) && unasked(&second), "{answer}: {first:?} {second:?}");
+        }
+    }
+
+    /// The head of a request, as it is sent.
+    fn head(form: Form, keep: bool) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut bytes = [0; 1024];
+            let count = stream.read(&mut bytes).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            String::from_utf8_lossy(&bytes[..count]).into_owned()
+        });
+        let prepared = Prepared::of(port, &Ask::get("/page?a=1"), keep, form).unwrap();
+        let mut connection = Connection::new(port, keep);
+        assert!(on_this_thread(connection.call(&prepared)).unwrap().is_ok());
+        server.join().unwrap().replace(&format!(":{port}"), ":80")
+    }
+
+    #[test]
+    fn a_head_is_that_of_the_tool() {
+        let host = "Host: 127.0.0.1:80\r\n";
+        assert_eq!(head(Form::Wrk, true), format!("GET /page?a=1 HTTP/1.1\r\n{host}\r\n"));
+        let ab = "User-Agent: ApacheBench/2.3\r\nAccept: */*\r\n";
+        assert_eq!(head(Form::Ab, false), format!("GET /page?a=1 HTTP/1.0\r\n{host}{ab}\r\n"));
+        let siege = head(Form::Siege, false);
+        let begin = format!("GET /page?a=1 HTTP/1.1\r\n{host}Accept: */*\r\nAccept-Encoding: identity\r\nUser-Agent: ");
+        assert!(siege.starts_with(&begin) && siege.ends_with("\r\nConnection: close\r\n\r\n"), "{siege}");
+    }
 
     #[test]
     fn a_header_is_sent_as_often_as_it_is_asked_for() {
@@ -186,7 +313,7 @@ mod tests {
         let asked = asked.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let ask = Ask { headers: asked, body: b"body".to_vec(), ..Ask::get("/") };
         let of = |keep: bool, name: &str| -> Vec<String> {
-            let all = headers(80, &ask, keep).unwrap();
+            let all = headers(80, &ask, keep, Form::default()).unwrap();
             all.get_all(name).iter().map(|value| value.to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(of(true, "cookie"), ["a=1", "b=2"]);

@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 use super::ask::{Ask, Workload};
 use super::connection::headers;
 use super::fault::Fault;
+use super::form::Form;
 use super::judge::judge;
 use super::on_this_thread;
 use super::rng::SeededRng;
@@ -235,7 +236,7 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
         sum
     });
     let weights = sums.collect();
-    let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep)?)));
+    let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep, Form::default())?)));
     let asks = asks.collect::<Result<Vec<_>, http::Error>>().map_err(|error| error.to_string())?;
     let rng = RefCell::new(SeededRng::from_seed(1));
     let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, rng, sums: RefCell::default() });

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::size::{MeanSize, Size};
+
 /// Courses over the time of one load, by the names of `metric.rs`: pairs of seconds since its beginning and a value.
 pub type Course = BTreeMap<String, Vec<(f64, f64)>>;
 
@@ -24,6 +26,10 @@ pub struct Outcome {
     pub void: Option<String>,
     /// Reasons why numbers of this load are missing, by the names of `metric.rs`.
     pub missing_numbers: BTreeMap<String, String>,
+    /// Size of the right responses to a tool that looks at none, if it says how many bytes it was sent.
+    pub mean_size: Option<MeanSize>,
+    /// Size of the smallest right response in a load that looks at all.
+    pub least_size: Option<Size>,
 }
 
 impl Outcome {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::open_files::too_many;
 use super::scratch::Scratch;
+use super::size::MeanSize;
 use super::tool::{LoadTool, ToolError, ToolOutput};
 use crate::metric;
 use crate::outcome::Outcome;
@@ -17,6 +18,10 @@ use crate::outcome::Outcome;
 const HUNG_S: u32 = 20;
 /// Least share of its time that a timed run must have lasted.
 const LEAST_SHARE: f64 = 0.9;
+
+/// Bytes of a megabyte of siege, and the most by which it rounds a number of them.
+const MEGABYTE: f64 = 1024.0 * 1024.0;
+const ROUNDED_MB: f64 = 0.005;
 
 const SIEGE: LoadTool = LoadTool { name: "siege", get: "on Debian: apt install siege", without: &[] };
 /// All settings that the user's own file could change. As in the original study: a new connection for each request, a
@@ -158,7 +163,10 @@ fn read(output: &ToolOutput) -> Option<Outcome> {
     let shortest_s = of("shortest_transaction")?;
     numbers.extend((shortest_s >= SHORTEST_S).then(|| ("shortest_ms".to_owned(), shortest_s * 1_000.0)));
     let errors = errors(&output.err, failed as u64);
-    Some(Outcome { command: output.command.clone(), numbers, errors, ..Outcome::default() })
+    // It counts the bodies of all answers.
+    let all = of("data_transferred").filter(|_| right > 0.0);
+    let mean_size = all.map(|megabytes| MeanSize::Body((megabytes + ROUNDED_MB) * MEGABYTE / right));
+    Some(Outcome { command: output.command.clone(), numbers, errors, mean_size, ..Outcome::default() })
 }
 
 /// Failures by kind. siege gives one number for all, and writes a line for some of them, coloured or not.
@@ -196,6 +204,8 @@ mod tests {
         // It prints 0.30 s; 3.99 at a time and 13.16 in a second are 303 ms each.
         assert!((303.0..303.5).contains(&of("mean_ms")), "{}", of("mean_ms"));
         assert_eq!((of("concurrency"), of("max_ms"), of("shortest_ms")), (3.99, 320.0, 300.0));
+        // Of 40 answers it prints 0.00 MB.
+        assert_eq!(seen.mean_size, Some(MeanSize::Body(0.005 * 1024.0 * 1024.0 / 40.0)));
         let quick = outcome(RIGHT, "").unwrap();
         assert!(quick.errors.is_empty());
         // Hundredths of a second say nothing of what takes less.

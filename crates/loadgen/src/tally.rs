@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::fault::Fault;
+use super::form::Form;
 use super::run_queue::waited_pct;
+use super::size::Size;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::{Course, Outcome};
@@ -16,7 +18,7 @@ use crate::outcome::{Course, Outcome};
 /// with the server, and one thread alone is too slow for a fast server.
 pub const LOAD_THREADS: u32 = 2;
 
-/// Options of a load about observation, time limit and threads.
+/// Options of a load about observation, time limit, threads and the form of requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// Time limit of a request, from the time when it should have been sent.
@@ -25,11 +27,13 @@ pub struct Watch {
     pub timeline: bool,
     /// Number of threads, each with a part of the clients.
     pub threads: u32,
+    /// Form of the requests' heads.
+    pub form: Form,
 }
 
 impl Default for Watch {
     fn default() -> Watch {
-        Watch { timeout: Duration::from_secs(30), timeline: false, threads: 1 }
+        Watch { timeout: Duration::from_secs(30), timeline: false, threads: 1, form: Form::default() }
     }
 }
 
@@ -111,6 +115,7 @@ pub(crate) struct Tally {
     pub right: u64,
     right_by_end: u64,
     bytes: u64,
+    least: Option<Size>,
     pub failed: u64,
     errors: BTreeMap<String, u64>,
     wrong: Option<String>,
@@ -138,6 +143,7 @@ impl Tally {
             right: 0,
             right_by_end: 0,
             bytes: 0,
+            least: None,
             failed: 0,
             errors: BTreeMap::new(),
             wrong: None,
@@ -168,6 +174,7 @@ impl Tally {
         self.right += other.right;
         self.right_by_end += other.right_by_end;
         self.bytes += other.bytes;
+        self.least = self.least.into_iter().chain(other.least).reduce(Size::smaller);
         self.failed += other.failed;
         for (kind, count) in other.errors {
             *self.errors.entry(kind).or_default() += count;
@@ -192,15 +199,16 @@ impl Tally {
     }
 
     /// Counts a request that should have been sent at `from` and has ended at `at`.
-    pub fn note(&mut self, from: Instant, at: Instant, verdict: Result<u64, Fault>) {
+    pub fn note(&mut self, from: Instant, at: Instant, verdict: Result<Size, Fault>) {
         self.last = self.last.max(at);
         let us = at.saturating_duration_since(from).as_micros() as u64;
         let is_right = verdict.is_ok();
         match verdict {
-            Ok(bytes) => {
+            Ok(size) => {
                 self.right += 1;
                 self.right_by_end += u64::from(self.end.is_none_or(|end| at <= end));
-                self.bytes += bytes;
+                self.bytes += size.body;
+                self.least = Some(self.least.map_or(size, |least| least.smaller(size)));
                 self.time(us);
             }
             Err(fault) => {
@@ -278,7 +286,7 @@ impl Tally {
         }
         let errors = take(&mut self.errors);
         let wrong = self.wrong.take();
-        let outcome = Outcome { command, numbers, errors, wrong, ..Outcome::default() };
+        let outcome = Outcome { command, numbers, errors, wrong, least_size: self.least, ..Outcome::default() };
         Seen { outcome, timeline: self.timeline.take().unwrap_or_default() }
     }
 }
@@ -314,6 +322,10 @@ pub fn course_of(timeline: &[Second]) -> Course {
 mod tests {
     use super::*;
 
+    fn right(body: u64) -> Result<Size, Fault> {
+        Ok(Size { whole: body + 50, body })
+    }
+
     #[test]
     fn numbers_are_those_of_right_answers_and_time_outs() {
         let begun = Instant::now();
@@ -321,15 +333,16 @@ mod tests {
         let watch = Watch { timeline: true, ..Watch::default() };
         let mut tally = Tally::new(begun, Some(ms(1_000)), &watch);
         for at in 0..99 {
-            tally.note(ms(at * 10), ms(at * 10 + 1), Ok(10));
+            tally.note(ms(at * 10), ms(at * 10 + 1), right(10 + at % 2));
         }
-        tally.note(ms(990), ms(1_190), Ok(10));
+        tally.note(ms(990), ms(1_190), right(11));
         tally.note(ms(1_000), ms(2_000), Err(Fault::Timeout));
         tally.note(ms(0), ms(1), Err(Fault::Wrong("no".into())));
         let seen = tally.seen("x".into());
         let of = |name| seen.number(name).unwrap();
         assert_eq!((of("requests"), of("failed"), of("requests_per_s")), (100.0, 2.0, 99.0));
-        assert_eq!((of("elapsed_s"), of("bytes_per_answer"), of("p50_ms")), (2.0, 10.0, 1.0));
+        assert_eq!((of("elapsed_s"), of("bytes_per_answer"), of("p50_ms")), (2.0, 10.5, 1.0));
+        assert_eq!(seen.outcome.least_size, Some(Size { whole: 60, body: 10 }));
         assert_eq!((of("max_ms"), of("shortest_ms")), (1_000.0, 1.0));
         assert!((199.0..201.0).contains(&of("p99_ms")), "{}", of("p99_ms"));
         assert_eq!(seen.outcome.wrong.as_deref(), Some("no"));
@@ -346,7 +359,7 @@ mod tests {
         let rate = |end_s: u64, is_used_up: bool| {
             let mut tally = Tally::new(begun, Some(begun + Duration::from_secs(end_s)), &Watch::default());
             for at in 1..=200 {
-                tally.note(begun, begun + Duration::from_millis(at * 10), Ok(1));
+                tally.note(begun, begun + Duration::from_millis(at * 10), right(1));
             }
             let mut tally = if is_used_up { tally.used_up() } else { tally };
             tally.seen("x".into()).number(metric::RATE)
@@ -367,7 +380,7 @@ mod tests {
             let verdict = || match at % 50 {
                 7 => Err(Fault::Timeout),
                 8 => Err(Fault::Wrong("no".into())),
-                _ => Ok(at),
+                _ => right(at),
             };
             let (from, to) = (ms(at * 9), ms(at * 9 + at % 37 + 1));
             alone.note(from, to, verdict());
@@ -395,7 +408,7 @@ mod tests {
         let begun = Instant::now();
         let of = |waited_s: Option<f64>| {
             let mut tally = Tally::new(begun, None, &Watch::default());
-            tally.note(begun, begun + Duration::from_secs(2), Ok(1));
+            tally.note(begun, begun + Duration::from_secs(2), right(1));
             tally.took(0.5, waited_s)
         };
         let waited = |mut tally: Tally| tally.seen("x".into()).number(metric::GENERATOR_WAITED);

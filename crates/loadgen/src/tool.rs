@@ -17,7 +17,7 @@ use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
-use crate::process::{LedgerEntry, gate, note, output_within};
+use crate::process::{LedgerEntry, note, output_within, start};
 
 /// Time limit of a tool that only prints its version.
 const SAID_LIMIT: Duration = Duration::from_secs(60);
@@ -122,12 +122,7 @@ impl LoadTool {
         // Ctrl-C is for this program, which ends the tool: otherwise the tool would print partial results as if
         // complete.
         command.process_group(0);
-        let mut child = {
-            let _gate = gate();
-            let child = command.spawn().map_err(|error| self.missing(&error))?;
-            note(&LedgerEntry::Started(child.id()));
-            child
-        };
+        let mut child = start(&mut command).map_err(|error| self.missing(&error))?;
         let began = Instant::now();
         let mut waits = Waits::default();
         let ended = wait(&mut child, limit, &mut waits);

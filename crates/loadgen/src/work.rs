@@ -7,6 +7,7 @@ use super::ask::Workload;
 use super::connection::{Arrived, Connection, Prepared};
 use super::fault::Fault;
 use super::rng::SeededRng;
+use super::size::Size;
 use super::tally::{Tally, Watch};
 
 /// State shared by the clients of a loop.
@@ -33,7 +34,7 @@ impl Work {
         watch: &Watch,
         tally: Tally,
     ) -> Result<Work, String> {
-        let (prepared, sums) = Prepared::all(port, workload, keep)?;
+        let (prepared, sums) = Prepared::all(port, workload, keep, watch.form)?;
         Ok(Work {
             port,
             keep,
@@ -67,14 +68,14 @@ impl Work {
         unconnected
     }
 
-    /// Sends a request that was due at `from`, without counting it. Returns when it ended, and the length of a right
-    /// body.
+    /// Sends a request that was due at `from`, without counting it. Returns when it ended, and the size of a right
+    /// response.
     pub async fn exchange(
         &self,
         connection: &mut Connection,
         from: Instant,
         place: usize,
-    ) -> (Instant, Result<u64, Fault>) {
+    ) -> (Instant, Result<Size, Fault>) {
         let limit = from + self.timeout;
         if Instant::now() >= limit {
             return (Instant::now(), Err(Fault::Timeout));

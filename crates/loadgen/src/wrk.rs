@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::open_files::too_many;
 use super::scratch::Scratch;
+use super::size::MeanSize;
 use super::tool::{LoadTool, ToolOutput, number, number_after, word_after};
 use crate::metric;
 use crate::outcome::Outcome;
@@ -82,10 +83,11 @@ impl WrkPlan {
 fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let text = output.out.as_str();
     let made = text.lines().find_map(|line| line.trim().split_once(" requests in ")).and_then(|(many, rest)| {
-        let elapsed = rest.split(',').next().and_then(milliseconds)?;
-        Some((number(many)?, elapsed / 1_000.0))
+        let mut parts = rest.split(',');
+        let elapsed = parts.next().and_then(milliseconds)?;
+        Some((number(many)?, elapsed / 1_000.0, parts.next().and_then(most_bytes)))
     });
-    let ((made, elapsed_s), per_s) = (made?, number_after(text, "Requests/sec:")?);
+    let ((made, elapsed_s, bytes), per_s) = (made?, number_after(text, "Requests/sec:")?);
     let void = output.clock_was_set(elapsed_s);
     let mut errors = errors(text)?;
     if made == 0.0 && errors.is_empty() {
@@ -111,11 +113,15 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     if made > 0.0 {
         latencies(text, &mut numbers)?;
     }
+    // Those with a bad status may have had no bytes at all.
+    let good = made - of(BAD_STATUS);
+    let mean_size = bytes.filter(|_| good > 0.0).map(|bytes| MeanSize::Whole(bytes / good));
     let overlap = of("timeout").min(of(BAD_STATUS));
     let twice = (overlap > 0.0)
         .then(|| format!("up to {overlap:.0} responses may be counted as two failures: late, and with a bad status"));
     let remarks = twice.into_iter().collect();
-    Some(Outcome { command: output.command.clone(), numbers, errors, remarks, void, ..Outcome::default() })
+    let command = output.command.clone();
+    Some(Outcome { command, numbers, errors, remarks, void, mean_size, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -170,6 +176,21 @@ fn milliseconds(word: &str) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
 
+/// Parses a number of bytes of wrk, such as `3.45MB read`: the most that it may have rounded to that.
+fn most_bytes(words: &str) -> Option<f64> {
+    let word = words.split_whitespace().next()?.strip_suffix('B')?;
+    let digits = word.trim_end_matches(char::is_alphabetic);
+    let power = match &word[digits.len()..] {
+        "" => 0,
+        "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return None,
+    };
+    Some((number(digits)? + 0.005) * 1024_f64.powi(power))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tool::tests::damaged;
@@ -192,6 +213,19 @@ mod tests {
         assert_eq!((of("mean_ms"), of("p50_ms"), of("p90_ms"), of("p99_ms")), (0.7183, 0.104, 2.4, 9.3));
         assert_eq!((of("max_ms"), of("shortest_ms"), of("p95_ms"), of("p999_ms")), (18.48, 0.01, 3.704, 17.109));
         assert!((of("elapsed_s") - 1.1).abs() < 1e-9 && of("availability_pct") == 100.0);
+    }
+
+    #[test]
+    fn the_size_of_an_answer_is_that_of_the_bytes_that_were_read() {
+        let mean = |text: &str| match outcome(text).unwrap().mean_size {
+            Some(MeanSize::Whole(bytes)) => (bytes * 10.0).round() / 10.0,
+            other => panic!("{other:?}"),
+        };
+        // Of 68 bytes each. Of others, those with a bad status may have had none.
+        assert_eq!((mean(RIGHT), mean(SOME)), (68.1, 103.2));
+        let of = |words: &str| most_bytes(words).map(f64::round);
+        assert_eq!([of(" 12.00B read"), of("1.00KB read"), of("1.00MB")], [12.0, 1029.0, 1_053_819.0].map(Some));
+        assert_eq!([of(""), of("3.45 read"), of("3.45XB read"), of("xMB read")], [None; 4]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::{How, passed};
+use super::words::one_line;
 use crate::study::{Challenge, Context, RunRequest};
 
 /// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
@@ -22,7 +23,7 @@ pub struct ChallengeCommand {
     /// The study that it takes part in.
     study: String,
     /// Whose settings these are, for the report.
-    #[arg(long, value_name = "WHO")]
+    #[arg(long, value_name = "WHO", value_parser = one_line)]
     by: Option<String>,
     /// Its workers; as many as ours of the same server, or as FoolsGold's, by default.
     #[arg(short, long, value_name = "N")]

@@ -7,10 +7,10 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::How;
-use super::words::{print, say, write_page};
+use super::words::{one_line, print, say, write_page};
 use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
-use crate::study::{Context, Import, RunRequest};
+use crate::study::{Context, Import, RunRequest, lost_samples};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -28,13 +28,13 @@ pub struct ImportCommand {
     #[arg(long, value_name = "NAME")]
     contender: String,
     /// Version of the server.
-    #[arg(long = "server-version", value_name = "VERSION")]
+    #[arg(long = "server-version", value_name = "VERSION", value_parser = one_line)]
     version: String,
     /// Ruby on which it ran.
-    #[arg(long, value_name = "RUBY")]
+    #[arg(long, value_name = "RUBY", value_parser = one_line)]
     ruby: String,
     /// Machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", value_parser = one_line)]
     machine: String,
     /// The folder of an import of the same study, to which this load is added.
     #[arg(long, value_name = "RUN", conflicts_with = "out")]
@@ -69,6 +69,9 @@ impl ImportCommand {
             }
         };
         let _lock = folder.lock()?;
+        if let Some(lost) = lost_samples(&folder)? {
+            return Err(format!("--into {}: {lost}. Put the whole raw.jsonl back", folder.path().display()));
+        }
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
         import.add(&folder, sample, who, study, &context)?;

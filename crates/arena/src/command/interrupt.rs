@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use procfs::process::Process;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use loadgen::process::{PATIENCE, dismiss, halt, post};
+use loadgen::process::{PATIENCE, adopt, dismiss, halt, post};
 
 /// Argument with which the guard process is started.
 pub(super) const GUARD: &str = "guard";
@@ -40,7 +40,8 @@ pub(super) fn prepare(is_to_measure: bool) -> Result<(), String> {
     let thread = thread::Builder::new().name("signals".into()).spawn(move || listen(&ready));
     thread.map_err(|error| format!("cannot start a thread: {error}"))?;
     is_ready.recv().map_err(|error| error.to_string())??;
-    post(&[GUARD])
+    post(&[GUARD])?;
+    adopt()
 }
 
 /// Registers a progress bar, which is cleared before the last message.

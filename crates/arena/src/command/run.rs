@@ -15,7 +15,7 @@ use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::record::{Sample, TWIN};
-use crate::study::{Context, Effort, Entry, Origin, ReadyRun, RunRequest, Studies, Study, check_tools};
+use crate::study::{Context, Effort, Entry, Origin, ReadyRun, RunRequest, Studies, Study, check_tools, lost_samples};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -138,6 +138,11 @@ impl RunCommand {
             .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
         if asked.machine.is_some() {
             return Err(told("it was loaded elsewhere: arena import --into adds to it".to_owned()));
+        }
+        if let Some(lost) = lost_samples(&folder)? {
+            return Err(told(format!(
+                "{lost}. Put the whole raw.jsonl back; or remove summary.json, and --resume measures what is missing"
+            )));
         }
         let earlier = folder.read_who()?;
         let study = studies.get(&asked.study)?;
@@ -283,8 +288,9 @@ fn contenders(study: &Study) -> Vec<&str> {
     study.contenders.iter().map(Entry::name).collect()
 }
 
+/// Whether a word is part of one of these names. An empty word, which is part of each, chooses nothing.
 fn has(names: &[&str], word: &str) -> bool {
-    names.iter().any(|name| name.contains(word))
+    !word.is_empty() && names.iter().any(|name| name.contains(word))
 }
 
 /// An error if one of the words of an option is part of no name that these studies have; it lists the names.
@@ -297,7 +303,8 @@ fn check_words(
     let is_known = |word: &str| studies.iter().any(|study| has(&names(study), word));
     let Some(word) = words.iter().find(|word| !is_known(word)) else { return Ok(()) };
     let known = studies.iter().map(|study| format!("{} has {}", study.name, names(study).join(", ")));
-    Err(format!("{option} {word}: {}", known.collect::<Vec<_>>().join("; ")))
+    let empty = if word.is_empty() { "an empty word is part of each name: " } else { "" };
+    Err(format!("{option} {}: {empty}{}", quoted(word), known.collect::<Vec<_>>().join("; ")))
 }
 
 /// An error if one of these contenders, which must not be disqualified, takes no part in the run.
@@ -309,9 +316,9 @@ fn takes_part<'a>(ready: &ReadyRun, mut must: impl Iterator<Item = &'a String>) 
     }
 }
 
-/// Reasons why a run has not passed: installed contenders that could never be loaded, cases in which none could be, and
-/// contenders of --must that were disqualified. The failure of any other contender under load is a result, and is in
-/// the report.
+/// Reasons why a run has not passed: installed contenders that could never be loaded, cases in which none could be, a
+/// run without a load at all, and contenders of --must that were disqualified. The failure of any other contender under
+/// load is a result, and is in the report.
 fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<String>, String> {
     let mut samples = folder.samples()?.0;
     samples.retain(Sample::is_timed);
@@ -340,6 +347,9 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
         let why = own().find_map(|sample| sample.disqualified.as_ref()).or_else(|| own().find_map(void));
         let why = why.filter(|_| !was_loaded);
         failed.extend(why.map(|why| format!("{}: nothing was measured in {}: {why}", summary.study, case.name)));
+    }
+    if failed.is_empty() && samples.iter().all(|sample| sample.numbers.is_empty()) {
+        failed.push(format!("{}: no contender could be loaded in any case", summary.study));
     }
     Ok(failed)
 }
@@ -381,6 +391,8 @@ mod tests {
         let why = "siege ended after 0 s instead of 8 s";
         let remarks = vec![why.to_owned()];
         let void = Sample { case: "page".into(), contender: "good".into(), round: 1, remarks, ..Sample::default() };
+        // As where no contender can have a load of the cases that were chosen.
+        assert_eq!(verdict(&summary, &folder, &[]).unwrap(), ["tiny: no contender could be loaded in any case"]);
         folder.append(&void).unwrap();
         let failed = verdict(&summary, &folder, &[]).unwrap();
         let nothing = format!("tiny: nothing was measured in page: {why}");

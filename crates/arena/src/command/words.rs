@@ -18,6 +18,15 @@ pub fn seed(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
 }
 
+/// A name or sentence of the user that becomes part of a line of a report, of the terminal or of a page.
+pub fn one_line(word: &str) -> Result<String, String> {
+    match word {
+        _ if word.trim().is_empty() => Err("it is empty".to_owned()),
+        _ if word.contains(char::is_control) => Err("write it in one line, without control characters".to_owned()),
+        _ => Ok(word.to_owned()),
+    }
+}
+
 /// Prints a line.
 pub fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
     let _gate = gate();

@@ -215,7 +215,9 @@ impl Server {
     }
 
     fn tree(&self) -> Tree {
-        Tree { roots: self.processes.iter().map(Process::id).collect(), in_namespace: self.recipe.namespace }
+        let roots = self.processes.iter().map(Process::id).collect();
+        let orphans_since = self.processes.first().and_then(Process::since);
+        Tree { roots, in_namespace: self.recipe.namespace, orphans_since }
     }
 
     /// Checks that all backends accept connections: a proxy answers as soon as one of them does.
@@ -245,12 +247,22 @@ impl Server {
         })
     }
 
+    /// Processes that still run after its end: its orphans, and those that have its environment, wherever they are.
+    fn left_behind(&self) -> Vec<Member> {
+        let mut left = process::with_environment(&format!("{MARK}={}", self.mark));
+        left.extend(self.members());
+        left.sort_by_key(|one| one.id);
+        left.dedup_by_key(|one| one.id);
+        left
+    }
+
     fn end(&mut self) -> Result<(), String> {
         if self.is_stopped {
             return Ok(());
         }
         self.is_stopped = true;
-        let tree = self.tree();
+        // What it has left is not waited for.
+        let tree = Tree { orphans_since: None, ..self.tree() };
         let polite = signal(&self.recipe.stop.signal)?;
         let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
         let helpers =
@@ -274,13 +286,15 @@ impl Server {
         for process in &mut self.processes {
             process.ended();
         }
-        let setting = format!("{MARK}={}", self.mark);
-        let left = process::with_environment(&setting);
-        for one in &left {
+        for one in self.left_behind() {
             complaints.push(format!("left process {} behind ({}); it was killed", one.id, one.title));
-            let _ = process::signal_one(one.id, Signal::KILL);
         }
-        until(Duration::from_secs(5), || process::with_environment(&setting).is_empty());
+        // In place of one that is killed another one may be started.
+        until(Duration::from_secs(5), || {
+            let left = self.left_behind();
+            left.iter().for_each(|one| drop(process::signal_one(one.id, Signal::KILL)));
+            left.is_empty()
+        });
         if complaints.is_empty() { Ok(()) } else { Err(format!("{} {}", self.recipe.name, complaints.join("; "))) }
     }
 }

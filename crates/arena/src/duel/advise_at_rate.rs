@@ -91,7 +91,6 @@ pub fn because(choice: &Choice) -> String {
         let alone = if choice.out.is_empty() { "" } else { ", and no other does" };
         return format!("{name} {room}{alone}");
     }
-    let names: Vec<String> = choice.level.iter().map(|one| one.who.name.clone()).collect();
     let why = match choice.because {
         Because::P99 => "its p99 there is lowest",
         Because::Memory => "it holds clearly less memory there, and p99 does not tell them apart",
@@ -103,17 +102,25 @@ pub fn because(choice: &Choice) -> String {
     };
     // What the recommended one carries, the others are said to carry only where that is shown.
     let times = if holds(ROOM) == Held::Yes { ROOM } else { 1 };
-    let is_shown = |one: &Rival| is_held(one, 1) == Held::Yes && is_held(one, times) == Held::Yes;
-    let they = match (choice.level.iter().all(|one| is_shown(one)), &names[..]) {
-        (true, [_]) => "does",
-        (true, _) => "do",
-        (false, _) => "may",
+    let is_shown = |one: &&Rival| is_held(one, 1) == Held::Yes && is_held(one, times) == Held::Yes;
+    let (shown, unsure): (Vec<&Rival>, Vec<&Rival>) = choice.level.iter().copied().partition(is_shown);
+    let (does, carries) = if shown.len() == 1 { ("does", "carries") } else { ("do", "carry") };
+    let others = match (holds(1) == Held::Yes, shown.is_empty(), unsure.is_empty()) {
+        (_, true, _) => format!("as may {}", listed(&unsure)),
+        (true, false, true) => format!("as {does} {}", listed(&shown)),
+        (true, false, false) => format!("as {does} {}, and as may {}", listed(&shown), listed(&unsure)),
+        (false, false, true) => format!("while {} {carries} it", listed(&shown)),
+        (false, false, false) => format!("as may {}, while {} {carries} it", listed(&unsure), listed(&shown)),
     };
     format!(
-        "{name} {room}, as {they} {}; capacity beyond that decides nothing, and it was chosen because {why}{}",
-        grammar::list(&names),
+        "{name} {room}, {others}; capacity beyond that decides nothing, and it was chosen because {why}{}",
         choice.as_small()
     )
+}
+
+/// Names of contenders: A, B and C.
+fn listed(some: &[&Rival]) -> String {
+    grammar::list(&some.iter().map(|one| one.who.name.clone()).collect::<Vec<String>>())
 }
 
 /// Sentence on what broke a contender that does not carry the rate.
@@ -124,7 +131,7 @@ pub fn not_carried(one: &Rival) -> Option<String> {
         2 => "twice your rate".to_owned(),
         more => format!("{more} times your rate"),
     };
-    Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.what))
+    Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.too_much()))
 }
 
 /// Addition to the recommendation where no contender carries the rate.

@@ -450,6 +450,37 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
     assert!(advice.uncertainty.iter().any(|words| words.contains("each for itself")), "{advice:?}");
 }
 
+/// One rival whose rounds differed made "as do b and c" an "as may b and c", for those as well that were shown to.
+#[test]
+fn only_those_that_are_not_shown_to_carry_the_rate_may() {
+    let three = || {
+        summary(&[
+            Results("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
+            Results("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
+            Results("other", 1, 3, [690.0, 700.0, 710.0], 9.0, 200.0),
+        ])
+    };
+    let unsure: &[(u32, u32)] = &[(1, 0), (2, 1)];
+    let reasons = |quick: &[(u32, u32)], small: &[(u32, u32)]| {
+        let rows = [
+            ("quick -w 2 -t 3", quick, 6.0, 300.0),
+            ("small -w 1 -t 3", small, 6.2, 90.0),
+            ("other -w 1 -t 3", WELL, 6.2, 200.0),
+        ];
+        advise(&at_rate(three(), &rows), &now("quick")).reasons
+    };
+    let has = |reasons: &[String], part: &str| reasons.iter().any(|one| one.contains(part));
+    let told = reasons(WELL, WELL);
+    assert!(has(&told, "twice that, as do quick -w 2 -t 3 and other -w 1 -t 3; capacity"), "{told:?}");
+    let told = reasons(unsure, WELL);
+    assert!(has(&told, "twice that, as does other -w 1 -t 3, and as may quick -w 2 -t 3; capacity"), "{told:?}");
+    // The recommended one is not shown to carry the rate itself.
+    let told = reasons(&[(1, 1)], &[(1, 1)]);
+    let words = "small -w 1 -t 3 may carry your rate, but the rounds do not show it, as may quick -w 2 -t 3, while \
+                 other -w 1 -t 3 carries it; capacity";
+    assert!(has(&told, words), "{told:?}");
+}
+
 /// As seen once: 102 MiB against 133 are no gain by the rule, but "the others show no gain" was not true of them.
 #[test]
 fn the_present_server_is_kept_with_a_reason_that_is_one() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
-use loadgen::{Ask, BodyRule, Expect, SEARCHED_BYTES, Workload, is_busy};
+use loadgen::{Ask, BodyRule, Expect, Known, SEARCHED_BYTES, Workload, is_busy};
 
 use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
 use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
@@ -218,7 +218,7 @@ fn ask(known: &KnownAnswer) -> Ask {
         path: known.asked.path.clone(),
         headers,
         body: known.asked.body.clone(),
-        expect: Expect { status: known.status, body: rule(known) },
+        expect: Expect { status: known.status, body: rule(known), known: Known::default() },
         weight: known.asked.weight,
     }
 }

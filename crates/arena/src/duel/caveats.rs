@@ -1,17 +1,14 @@
 //! Caveats of a duel: what it cannot know or did not check. Pure.
 
 use crate::measure::{KEPT_UP, is_below_rate, share_in_time};
-use crate::record::summary::Who;
+use crate::record::summary::{Who, requests_needed};
 use crate::record::{Sample, TWIN, machine};
 use crate::report::grammar;
-use loadgen::metric::{FAILED, REQUESTS};
+use loadgen::metric::{P99, P999, REQUESTS};
 
 use super::answer::KnownAnswer;
 use super::capture::Capture;
 use super::cases;
-
-/// Requests below which a p99 depends on a handful of slow ones.
-const REQUESTS_MIN: f64 = 500.0;
 
 /// Caveats about the requests and about how far their answers are checked.
 pub fn of_workload(capture: &Capture) -> Vec<String> {
@@ -154,24 +151,48 @@ fn names<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<String> {
     names
 }
 
+/// Adds to the caveats of a recorded duel those about few requests that its program did not have.
+pub fn add_few_requests(caveats: &mut Vec<String>, samples: &[Sample]) {
+    for words in few_requests(samples) {
+        // That of a p99 had other words after these.
+        let start = words.split(" rests on ").next().unwrap_or_default();
+        if !caveats.iter().any(|known| known.starts_with(start)) {
+            caveats.push(words);
+        }
+    }
+}
+
+/// Caveats about percentiles that need more requests: the p99, by which a duel decides, and at the user's rate the
+/// p99.9, which is not shown then.
 fn few_requests(samples: &[Sample]) -> Vec<String> {
-    let loads = [(cases::load(80), "80 % load"), (cases::traffic(1), "your rate")];
-    let requests = |sample: &Sample| sample.number(REQUESTS) + sample.number(FAILED);
-    let of = |(case, load): (String, &str)| {
+    let loads = [(cases::load(80), "80 % load", P99), (cases::traffic(1), "your rate", P999)];
+    let of = |(case, load, highest): (String, &str, &str)| {
         let counting = samples.iter().filter(|one| one.case == case && one.disqualified.is_none());
         let made = counting.filter(|one| !one.numbers.is_empty());
-        let least = made.map(requests).min_by(f64::total_cmp).filter(|least| *least < REQUESTS_MIN)?;
+        let least = made.map(|sample| sample.number(REQUESTS)).min_by(f64::total_cmp)?;
         let requests = if least == 1.0 { "request" } else { "requests" };
-        Some(format!(
-            "in some rounds the p99 at {load} rests on {least:.0} {requests} only: longer turns would tell more"
-        ))
+        let needed = requests_needed(P99);
+        if least < needed {
+            return Some(format!(
+                "in some rounds the p99 at {load} rests on {least:.0} {requests} only, where {needed:.0} are needed: \
+                 longer turns would tell more"
+            ));
+        }
+        let needed = requests_needed(highest);
+        (least < needed).then(|| {
+            format!(
+                "some rounds at {load} have {least:.0} requests only, and a p99.9 needs {needed:.0}: in its place \
+                 stands the longest request of a round, which a single pause of the machine decides, and by which \
+                 nobody is compared"
+            )
+        })
     };
     loads.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use loadgen::metric::{NOT_SENT, OFFERED, RATE};
+    use loadgen::metric::{FAILED, NOT_SENT, OFFERED, RATE};
 
     use super::super::answer::Answer;
     use super::super::request::DuelRequest;
@@ -235,13 +256,29 @@ mod tests {
 
     #[test]
     fn few_requests_are_told() {
-        let numbers = [("requests".to_owned(), 40.0), (FAILED.to_owned(), 2.0)].into();
-        let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
-        assert!(of_samples(std::slice::from_ref(&sample))[0].contains("at 80 % load rests on 42 requests only"));
-        // At half a request per second a load at the user's rate has some twenty, and the answer names its p99.9.
-        let at_rate = Sample { case: cases::traffic(1), ..sample.clone() };
-        let told = of_samples(&[sample, at_rate]);
-        assert!(told.len() == 2 && told[1].contains("the p99 at your rate rests on 42 requests only"), "{told:?}");
+        let of = |case: String, requests: f64| {
+            let numbers = [("requests".to_owned(), requests), (FAILED.to_owned(), 2.0)].into();
+            Sample { case, numbers, ..Sample::default() }
+        };
+        let loaded = |requests: f64| of_samples(&[of(cases::load(80), requests)]);
+        assert!(loaded(40.0)[0].contains("at 80 % load rests on 40 requests only, where 400 are needed"));
+        assert!(loaded(400.0).is_empty(), "{:?}", loaded(400.0));
+        // At half a request per second a load at the user's rate has some twenty.
+        let told = of_samples(&[of(cases::load(80), 40.0), of(cases::traffic(1), 20.0)]);
+        assert!(told.len() == 2 && told[1].contains("the p99 at your rate rests on 20 requests only"), "{told:?}");
+        // As seen in a run that was shown: the p99.9 of 771 requests was the longest one, without a word.
+        let at_rate = |requests: f64| of_samples(&[of(cases::traffic(1), 4e3), of(cases::traffic(1), requests)]);
+        let words = "some rounds at your rate have 771 requests only, and a p99.9 needs 4000: in its place stands";
+        assert!(at_rate(771.0)[0].starts_with(words), "{:?}", at_rate(771.0));
+        assert!(at_rate(4e3).is_empty());
+        // A recorded duel gets what it lacks, once.
+        let samples = [of(cases::load(80), 40.0), of(cases::traffic(1), 771.0)];
+        let older = "in some rounds the p99 at 80 % load rests on 40 requests only: longer turns would tell more";
+        let mut caveats = vec![older.to_owned()];
+        for _ in 0..2 {
+            add_few_requests(&mut caveats, &samples);
+        }
+        assert!(caveats.len() == 2 && caveats[0] == older && caveats[1].starts_with(words), "{caveats:?}");
         assert!(of_samples(&[]).is_empty() && of_machine(2)[0].contains("2 processors"));
         assert!(of_machine(1)[0].contains("shared its one processor with"), "{:?}", of_machine(1));
     }

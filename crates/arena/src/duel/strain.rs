@@ -98,6 +98,13 @@ impl Limits {
         Limits { p99_ms: p99_max_ms.unwrap_or(P99_LEAST_MS), cores }
     }
 
+    /// Limits of a recorded duel, by their words there; `None` if these are no words of [`Limits::in_words`].
+    pub fn of_words(words: &str, cores: u32) -> Option<Limits> {
+        let (_, bound) = words.split_once("the p99 is above ")?;
+        let p99_ms = bound.split(' ').next()?.parse().ok()?;
+        Some(Limits { p99_ms, cores })
+    }
+
     /// Raises the default bound for an application with slow pages; `calm_ms` is the p99 of one client alone.
     pub fn raise_for(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
         if p99_max_ms.is_none() {
@@ -156,7 +163,8 @@ impl Limits {
         }
         let p99 = sample.number(P99);
         if p99 > self.p99_ms && !is_below_rate {
-            seen.push(format!("the p99 was {p99:.0} ms"));
+            // Halves are rounded up, as in the tables.
+            seen.push(format!("the p99 was {:.0} ms", p99.round()));
         }
         let rate = sample.number(RATE);
         let offered = sample.number(OFFERED);
@@ -266,6 +274,15 @@ mod tests {
         }
         assert!(*multiples(3.0, 5_000.0).last().unwrap() as f64 * 3.0 > 5_000.0);
         assert_eq!((smaller(1), smaller(2), smaller(6), smaller(8)), (vec![], vec![1], vec![3, 1], vec![4, 2, 1]));
+    }
+
+    #[test]
+    fn limits_are_known_by_their_words() {
+        for (p99_ms, is_said) in [(100.0, false), (640.0, false), (25.0, true)] {
+            let limits = Limits { p99_ms, cores: 4 };
+            assert_eq!(Limits::of_words(&limits.in_words(is_said), 4), Some(limits));
+        }
+        assert_eq!(Limits::of_words("other words", 4), None);
     }
 
     #[test]

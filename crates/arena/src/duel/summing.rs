@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::{note_who_kept_up, summed};
-use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
+use crate::measure::{judge_duel, summed};
+use crate::record::summary::{Case, Measured, Plot, PlotKind, Traffic, Verdict};
 use crate::record::{Sample, TWIN, machine};
 use crate::report::grammar;
 use crate::stats::{Beside, rank, ranking_by};
-use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
+use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, is_of_latencies, rate_in_words};
 
 use super::cases;
 use super::compare::{ratio_of, value};
@@ -28,7 +28,7 @@ pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> 
         let case = Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() };
         // A duel runs in one go: none of its samples comes from another time.
         let mut case = summed(case, names.iter().copied(), samples, &[]);
-        note_who_kept_up(&mut case);
+        judge_duel(&mut case);
         rank(&mut case);
         case
     };
@@ -117,7 +117,7 @@ fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
 }
 
 /// The winners for each use of a server that was measured, if there are any. The reason also names undecided
-/// contenders, and those that are not ranked.
+/// contenders, those that are not ranked, and those without a figure.
 pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let loaded = cases::load(80);
     let rows = [
@@ -151,9 +151,39 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
         let out = case.results.iter().filter(|result| !case.counts(result, metric));
         let out: Vec<String> = out.map(|result| result.contender.clone()).collect();
         why.extend((!out.is_empty()).then(|| format!("left out, since not ranked: {}", grammar::list(&out))));
+        why.extend(without_figure(case, known));
         Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, is_open, ..Verdict::default() })
     };
     at_the_rate.into_iter().chain(rows).filter_map(verdict).collect()
+}
+
+/// Words on the contenders of a case that could be ranked by this metric and have no figure, each with the reason where
+/// its remarks give one. `None` if there are none, or nobody has a figure.
+fn without_figure(case: &Case, metric: &Metric) -> Option<String> {
+    let has = |result: &Measured| result.numbers.contains_key(metric.name);
+    let lacking = case.results.iter().filter(|result| case.counts(result, metric.name) && !has(result));
+    let named = lacking.map(|result| match why_without(result, metric) {
+        Some(why) => format!("{} ({why})", result.contender),
+        None => result.contender.clone(),
+    });
+    let named: Vec<String> = named.filter(|_| case.results.iter().any(has)).collect();
+    let what = metric.title.to_lowercase();
+    (!named.is_empty()).then(|| format!("left out, without a figure for {what}: {}", grammar::list(&named)))
+}
+
+/// Remark of a result that says why it has no figure for this metric.
+fn why_without<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a str> {
+    // "p99, p99.9 are not shown: …", of which one may be the beginning of another.
+    let wanted = format!(", {}, ", metric.title);
+    let is_named = |remark: &str| {
+        let titles = remark.split_once(" not shown: ").map(|(titles, _)| titles);
+        let titles = titles.and_then(|titles| titles.strip_suffix(" is").or(titles.strip_suffix(" are")));
+        titles.is_some_and(|titles| format!(", {titles}, ").contains(&wanted))
+    };
+    let is_late = |remark: &str| is_of_latencies(metric.name) && remark.ends_with("no latency is shown");
+    let is_void = |remark: &str| remark.contains("there was no load that counts");
+    let is_why = |remark: &&str| is_late(remark) || is_named(remark) || is_void(remark);
+    result.remarks.iter().map(String::as_str).find(is_why)
 }
 
 /// Reason why no contender is the best of a case in this metric.
@@ -166,7 +196,7 @@ fn nobody(case: &Case, metric: &Metric) -> String {
 
 #[cfg(test)]
 mod tests {
-    use loadgen::metric::OFFERED;
+    use loadgen::metric::{LATE, OFFERED};
 
     use super::*;
 
@@ -261,6 +291,29 @@ mod tests {
         let left_out = "no contender was ranked; left out, since not ranked: behind -w 1 -t 1";
         assert_eq!(why, [left_out, "no contender has a figure for memory, peak"]);
         assert!(verdicts.iter().all(|one| one.winners.is_empty()), "{verdicts:?}");
+    }
+
+    /// A server beside which the load generator was late was in no list of the verdict.
+    #[test]
+    fn who_has_no_figure_for_a_use_is_named_with_the_reason() {
+        let mut samples = Vec::new();
+        for round in 1..=3 {
+            samples.push(Sample { round, ..sample(&cases::traffic(1), "a -w 1 -t 1", 120.0, 10.0) });
+            let mut late = Sample { round, ..sample(&cases::traffic(1), "b -w 1 -t 1", 120.0, 10.0) };
+            late.numbers.insert(LATE.to_owned(), 50.0);
+            samples.push(late);
+        }
+        let list = cases(&samples, 16, Some(120.0));
+        let found = verdicts(&list);
+        let words = "10.00 ms; left out, without a figure for p99: b -w 1 -t 1 (in 3 of 3 rounds the load generator \
+                     itself was late: no latency is shown)";
+        assert_eq!((found[0].use_case.as_str(), found[0].why.as_str()), ("short waits at your rate", words));
+        assert_eq!(found[0].winners, ["a -w 1 -t 1"]);
+        assert_eq!(found[1].winners.len(), 2, "its memory is known");
+        let remarks = ["p99.9 is not shown: x", "p50, p99 are not shown: y", "Memory, peak is not shown: z"];
+        let lacking = Measured { remarks: remarks.map(str::to_owned).into(), ..Measured::default() };
+        let why = |metric: &str| why_without(&lacking, Metric::of(metric).unwrap());
+        assert_eq!([why(P99), why(PSS_PEAK), why(RATE)], [Some(remarks[1]), Some(remarks[2]), None]);
     }
 
     #[test]

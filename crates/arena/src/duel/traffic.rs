@@ -3,20 +3,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::measure::LONGEST;
 use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
 use crate::record::{Sample, TWIN};
+use crate::report::grammar;
 use crate::stats::{better, median};
-use loadgen::metric::{CPU, Direction, P50, P99, PROCESSORS, PSS_PEAK, rate_in_words};
+use loadgen::metric::{
+    CPU, Direction, FAILED, NOT_SENT, OFFERED, P50, P99, P999, PROCESSORS, PSS_PEAK, RATE, REQUESTS, rate_in_words,
+};
 
 use super::cases;
 use super::compare::value;
 use super::pace::Rate;
-use super::strain::{Broken, Cause, Limits};
+use super::strain::{Broken, Limits};
 
 /// Factor by which a recommended machine has more memory than was measured; `SYSTEM_MIB` for the system come on top.
 const MEMORY_TIMES: f64 = 1.5;
 const SYSTEM_MIB: f64 = 128.0;
-const P999: &str = "p999_ms";
 
 /// Sums up the samples at the rate; `None` where there are none. `twin_of` is the contender that takes part twice.
 pub fn summed(
@@ -68,13 +71,12 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
         let own = samples.iter().filter_map(|sample| Some((of(&sample.case)?, *sample)));
         let judged = own.map(|(of, sample)| Judged {
             of,
-            round: sample.round,
-            p99_ms: sample.number(P99),
+            sample,
             broken: limits.broken(sample, workers),
             is_unknown: limits.is_unknown(sample),
         });
         let judged: Vec<Judged> = judged.collect();
-        steps(&judged, is_rising)
+        steps(&judged, is_rising, &|loads| Some(limits.broken(&together(loads), workers)?.words))
     };
     let mut at_times = steps_of(cases::times_of, true);
     let mut smaller = steps_of(cases::processors_of, false);
@@ -88,18 +90,20 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
 }
 
 /// One load of one round, with its judgment.
-struct Judged {
+struct Judged<'a> {
     of: u32,
-    round: u32,
-    p99_ms: f64,
+    sample: &'a Sample,
     broken: Option<Broken>,
     /// Whether it shows nothing, since the load generator could not keep the rate.
     is_unknown: bool,
 }
 
+/// Words on what broke in these loads, as if they were one; `None` if together they were not too much.
+type BrokenTogether<'a> = &'a dyn Fn(&[&Sample]) -> Option<String>;
+
 /// Groups loads by their multiple of the rate, or by their number of processors. A round that broke at an easier load
 /// counts as broken at the harder ones, which were not tried then.
-fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
+fn steps(judged: &[Judged], is_rising: bool, in_words: BrokenTogether) -> Vec<Step> {
     let is_harder = |of: u32, than: u32| if is_rising { of >= than } else { of <= than };
     let mut asked: Vec<u32> = judged.iter().map(|one| one.of).collect();
     asked.sort_unstable();
@@ -108,41 +112,70 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
         asked.reverse();
     }
     let step = |of: u32| {
-        let broken =
-            |round: u32| judged.iter().find(|one| one.round == round && is_harder(of, one.of) && one.broken.is_some());
-        let mut rounds: Vec<u32> = judged.iter().map(|one| one.round).collect();
+        let broken = |round: u32| {
+            let mut own = judged.iter().filter(|one| one.sample.round == round);
+            own.find(|one| is_harder(of, one.of) && one.broken.is_some())
+        };
+        let mut rounds: Vec<u32> = judged.iter().map(|one| one.sample.round).collect();
         rounds.sort_unstable();
         rounds.dedup();
-        let own = |round: u32| judged.iter().find(|one| one.round == round && one.of == of);
+        let own = |round: u32| judged.iter().find(|one| one.sample.round == round && one.of == of);
         let was_asked = |round: u32| own(round).is_some_and(|one| !one.is_unknown);
         let not_kept = rounds.iter().filter(|round| own(**round).is_some_and(|one| one.is_unknown)).count() as u32;
         rounds.retain(|round| was_asked(*round) || broken(*round).is_some());
         let found: Vec<&Judged> = rounds.iter().filter_map(|round| broken(*round)).collect();
         let rounds = rounds.len() as u32;
         let broke = found.len() as u32;
-        Step { of, rounds, broke, not_kept, what: usual(&found, of, is_rising), ..Step::default() }
+        Step { of, rounds, broke, not_kept, what: what_broke(&found, of, is_rising, in_words), ..Step::default() }
     };
     asked.into_iter().map(step).collect()
 }
 
-/// Sentence on the cause that most of these loads have. Its figures are those of a load of this step: of several, the
-/// one in the middle by its p99. Only where none was made, they are those of an easier load, which is named.
-fn usual(found: &[&Judged], of: u32, is_rising: bool) -> String {
-    let own: Vec<&Judged> = found.iter().copied().filter(|one| one.of == of).collect();
-    let shown = if own.is_empty() { found } else { &own[..] };
-    let mut causes: BTreeMap<Cause, Vec<(f64, u32, &str)>> = BTreeMap::new();
-    for one in shown {
-        let Some(broken) = &one.broken else { continue };
-        causes.entry(broken.cause).or_default().push((one.p99_ms, one.of, broken.words.as_str()));
-    }
-    let mut usual = causes.into_values().max_by_key(Vec::len).unwrap_or_default();
-    usual.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let Some((_, at, words)) = usual.get(usual.len().saturating_sub(1) / 2).copied() else { return String::new() };
+/// Sentence on what broke and why. Its figures are those of all rounds in which a load of this step broke: medians, as
+/// in the tables beside it. Only where none was made, they are those of the easier load at which most rounds broke, and
+/// that one is named.
+fn what_broke(found: &[&Judged], of: u32, is_rising: bool, in_words: BrokenTogether) -> String {
+    let made = |at: u32| -> Vec<&Judged> { found.iter().copied().filter(|one| one.of == at).collect() };
+    let easier = || found.iter().map(|one| one.of).max_by_key(|at| made(*at).len());
+    let Some(at) = Some(of).filter(|of| !made(*of).is_empty()).or_else(easier) else { return String::new() };
+    let mut shown = made(at);
+    let loads: Vec<&Sample> = shown.iter().map(|one| one.sample).collect();
+    // Loads that broke in different ways may be within the limits by their medians: then one of them is told.
+    shown.sort_by(|one, other| one.sample.number(P99).total_cmp(&other.sample.number(P99)));
+    let middle = || Some(shown.get((shown.len() - 1) / 2)?.broken.as_ref()?.words.clone());
+    let words = in_words(&loads).or_else(middle).unwrap_or_default();
     match (at == of, is_rising) {
-        (true, _) => words.to_owned(),
+        (true, _) => words,
         (false, true) => format!("at {} already, {words}", times_in_words(at).to_lowercase()),
         (false, false) => format!("on {at} processors already, {words}"),
     }
+}
+
+/// Loads of several rounds as one: each number is the median of the rounds, and a count their sum. A number that half
+/// of them or more lack is left out.
+fn together(loads: &[&Sample]) -> Sample {
+    let mut all: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
+    for load in loads {
+        load.numbers.iter().for_each(|(name, number)| all.entry(name).or_default().push(*number));
+        load.errors.iter().for_each(|(kind, count)| *errors.entry(kind.clone()).or_default() += count);
+    }
+    let one = |(name, numbers): (&str, Vec<f64>)| {
+        let number = match name {
+            REQUESTS | FAILED | NOT_SENT => Some(numbers.iter().sum::<f64>()),
+            _ if numbers.len() * 2 > loads.len() => median(&numbers),
+            _ => None,
+        };
+        Some((name.to_owned(), number?))
+    };
+    let mut numbers: BTreeMap<String, f64> = all.into_iter().filter_map(one).collect();
+    // The share of the rate that was served is the median of the shares, which is not that of the medians.
+    let shares = loads.iter().map(|load| load.number(RATE) / load.number(OFFERED));
+    if let Some(share) = median(&shares.collect::<Vec<f64>>()).filter(|share| *share > 0.0) {
+        let served = numbers.get(RATE).copied().unwrap_or_default();
+        numbers.insert(OFFERED.to_owned(), served / share);
+    }
+    Sample { numbers, errors, ..Sample::default() }
 }
 
 fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Option<Cost> {
@@ -164,6 +197,34 @@ fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Optio
         machine_processors: holding.unwrap_or(cores),
         machine_mib: needed.next_power_of_two(),
     })
+}
+
+/// Writes what is said of the rate in a recorded duel anew, by the rules of this program. Which loads broke in which
+/// rounds stays as it was recorded.
+pub fn tell_again(summary: &mut Summary, samples: &[Sample]) {
+    if let Some(traffic) = &mut summary.traffic {
+        let rate = Rate { per_s: traffic.per_s, mean_per_s: traffic.mean_per_s, origin: traffic.origin.clone() };
+        let limits = Limits::of_words(&traffic.broken_when, traffic.cores);
+        let twin_of = summary.twin_of.as_deref();
+        let now = limits.and_then(|limits| summed(&rate, &limits, false, samples, &summary.contenders, twin_of));
+        let now: Vec<Carried> = now.into_iter().flat_map(|now| now.carried.into_iter().chain(now.twin)).collect();
+        for old in traffic.carried.iter_mut().chain(&mut traffic.twin) {
+            let Some(new) = now.iter().find(|new| new.contender == old.contender) else { continue };
+            reworded(&mut old.steps, &new.steps);
+            reworded(&mut old.smaller, &new.smaller);
+        }
+    }
+    tell(summary);
+}
+
+/// Puts the words of these steps in the place of those of the same ones.
+fn reworded(steps: &mut [Step], by: &[Step]) {
+    let seen = |step: &Step| (step.of, step.rounds, step.broke, step.not_kept);
+    for step in steps {
+        if let Some(new) = by.iter().find(|new| seen(new) == seen(step)) {
+            step.what.clone_from(&new.what);
+        }
+    }
 }
 
 /// Writes the paragraph about the recommended contender, or else about the first one that carries the rate.
@@ -193,18 +254,14 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     match (&one.cost, at_rate) {
         (Some(cost), Some(at_rate)) => {
             let needs = format!("{:.2} processors and a peak memory of {:.0} MiB", cost.processors, cost.memory_mib);
-            let ms = |metric: &str| at_rate.numbers.get(metric).map(|it| value(metric, it.median));
-            words.push(match (ms(P50), ms(P99), ms(P999)) {
-                (Some(p50), Some(p99), Some(p999)) => format!(
-                    "{rate}, {name} answers half of the requests within {p50}, 99 % within {p99} and 99.9 % within \
-                     {p999}, with {needs}"
-                ),
-                _ => format!("{rate}, {name} needs {needs}; its latencies are not shown, since {LATE_WORDS}"),
+            words.push(match latencies(at_rate) {
+                Some(within) => format!("{rate}, {name} answers {within}, with {needs}"),
+                None => format!("{rate}, {name} needs {needs}; its latencies are not shown, since {LATE_WORDS}"),
             });
         }
         _ => words.push(match one.steps.first().map(|step| (step, step.unknown())) {
             Some((_, Some(why))) => format!("{rate}: it is not known whether {name} carries it, since {why}"),
-            Some((step, None)) => format!("{rate}, {name} does not carry it: {}", step.what),
+            Some((step, None)) => format!("{rate}, {name} does not carry it: {}", step.too_much()),
             None => format!("{rate}, {name} does not carry it: nothing was measured"),
         }),
     }
@@ -220,6 +277,23 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     words.extend(one.cost.as_ref().map(|cost| machine(cost, one)));
     words.extend(others(summary, traffic, one));
     words.join(". ") + "."
+}
+
+/// Latencies of a result: percentiles, and the longest request in the place of those that need more requests. `None`
+/// where no latency is shown.
+fn latencies(result: &Measured) -> Option<String> {
+    let ms = |metric: &str| result.numbers.get(metric).map(|it| value(metric, it.median));
+    let shares = [("half of the requests", P50), ("99 %", P99), ("99.9 %", P999)];
+    let known = shares.into_iter().filter(|(_, metric)| !result.is_of_few(metric));
+    let mut within: Vec<String> =
+        known.filter_map(|(share, metric)| Some(format!("{share} within {}", ms(metric)?))).collect();
+    let longest = ms(LONGEST).filter(|_| result.is_of_few(P999));
+    if let Some((longest, requests)) = longest.zip(result.numbers.get(REQUESTS)) {
+        let (fewest, most) = (format!("{:.0}", requests.low), format!("{:.0}", requests.high));
+        let all = if fewest == most { most } else { format!("{fewest}–{most}") };
+        within.push(format!("the slowest of {all} in a round within {longest}"));
+    }
+    (!within.is_empty()).then(|| grammar::list(&within))
 }
 
 /// Sentences on what happens at twice the rate and beyond.
@@ -241,7 +315,7 @@ fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
         let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
         Some(format!("{} held {}{what}", named(step), step.unsure()?))
     });
-    let broken = one.breaks_at().map(|step| format!("{} is too much: {}", named(step), step.what));
+    let broken = one.breaks_at().map(|step| format!("{} is too much: {}", named(step), step.too_much()));
     let is_open = broken.is_none() && carried.is_some();
     let beyond = broken.or_else(|| is_open.then(|| "More was not asked".to_owned()));
     let all: Vec<String> = carried.into_iter().chain(between).chain(beyond).collect();
@@ -271,7 +345,7 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
         }
         match step.held() {
             Held::Yes => format!("on {on} it holds the rate{p99}"),
-            Held::No => format!("on {on} it does not hold it: {}", step.what),
+            Held::No => format!("on {on} it does not hold it: {}", step.too_much()),
             Held::Unsure => format!("on {on} it held the rate {}{p99}", step.unsure().unwrap_or_default()),
         }
     };

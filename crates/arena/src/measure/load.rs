@@ -8,16 +8,18 @@ use std::time::Instant;
 use super::rounded;
 use crate::contender::{Observation, Server};
 use crate::record::date::now;
-use crate::record::summary::failed_share;
+use crate::record::summary::{failed_share, is_failing};
 use crate::record::{Course, Outcome, Sample};
 use loadgen::metric::{
     ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, OFFERED, OTHERS_RIGHT, P50, P99,
     P99_OVER_P50, RATE, REQUESTS,
 };
-use loadgen::{Closed, Workload, process};
+use loadgen::{BodyRule, Closed, Form, Watch, Workload, process};
 
 /// Most attempts at a load whose tool fails to finish by a fault of its own.
 const ATTEMPTS: usize = 3;
+/// Fewest answers that are checked before the smallest of them says how small a right one is.
+const SIZED_LEAST: f64 = 10.0;
 /// Words for a load that ended before its first answer came.
 pub const TOO_SHORT: &str = "the load was too short: no answer came before its end";
 /// Most lines of a reason that are shown.
@@ -60,8 +62,9 @@ pub struct Load<'a> {
     pub check: &'a mut dyn FnMut(&Server) -> Result<(), String>,
     /// Makes the load. An error means that it could not be made.
     pub run: &'a mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
-    /// For a tool that does not check answers: workload and plan of a further load that does.
-    pub checked: Option<(&'a Workload, Closed)>,
+    /// For a tool that does not check answers: workload and plan of a further load that does, and the form of its
+    /// requests.
+    pub checked: Option<(&'a Workload, Closed, Form)>,
     /// For a load that may exceed the server's capacity: decides from the sample whether it did. Then this is a result:
     /// neither an exit of the server nor a lack of right answers disqualifies it, and it is not checked after the load.
     /// A wrong answer disqualifies all the same.
@@ -105,6 +108,7 @@ impl Load<'_> {
         outcome.remarks.extend(too_short(&outcome.numbers));
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
+        let mean_size = outcome.mean_size;
         *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
         let was_too_much = self.too_much.is_some_and(|was| was(sample));
         // The exit of the server is the better reason.
@@ -116,8 +120,9 @@ impl Load<'_> {
             return Ok(true);
         }
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
-        let Some((workload, plan)) = self.checked else { return Ok(false) };
-        let seen = loadgen::closed(up.server.port(), workload, &plan);
+        let Some((workload, plan, form)) = self.checked else { return Ok(false) };
+        let watch = Watch { form, ..Watch::default() };
+        let seen = loadgen::watch_closed(up.server.port(), workload, &plan, &watch).outcome;
         let of = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
         let (right, failed) = (of(REQUESTS), of(FAILED));
         sample.numbers.insert(CHECKED.into(), right);
@@ -127,6 +132,11 @@ impl Load<'_> {
             sample.remarks.push(format!("failures in the load that checks all answers: {}", kinds.join(", ")));
         }
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
+        // A tool takes some failures for right answers; where they are many, the contender is not ranked for them.
+        let is_sure = right >= SIZED_LEAST && !is_failing(failed, right);
+        let sizes = mean_size.zip(seen.least_size).zip(has_one_length(workload)).filter(|_| is_sure);
+        let how = sizes.and_then(|((mean, least), is_fixed)| mean.too_small(least, is_fixed));
+        how.map_or(Ok(()), |how| Err(format!("wrong answers to the load tool: {how}")))?;
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
         Ok(false)
     }
@@ -144,6 +154,12 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
 fn is_silent(numbers: &BTreeMap<String, f64>) -> bool {
     let is_none = |name: &str| numbers.get(name) == Some(&0.0);
     numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(OFFERED)
+}
+
+/// Whether the bodies of all right answers have the same length. `None` of several requests: a tool makes only one.
+fn has_one_length(workload: &Workload) -> Option<bool> {
+    let [ask] = &workload.asks[..] else { return None };
+    Some(matches!(ask.expect.body, BodyRule::Exactly(_) | BodyRule::Length(_)))
 }
 
 /// Remark on a load whose right answers all came after its end, which gives a rate of 0.

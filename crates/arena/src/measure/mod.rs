@@ -9,7 +9,7 @@ mod worth;
 pub use load::{Load, TOO_SHORT, Up, observed, shortened};
 pub use rounds::{is_below_rate, is_late, measured, summed, tool_of};
 pub use sitting::{Stray, leave_out, strays};
-pub use worth::{KEPT_UP, judge, note_who_kept_up, share_in_time};
+pub use worth::{KEPT_UP, LONGEST, judge, judge_duel, share_in_time};
 
 use std::time::Duration;
 

@@ -3,14 +3,13 @@
 //! same rules. Pure.
 
 use super::rounds::not_shown;
-use crate::record::summary::{Case, Measured, Spread};
-use loadgen::metric::{CPU, FAILED, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
+use crate::record::summary::{Case, Measured, Spread, requests_needed};
+use loadgen::metric::{CPU, FAILED, Metric, OFFERED, P50, P99, P99_OVER_P50, P999, PERCENTILES, RATE, REQUESTS};
 
-/// Number of requests of each round that must lie beyond a percentile for it to be shown. With fewer, it is nearly the
-/// longest request, which a single pause of the machine decides.
-const BEYOND: f64 = 4.0;
-/// Number of requests of each round for a p99 to be shown.
-const P99_LEAST: f64 = 100.0 * BEYOND;
+/// The longest request of a load.
+pub const LONGEST: &str = "max_ms";
+/// Figures that a duel has of few requests as well: it decides by the p99.
+const KEPT_IN_DUELS: [&str; 3] = [P50, P99, P99_OVER_P50];
 /// Least number of answers in each round, per request that is served at once, for a rate to be shown. Then the requests
 /// in progress at the end of a load, which are not counted, are at most a tenth.
 const BATCHES: f64 = 10.0;
@@ -24,7 +23,7 @@ pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     // Of a server that could serve more at once, no more are in progress than the load has.
     let most = case.at_once_most.unwrap_or(u32::MAX);
     for result in case.results.iter_mut().chain(&mut case.twin) {
-        take_out_tails(result, &case.metrics);
+        take_out_tails(result, &case.metrics, &[]);
         if let Some(at_once) = at_once(&result.contender) {
             take_out_batches(result, f64::from(at_once.min(most)));
         }
@@ -32,9 +31,48 @@ pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     note_who_kept_up(case);
 }
 
-/// Notes which contenders did not keep up with their rate, so that their latencies are not ranked. A duel applies only
-/// this rule of this file: it has figures of few requests as well, and states how few they are.
-pub fn note_who_kept_up(case: &mut Case) {
+/// Judges a case of a duel. It has rates of few answers, and a p99 of few requests, since it decides by these; a remark
+/// says on how few the p99 rests. In the place of a p99.9 of too few it shows the longest request, which ranks nobody.
+pub fn judge_duel(case: &mut Case) {
+    for result in case.results.iter_mut().chain(&mut case.twin) {
+        take_out_tails(result, &case.metrics, &KEPT_IN_DUELS);
+        say_how_few(result, &case.metrics);
+    }
+    show_longest(case);
+    note_who_kept_up(case);
+}
+
+/// Adds a remark on a p99 of too few requests that is shown all the same.
+fn say_how_few(result: &mut Measured, shown: &[String]) {
+    let is_shown = result.numbers.contains_key(P99) && shown.iter().any(|metric| metric == P99);
+    let few = result.fewest_requests().filter(|_| is_shown && result.is_of_few(P99));
+    let words = few.map(|fewest| {
+        let requests = if fewest == 1.0 { "request" } else { "requests" };
+        let least = requests_needed(P99);
+        format!("p99 is nearly the longest request: a round has only {fewest:.0} {requests}, and {least:.0} are needed")
+    });
+    let new = words.filter(|words| !result.remarks.contains(words));
+    result.remarks.extend(new);
+}
+
+/// Shows the longest request of contenders whose p99.9 rests on too few requests, without a best one.
+fn show_longest(case: &mut Case) {
+    let Some(at) = case.metrics.iter().position(|name| name == P999) else { return };
+    let mut counted = case.results.iter().filter(|result| result.disqualified.is_none());
+    if !counted.any(|result| result.is_of_few(P999)) {
+        return;
+    }
+    if !case.metrics.iter().any(|name| name == LONGEST) {
+        case.metrics.insert(at + 1, LONGEST.to_owned());
+        case.without_merit.push(LONGEST.to_owned());
+    }
+    if !case.results.iter().any(|result| result.numbers.contains_key(P999)) {
+        case.metrics.remove(at);
+    }
+}
+
+/// Notes which contenders did not keep up with their rate, so that their latencies are not ranked.
+fn note_who_kept_up(case: &mut Case) {
     let is_about_failures = case.is_about_failures;
     for result in case.results.iter_mut().chain(&mut case.twin) {
         // More than it can serve is the very point there.
@@ -42,22 +80,23 @@ pub fn note_who_kept_up(case: &mut Case) {
     }
 }
 
-/// Removes percentiles of too few requests. The remark names those that are among the `shown` metrics; the others are
-/// only in a plot.
-fn take_out_tails(result: &mut Measured, shown: &[String]) {
-    let Some(fewest) = fewest(result) else { return };
+/// Removes percentiles of too few requests, but for those that are `kept`. The remark names those that are among the
+/// `shown` metrics; the others are only in a plot.
+fn take_out_tails(result: &mut Measured, shown: &[String], kept: &[&str]) {
+    let Some(fewest) = result.fewest_requests() else { return };
     let mut gone: Vec<&str> = Vec::new();
     let mut needed = f64::INFINITY;
-    for (one_in, name) in PERCENTILES {
-        let is_gone = fewest < one_in * BEYOND && result.numbers.remove(name).is_some();
+    for (_, name) in PERCENTILES.into_iter().filter(|(_, name)| !kept.contains(name)) {
+        let is_gone = fewest < requests_needed(name) && result.numbers.remove(name).is_some();
         if is_gone && shown.iter().any(|metric| metric == name) {
             gone.push(name);
-            needed = needed.min(one_in * BEYOND);
+            needed = needed.min(requests_needed(name));
         }
     }
-    if fewest < P99_LEAST && result.numbers.remove(P99_OVER_P50).is_some() {
+    let is_rough = fewest < requests_needed(P99) && !kept.contains(&P99_OVER_P50);
+    if is_rough && result.numbers.remove(P99_OVER_P50).is_some() {
         gone.push(P99_OVER_P50);
-        needed = needed.min(P99_LEAST);
+        needed = needed.min(requests_needed(P99));
     }
     if !gone.is_empty() {
         let what = not_shown(&titles(&gone));
@@ -67,7 +106,7 @@ fn take_out_tails(result: &mut Measured, shown: &[String]) {
 }
 
 fn take_out_batches(result: &mut Measured, at_once: f64) {
-    let Some(fewest) = fewest(result).filter(|fewest| *fewest < at_once * BATCHES) else { return };
+    let Some(fewest) = result.fewest_requests().filter(|fewest| *fewest < at_once * BATCHES) else { return };
     let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
     if !gone.is_empty() {
         let answers = if fewest == 1.0 { "answer" } else { "answers" };
@@ -104,12 +143,6 @@ pub fn share_in_time(number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let too_late = if requests > 0.0 { (shortest_s * offered / requests).min(1.0) } else { 0.0 };
     let share = number(RATE)? / offered / (1.0 - too_late);
     share.is_finite().then_some(share)
-}
-
-/// Number of right answers in the round that has fewest.
-fn fewest(result: &Measured) -> Option<f64> {
-    let requests = result.numbers.get(REQUESTS)?;
-    requests.all.iter().copied().min_by(f64::total_cmp)
 }
 
 fn titles(names: &[&str]) -> Vec<&'static str> {
@@ -163,6 +196,41 @@ mod tests {
         assert_eq!(alone.results[0].remarks, [words]);
         let few = all(79.0);
         assert!(!few.numbers.contains_key("p95_ms") && !few.remarks[0].contains("p95"), "no column shows it: {few:?}");
+    }
+
+    /// As seen in a duel that was shown: of some 800 requests in a round the p99.9 was the longest, and was compared.
+    #[test]
+    fn a_duel_shows_the_longest_request_in_place_of_a_p999_of_few() {
+        let tails = ["p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms"];
+        let of = |fewest: f64| {
+            let numbers = tails.map(|name| (name, [9.0, 9.0, 9.0]));
+            let numbers = [&numbers[..], &[("requests", [5_000.0, fewest, 5_000.0])]].concat();
+            let mut case = case(&[("x", &numbers)]);
+            judge_duel(&mut case);
+            judge_duel(&mut case);
+            case
+        };
+        let few = of(771.0);
+        assert_eq!(few.metrics, ["p50_ms", "p99_ms", "max_ms"]);
+        assert_eq!(few.without_merit, ["max_ms"]);
+        let figures: Vec<&str> = few.results[0].numbers.keys().map(String::as_str).collect();
+        assert_eq!(figures, ["max_ms", "p50_ms", "p95_ms", "p99_ms", "requests"]);
+        let words = "p99.9 is not shown: a round has only 771 requests, and 4000 are needed";
+        assert_eq!(few.results[0].remarks, [words]);
+        let many = of(4_000.0);
+        assert_eq!((many.metrics.len(), many.metrics[2].as_str(), many.results[0].remarks.len()), (3, P999, 0));
+        // By its p99 it decides, whatever that is.
+        let hardly_any = of(90.0).results.remove(0);
+        assert!(hardly_any.numbers.contains_key(P99), "{hardly_any:?}");
+        let words = "p99 is nearly the longest request: a round has only 90 requests, and 400 are needed";
+        assert_eq!(hardly_any.remarks[1..], [words]);
+        // Of another contender there were enough.
+        let with = |requests: f64| [("p999_ms", [9.0; 3]), ("max_ms", [9.5; 3]), ("requests", [requests; 3])];
+        let mut both = case(&[("x", &with(900.0)), ("y", &with(9_000.0))]);
+        judge_duel(&mut both);
+        assert_eq!(both.metrics, ["p50_ms", "p99_ms", "p999_ms", "max_ms"]);
+        let has = both.results.iter().map(|result| result.numbers.contains_key(P999));
+        assert_eq!(has.collect::<Vec<_>>(), [false, true]);
     }
 
     /// As seen once: of `/sleep`, which takes a second, 4 processes answered four requests in two seconds.

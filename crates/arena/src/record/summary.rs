@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Course, TWIN, machine};
 use loadgen::metric::{
-    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, REQUESTS, counts_failures, is_of_latencies,
+    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, PERCENTILES, REQUESTS, counts_failures,
+    is_of_latencies,
 };
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
@@ -257,6 +258,10 @@ pub enum PlotKind {
 /// does not carry a rate at which its share is higher.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
 
+/// Number of requests of each round that must lie beyond a percentile. With fewer, it is nearly the longest request,
+/// which a single pause of the machine decides.
+pub const REQUESTS_BEYOND: f64 = 4.0;
+
 /// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
@@ -270,6 +275,12 @@ pub const SETTLED_BEFORE: &str = "settled before the load";
 /// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
+}
+
+/// Number of requests of each round that this percentile needs: 400 for a p99. 0 for a metric that is no percentile.
+pub fn requests_needed(metric: &str) -> f64 {
+    let found = PERCENTILES.iter().find(|(_, name)| *name == metric);
+    found.map_or(0.0, |(one_in, _)| one_in * REQUESTS_BEYOND)
 }
 
 /// Whether the share of failed requests is above [`FAILED_SHARE_MAX`].
@@ -316,6 +327,16 @@ impl Measured {
     /// Whether the rate had not settled when the warm-up was over, or is not known to have settled, in most rounds.
     pub fn is_unsettled(&self) -> bool {
         self.remarks.iter().any(|remark| remark.contains(SETTLED_BEFORE))
+    }
+
+    /// Number of right answers in the round that has fewest; `None` where they were not counted.
+    pub fn fewest_requests(&self) -> Option<f64> {
+        self.numbers.get(REQUESTS)?.all.iter().copied().min_by(f64::total_cmp)
+    }
+
+    /// Whether this percentile rests on fewer requests than it needs, so that it is nearly the longest of them.
+    pub fn is_of_few(&self, percentile: &str) -> bool {
+        self.fewest_requests().is_some_and(|fewest| fewest < requests_needed(percentile))
     }
 
     /// Requests without a right answer, over all rounds.
@@ -461,7 +482,7 @@ pub struct Step {
     /// Number of further rounds, which show nothing, since the load generator could not keep the rate.
     #[serde(default, skip_serializing_if = "is_0")]
     pub not_kept: u32,
-    /// Sentence on what broke and why in most of those rounds; empty if nothing broke.
+    /// Sentence on what broke in those rounds and why, with the medians of their figures; empty if nothing broke.
     pub what: String,
 }
 
@@ -535,6 +556,14 @@ impl Step {
         };
         let is_unsure = self.held() == Held::Unsure && self.unknown().is_none();
         is_unsure.then(|| format!("in {held} of {} {rounds}, not sure{more}", self.rounds))
+    }
+
+    /// What broke, for a load that is [`Held::No`]: a round may have held it.
+    pub fn too_much(&self) -> String {
+        match self.broke < self.rounds {
+            true => format!("in {} of {} rounds {}", self.broke, self.rounds, self.what),
+            false => self.what.clone(),
+        }
     }
 
     /// Reason why nothing is known of a load, if no round shows whether it held.

@@ -26,7 +26,7 @@ struct Comparison<'a> {
     before: ComparedRun<'a>,
     after: ComparedRun<'a>,
     verdict: String,
-    changed: Vec<String>,
+    changed: Vec<Change>,
     cases: Vec<CaseDiff>,
     only: Vec<String>,
     /// Requirements of METHOD.md that the two runs do not meet.
@@ -44,6 +44,13 @@ struct ComparedRun<'a> {
     rounds: u32,
     is_quick: bool,
     command: &'a str,
+}
+
+/// Another difference between the runs, with the lines that differ if it is one of longer texts.
+#[derive(Serialize)]
+struct Change {
+    what: String,
+    lines: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -89,7 +96,8 @@ pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, St
     }
     say(it.verdict.clone())?;
     for change in &it.changed {
-        say(format!("Changed: {change}"))?;
+        say(format!("Changed: {}", change.what))?;
+        change.lines.iter().try_for_each(|line| say(format!("  {line}")))?;
     }
     for case in &it.cases {
         for metric in &case.metrics {
@@ -265,12 +273,12 @@ fn verdict(cases: &[CaseDiff]) -> String {
 }
 
 /// Other differences between the runs, which may be the reason.
-fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<String> {
+fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<Change> {
     let mut found = Vec::new();
     let mut note = |what: &str, old: &str, new: &str| {
         if old != new {
             let told = |text: &str| if text.is_empty() { "not recorded".to_owned() } else { text.to_owned() };
-            found.push(format!("{what}: {}, then {}", told(old), told(new)));
+            found.push(Change { what: format!("{what}: {}, then {}", told(old), told(new)), lines: Vec::new() });
         }
     };
     let form = |summary: &Summary| if summary.is_quick { "quick" } else { "full" };
@@ -292,16 +300,51 @@ fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<String> {
         note(&format!("version of {title}"), &old.version, &new.version);
         note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
         note(&format!("settings of {title}"), &settings(old), &settings(new));
-        note(&format!("commands of {title}"), &commands(old), &commands(new));
     }
+    found.extend(after.contenders.iter().filter_map(|new| {
+        let old = before.contenders.iter().find(|old| old.name == new.name)?;
+        other_commands(&styles.title(&new.name), &commands(old), &commands(new))
+    }));
     found
+}
+
+/// The lines in which the commands of a contender differ: these have many, generated files among them.
+fn other_commands(title: &str, old: &str, new: &str) -> Option<Change> {
+    if old == new {
+        return None;
+    }
+    let change = |words: &str, lines| Some(Change { what: format!("commands of {title}: {words}"), lines });
+    match (old.is_empty(), new.is_empty()) {
+        (true, _) => return change("not recorded before", Vec::new()),
+        (_, true) => return change("not recorded after", Vec::new()),
+        _ => {}
+    }
+    let gone = without(old, new).into_iter().map(|line| format!("- {line}"));
+    let added = without(new, old).into_iter().map(|line| format!("+ {line}"));
+    let lines: Vec<String> = gone.chain(added).collect();
+    change(if lines.is_empty() { "the same lines in another order" } else { "- before, + after" }, lines)
+}
+
+/// Lines of a text that another one lacks, each as often as it lacks it.
+fn without<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
+    let mut rest: Vec<&str> = other.lines().collect();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match rest.iter().position(|one| *one == line) {
+            Some(at) => {
+                rest.swap_remove(at);
+            }
+            None => lines.push(line),
+        }
+    }
+    lines
 }
 
 /// Command lines of a contender without what differs in every run: ports, and the numbers of its folders for files
 /// (`TMP/puma-453`).
 fn commands(who: &Who) -> String {
     masked(
-        who.commands.join("; "),
+        who.commands.join("\n"),
         &[
             (r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b", "${1}PORT"),
             (r"(\bTMP/[A-Za-z0-9-]+)-[0-9]+\b", "${1}-N"),
@@ -443,6 +486,29 @@ mod tests {
         let words = words(&before, &after, 100).unwrap();
         assert!(words.contains("\nThe twins differ: the run after: The a was measured twice, as if"), "{words}");
         assert!(html(&before, &after).unwrap().contains("The twins differ: the run after: The a was measured"));
+    }
+
+    #[test]
+    fn of_commands_the_lines_that_differ_are_shown_each_on_its_own() {
+        let of = |threads: u32| {
+            let mut run = run("c", &[("a", 100.0, 0.0)]);
+            let file = format!("cat > puma.rb <<'END'\nbacklog 4096\nthreads {threads}, {threads}\nEND");
+            run.contenders[0].commands = vec![file, "puma -C puma.rb".to_owned()];
+            run
+        };
+        let (before, after) = (of(5), of(3));
+        let text = words(&before, &after, 100).unwrap();
+        let says = "\nChanged: commands of The a: - before, + after\n  - threads 5, 5\n  + threads 3, 3\n";
+        assert!(text.contains(says) && !text.contains("backlog") && !text.contains("puma -C"), "{text}");
+        let page = html(&before, &after).unwrap();
+        assert!(page.contains("<code>- threads 5, 5\n+ threads 3, 3\n</code>") && !page.contains("backlog"), "{page}");
+        let mut other = of(5);
+        other.contenders[0].commands.reverse();
+        let text = words(&before, &other, 100).unwrap();
+        assert!(text.contains("commands of The a: the same lines in another order\n"), "{text}");
+        other.contenders[0].commands.clear();
+        let text = words(&other, &after, 100).unwrap();
+        assert!(text.contains("commands of The a: not recorded before\n") && !text.contains("threads"), "{text}");
     }
 
     fn only_of(before: &Summary, after: &Summary) -> Vec<String> {

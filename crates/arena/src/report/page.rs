@@ -274,7 +274,10 @@ fn times(case: &Case, styles: &Styles, id: &str) -> Option<TimePlots> {
 
 fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_curves: bool) -> CaseView {
     let id = format!("case-{at}");
-    let table = rows::table(case, styles);
+    let table = match summary.is_at_users_rate(&case.name) {
+        true => rows::table_with_twin(case, styles, twins::chip(summary, styles)),
+        false => rows::table(case, styles),
+    };
     let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
     let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, styles, &id));
     let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));

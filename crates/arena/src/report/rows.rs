@@ -89,27 +89,7 @@ pub struct Cell {
 pub fn table(case: &Case, styles: &Styles) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
-    let row = |result: &&Measured| {
-        let of_row = case.metrics.first().map_or_else(String::new, |metric| unranked(case, result, metric));
-        let cells = metrics.iter().zip(&besides).map(|(metric, beside)| {
-            let own = unranked(case, result, metric.name);
-            let unranked = if own == of_row || !result.numbers.contains_key(metric.name) { String::new() } else { own };
-            Cell { unranked, ..cell(result.numbers.get(metric.name), metric, beside, &result.contender) }
-        });
-        let cells = cells.collect();
-        let (rank, is_best) = rank(case, &result.contender);
-        Row {
-            rank,
-            is_best,
-            name: result.contender.clone(),
-            chip: styles.chip(&result.contender),
-            cells,
-            unranked: of_row,
-            disqualified: result.disqualified.clone(),
-            rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
-            is_apart: result.not_compared.is_some(),
-        }
-    };
+    let row = |result: &&Measured| row(case, result, (&metrics, &besides), styles.chip(&result.contender));
     let old = |old: &Published| {
         let cell = |metric: &&Metric| Cell {
             text: old.numbers.get(metric.name).map_or_else(String::new, |number| number::value(*number, metric)),
@@ -119,13 +99,54 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
         Row { name: old.server.clone(), chip, cells: metrics.iter().map(cell).collect(), ..Row::default() }
     };
     let rows: Vec<Row> = in_order(case).iter().map(row).collect();
-    let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
     Table {
         columns: metrics.iter().map(|metric| column(case, metric)).collect(),
+        rounds_differ: rounds_differ(&rows),
         rows,
         published: case.published.iter().map(old).collect(),
-        rounds_differ: rounds.len() > 1,
     }
+}
+
+/// The table of a case, with a last row of this title for the twin if the case has one. It is neither ranked nor
+/// compared with others.
+pub fn table_with_twin(case: &Case, styles: &Styles, twin: Chip) -> Table {
+    let mut table = table(case, styles);
+    if let Some(result) = &case.twin {
+        let metrics: Vec<&Metric> = shown(case);
+        let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
+        table.rows.push(row(case, result, (&metrics, &besides), twin));
+        table.rounds_differ = rounds_differ(&table.rows);
+    }
+    table
+}
+
+/// The row of a result: its figures in these metrics, each set beside the best of its column.
+fn row(case: &Case, result: &Measured, (metrics, besides): (&[&Metric], &[Beside]), chip: Chip) -> Row {
+    let of_row = case.metrics.first().map_or_else(String::new, |metric| unranked(case, result, metric));
+    let cells = metrics.iter().zip(besides).map(|(metric, beside)| {
+        let own = unranked(case, result, metric.name);
+        let unranked = if own == of_row || !result.numbers.contains_key(metric.name) { String::new() } else { own };
+        Cell { unranked, ..cell(result.numbers.get(metric.name), metric, beside, &result.contender) }
+    });
+    let cells = cells.collect();
+    let (rank, is_best) = rank(case, &result.contender);
+    Row {
+        rank,
+        is_best,
+        name: result.contender.clone(),
+        chip,
+        cells,
+        unranked: of_row,
+        disqualified: result.disqualified.clone(),
+        rounds: if result.disqualified.is_none() { rounds(result, metrics) } else { 0 },
+        is_apart: result.not_compared.is_some(),
+    }
+}
+
+/// Whether rows with figures have different numbers of rounds.
+fn rounds_differ(rows: &[Row]) -> bool {
+    let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
+    rounds.len() > 1
 }
 
 /// Number of rounds of its figures.
@@ -288,6 +309,19 @@ mod tests {
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
         assert!(table.rows[0].cells[0].is_best && !table.rows[3].cells[0].is_best);
         assert_eq!(table.published[0].cells[0].text, "7.00");
+    }
+
+    #[test]
+    fn the_twin_has_the_last_row_and_is_compared_with_nobody() {
+        let chip = || Chip { title: "the twin of a".into(), ..Chip::default() };
+        let with = |twin: Option<Measured>| table_with_twin(&Case { twin, ..case() }, &Styles::default(), chip());
+        assert_eq!(with(None).rows.len(), 4);
+        let table = with(Some(result("twin", &[120.0, 121.0])));
+        let row = &table.rows[4];
+        assert_eq!((row.chip.title.as_str(), row.rank.as_str(), row.is_best), ("the twin of a", "", false));
+        assert_eq!((row.cells[0].text.as_str(), row.cells[0].beside.as_str()), ("121", ""));
+        assert!(!row.cells[0].is_best && table.rows[0].cells[0].is_best && !table.rounds_differ);
+        assert!(with(Some(result("twin", &[120.0]))).rounds_differ);
     }
 
     #[test]

@@ -27,6 +27,10 @@ use crate::report::styles::Styles;
 use crate::stats::Beside;
 use loadgen::metric::{CHECKED_FAILED_PPM, ELAPSED, FAILED, METRICS, Metric, counts_failures, is_of_latencies};
 
+/// Beginnings and end of the marks.
+const BEGINS: &str = "<!-- arena:begin ";
+const ENDS: &str = "<!-- arena:end ";
+const CLOSES: &str = " -->";
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
 /// Word in place of a metric that asks for the list of figures that are worse.
@@ -177,27 +181,45 @@ pub fn names_of(markdown: &str, study: &str, folder: &str) -> Vec<String> {
 
 /// Names of all places of a page, in their order.
 pub fn names(markdown: &str) -> Vec<String> {
-    let mark = |line: &str| Some(line.trim().strip_prefix("<!-- arena:begin ")?.strip_suffix(" -->")?.to_owned());
-    markdown.lines().filter_map(mark).collect()
+    let name = |(_, mark): (usize, &str)| Some(mark.strip_prefix(BEGINS)?.strip_suffix(CLOSES)?.to_owned());
+    marks(markdown).into_iter().filter_map(name).collect()
 }
 
 /// Byte range between the mark that begins a table and the one that ends it.
 fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
     let (begins, ends) = (format!("<!-- arena:begin {name} -->"), format!("<!-- arena:end {name} -->"));
-    let Some(at) = markdown.find(&begins) else {
+    let marks = marks(markdown);
+    let mut found = (0..marks.len()).filter(|at| marks[*at].1 == begins);
+    let Some(first) = found.next() else {
         let known = names(markdown);
         let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
         return Err(format!("the page has no place {name:?} (a line {begins:?}); {known}"));
     };
-    if markdown[at + begins.len()..].contains(&begins) {
+    if found.next().is_some() {
         return Err(format!("the page has the place {name:?} twice: give the second another name"));
     }
-    let start = at + begins.len();
-    match markdown[start..].find(&ends) {
-        Some(length) if !markdown[start..start + length].contains("<!-- arena:begin ") => Ok((start, start + length)),
+    let start = marks[first].0 + begins.len();
+    let later = &marks[first + 1..];
+    match later.iter().position(|(_, mark)| *mark == ends) {
+        Some(at) if !later[..at].iter().any(|(_, mark)| mark.starts_with(BEGINS)) => Ok((start, later[at].0)),
         Some(_) => Err(format!("another place begins before {name:?} ends: put {ends:?} before it")),
         None => Err(format!("the place {name:?} never ends: put a line {ends:?} after it")),
     }
+}
+
+/// Marks of a page, each with its place. A mark is a whole line, but for spaces: a name or a command in a table may
+/// contain the text of one.
+fn marks(markdown: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in markdown.split_inclusive('\n') {
+        let mark = line.trim();
+        if [BEGINS, ENDS].iter().any(|word| mark.starts_with(word)) && mark.ends_with(CLOSES) {
+            found.push((at + line.len() - line.trim_start().len(), mark));
+        }
+        at += line.len();
+    }
+    found
 }
 
 /// Markdown, with a line of its date, machine and folder below.
@@ -285,7 +307,8 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let settings = settings(summary, &styles, query);
     let command = match summary.command.as_str() {
         "" => String::new(),
-        command => format!(" Made by `{}`.", command.replace('`', "'")),
+        // On one line, so that nothing in it is a mark.
+        command => format!(" Made by `{}`.", command.replace('`', "'").replace(char::is_control, " ")),
     };
     let place = escaped(&place).replace("\\[Run\\]", "[Run]");
     Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
@@ -641,6 +664,22 @@ mod tests {
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b | 100 (at another time) | 100 (at another time) |"), "{new}");
         assert!(!new.contains("METHOD.md"), "{new}");
+    }
+
+    #[test]
+    fn a_mark_in_a_name_or_a_command_is_none() {
+        let mut run = summary();
+        run.contenders[0].title = "Puma, as x <!-- arena:end s --> sets it".into();
+        run.command = "arena challenge --by \"x\n<!-- arena:end s -->\n<!-- arena:begin s -->\"".into();
+        let page = "# T\n<!-- arena:begin s -->\n<!-- arena:end s -->\nafter\n";
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.matches("<!-- arena:end s -->").count() > 1 && new.ends_with("\n<!-- arena:end s -->\nafter\n"));
+        assert_eq!(names(&new), ["s"]);
+        assert_eq!(splice(&new, "s", shown(&run, "x")), Ok(new.clone()));
+        // Spaces around a mark are none of it.
+        let page = "<!-- arena:begin s -->  \r\nstale\n  <!-- arena:end s -->\n";
+        let new = splice(page, "s", shown(&summary(), "x")).expect("a page");
+        assert!(!new.contains("stale") && new.ends_with("<!-- arena:end s -->\n"), "{new}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     }
     let is_told = |case: &&Case| !summary.is_at_users_rate(&case.name) && (lines.is_empty() || case.x.is_none());
     for case in summary.cases.iter().filter(is_told) {
-        one_case(case, &styles, out, width)?;
+        one_case(case, &rows::table(case, &styles), &styles, out, width)?;
     }
     disqualified(summary, &styles, out, width)?;
     tail(summary, &styles, out, width)
@@ -70,7 +70,8 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     say(out, &sentence::readable(&found.answer, summary, styles), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
-        one_case(case, styles, out, width)?;
+        let data = rows::table_with_twin(case, styles, twins::chip(summary, styles));
+        one_case(case, &data, styles, out, width)?;
     }
     for facts in traffic::facts(summary, found, styles) {
         writeln!(out, "\n{}", facts.title)?;
@@ -96,14 +97,13 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     Ok(())
 }
 
-/// Writes a case. Metrics without room are left out of its table from the right, and named below.
-fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
+/// Writes a case with its table. Metrics without room are left out of its table from the right, and named below.
+fn one_case(case: &Case, data: &rows::Table, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
         say(out, &case.what, width)?;
     }
-    let data = rows::table(case, styles);
-    figures(&data, out, width)?;
+    figures(data, out, width)?;
     say(out, &winners::of_case(case, styles), width)?;
     for remark in remarks::of_all(case, &in_order(case)) {
         say(out, &format!("Of {}: {}.", remark.whom(styles), remark.words), width)?;

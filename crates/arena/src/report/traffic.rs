@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::number;
 use super::styles::{Chip, Styles};
+use super::{number, twins};
 use crate::record::machine;
 use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
 use loadgen::metric::{Metric, P99, rate_in_words};
@@ -51,7 +51,7 @@ pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Traff
         title: "What breaks first when the rate doubles".to_owned(),
         note: format!(
             "From one load to the next the rate at least doubles: servers of nearly the same capacity may be a whole \
-             step apart.{of_twin}"
+             step apart. Figures of what broke are medians of the rounds in which it did.{of_twin}"
         ),
         heads: vec![said("Carries"), said("Breaks at"), said("What broke, and why")],
         rows: rows(summary, traffic, styles, &broken),
@@ -96,11 +96,7 @@ fn rows(
     cells: &dyn Fn(&Carried) -> Vec<String>,
 ) -> Vec<TrafficRow> {
     let row = |one: &Carried| TrafficRow { chip: styles.chip(&one.contender), cells: cells(one) };
-    let original = summary.twin_of.as_deref().map(|name| styles.title(name)).unwrap_or_default();
-    let twin = traffic.twin.iter().map(|one| TrafficRow {
-        chip: Chip { title: format!("the twin of {original}"), ..Chip::default() },
-        cells: cells(one),
-    });
+    let twin = traffic.twin.iter().map(|one| TrafficRow { chip: twins::chip(summary, styles), cells: cells(one) });
     traffic.carried.iter().map(row).chain(twin).collect()
 }
 
@@ -124,7 +120,7 @@ fn broken(one: &Carried) -> Vec<String> {
     let carries: Vec<String> = one.highest().map(rate).into_iter().chain(unsure).collect();
     let carries = if carries.is_empty() { "not the rate".to_owned() } else { carries.join("; ") };
     match one.breaks_at() {
-        Some(step) => vec![carries, rate(step), step.what.clone()],
+        Some(step) => vec![carries, rate(step), step.too_much()],
         None => {
             let cause = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
             let breaks = if cause.is_empty() { "not reached" } else { "not surely" };
@@ -155,7 +151,7 @@ fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> TrafficTabl
         }
         match step.held() {
             Held::Yes => format!("holds{p99}"),
-            Held::No => format!("does not hold{p99}: {}", step.what),
+            Held::No => format!("does not hold{p99}: {}", step.too_much()),
             Held::Unsure => {
                 let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
                 format!("held {}{p99}{what}", step.unsure().unwrap_or_default())
@@ -214,6 +210,9 @@ mod tests {
         assert_eq!(cells(&[0, 0, 0]), ["4 × (400/s)", "not reached", ""]);
         assert_eq!(cells(&[0, 0, 2]), ["2 × (200/s); 4 × (400/s) in 1 of 3 rounds, not sure", "not surely", slow]);
         assert_eq!(cells(&[3, 3, 3]), ["not the rate", "the rate (100/s)", slow]);
+        let step = Step { of: 2, per_s: 200.0, rounds: 4, broke: 3, what: slow.to_owned(), ..Step::default() };
+        let most = broken(&Carried { steps: vec![step], ..Carried::default() });
+        assert_eq!(most[1..], ["2 × (200/s)", "in 3 of 4 rounds the p99 was 900 ms"]);
     }
 
     #[test]

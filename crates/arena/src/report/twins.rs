@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::grammar::count;
 use super::number;
 use super::ranking;
-use super::styles::Styles;
+use super::styles::{Chip, Styles};
 use crate::record::summary::{Case, Measured, Summary};
 use crate::stats;
 use loadgen::metric::Direction;
@@ -77,6 +77,12 @@ pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
         more => format!("; in {} more, only one of the two is ranked ({})", more.len(), more.join("; ")),
     };
     Some(Twins { words: count + &half, is_alarm, is_compared })
+}
+
+/// Title of the twin in tables. It has no mark: its original has that.
+pub fn chip(summary: &Summary, styles: &Styles) -> Chip {
+    let original = summary.twin_of.as_deref().map(|name| styles.title(name)).unwrap_or_default();
+    Chip { title: format!("the twin of {original}"), ..Chip::default() }
 }
 
 /// What the twins have shown, if they differ in more cases than chance explains.

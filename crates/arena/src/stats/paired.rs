@@ -2,10 +2,11 @@
 //! that most of a slow spell of the machine cancels out. Pure, and without random numbers: the bootstrap is computed
 //! over all resamples at once. Written by hand, since crates for it draw resamples.
 //!
-//! The interval is that of the median of the logarithms of the ratios. Its width is the bootstrap's standard error of
-//! that median, times Student's t for this number of ratios, since with few of them the bootstrap alone is too
-//! optimistic (Hesterberg 2015, "What teachers should know about the bootstrap"; the resamples' probabilities are those
-//! of Hutson and Ernst 2000, "The exact bootstrap mean and variance of an L-estimator").
+//! The interval is that of the median of the logarithms of the ratios. Half of its width is the bootstrap's standard
+//! error of that median, times √(n / (n − 1)) for n ratios, times Student's t for n − 1 degrees of freedom, since with
+//! few of them the bootstrap alone is too optimistic: a t interval with the bootstrap's standard error (Hesterberg
+//! 2015, "What teachers should know about the bootstrap"; the resamples' probabilities are those of Hutson and Ernst
+//! 2000, "The exact bootstrap mean and variance of an L-estimator"). METHOD.md has an example.
 
 use std::sync::OnceLock;
 
@@ -145,7 +146,7 @@ fn interval(mut numbers: Vec<f64>) -> (f64, f64) {
     for &(i, j, share) in middles {
         variance += share * (f64::midpoint(numbers[i], numbers[j]) - mean).powi(2);
     }
-    // As with any variance of a sample, one degree of freedom is lost.
+    // As with any variance of a sample, one degree of freedom is lost: the factor of √(n / (n − 1)).
     let error = (variance * count as f64 / (count - 1) as f64).sqrt();
     (median, T[(count - 2).min(T.len() - 1)] * error)
 }

@@ -255,6 +255,26 @@ fn counts_of_0_are_compared_all_the_same() {
     assert_eq!(ratio(&Spread::of(&[-1.0]).unwrap(), &Spread::of(&[1.0]).unwrap()), None);
 }
 
+/// METHOD has this example, and a reader who followed its rule without the factor of √(3 / 2) got another interval.
+#[test]
+fn an_interval_of_three_rounds_is_the_one_that_is_worked_out_in_method() {
+    let of = |numbers: &[f64]| Spread::of(numbers).unwrap();
+    // The order of the rounds does not matter.
+    let found = ratio(&of(&[1200.0, 1500.0, 1100.0]), &of(&[1000.0; 3])).unwrap();
+    let [low, middle, high] = [1.1_f64, 1.2, 1.5].map(f64::ln);
+    let mean = (7.0 * low + 13.0 * middle + 7.0 * high) / 27.0;
+    let variance = (7.0 * (low - mean).powi(2) + 13.0 * (middle - mean).powi(2) + 7.0 * (high - mean).powi(2)) / 27.0;
+    let half = 6.965 * (variance * 3.0 / 2.0).sqrt();
+    assert!((found.low - (middle - half).exp()).abs() < 1e-9, "{found:?}");
+    assert!((found.high - (middle + half).exp()).abs() < 1e-9, "{found:?}");
+    let shown = [0.2176, 0.01363, 0.996, 0.44, 3.25];
+    let worked_out = [mean, variance, half, found.low, found.high];
+    for (shown, number) in shown.into_iter().zip(worked_out) {
+        assert!((number - shown).abs() < shown * 0.01, "{shown}: {number}");
+    }
+    assert!((found.median - 1.2).abs() < 1e-9, "{found:?}");
+}
+
 #[test]
 fn resamples_are_counted_whole() {
     for count in [2, 3, 4, 5, 10, 31, 100] {

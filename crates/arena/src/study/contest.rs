@@ -202,13 +202,13 @@ impl Turn<'_> {
         let workload = &self.family.workload;
         let seed = seed(self.common.plan.seed, self.round, case.load_pct);
         // k6 checks every answer.
-        let is_blind = case.tool.is_blind() && self.common.k6.is_none();
+        let form = case.tool.blind_form().filter(|_| self.common.k6.is_none());
         let until = checked_until(case.seconds);
         let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
         let load = Load {
             check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
             run: &mut |up| case::run(case, self.family, up, &mut whole, seed, self.common.k6.as_ref()),
-            checked: is_blind.then_some((workload, checked)),
+            checked: form.map(|form| (workload, checked, form)),
             too_much: None,
         };
         let mut sample = load.on(up);

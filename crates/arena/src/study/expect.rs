@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde::Deserialize;
 
-use loadgen::{Ask, BodyRule, Expect, Workload};
+use loadgen::{Ask, BodyRule, Expect, Known, Workload};
 
 /// Expected answer, with at most one rule for the body; without one only the status counts.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -41,7 +41,7 @@ impl Expected {
 
     /// A GET of this path, with this as the right answer.
     pub fn ask(&self, path: &str) -> Result<Ask, String> {
-        let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
+        let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()?, known: Known::default() };
         Ok(Ask { expect, ..Ask::get(path) })
     }
 

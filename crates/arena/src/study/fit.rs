@@ -12,8 +12,8 @@ use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
 use super::verdicts;
 use crate::duel::advise::for_here;
-use crate::duel::{cases, summing};
-use crate::measure::{judge, leave_out, note_who_kept_up, strays, tool_of};
+use crate::duel::{cases, caveats, summing, traffic};
+use crate::measure::{judge, judge_duel, leave_out, strays, tool_of};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
@@ -56,17 +56,16 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     Ok(summary)
 }
 
-/// Ranks the cases and names the winners anew by the rules of this program.
+/// Ranks the cases, names the winners, and says what a duel showed at its rate, anew by the rules of this program.
 fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
     let strays = strays(samples);
-    // A duel decides by what it has, and its remarks say how much that is.
     let is_duel = summary.study == DUEL;
     let at_once = at_once(&summary.contenders, summary.twin_of.as_deref());
     for case in &mut summary.cases {
         case.tool = case.tool.take().or_else(|| tool_of(&case.name, samples));
         leave_out(case, &strays);
         match is_duel {
-            true => note_who_kept_up(case),
+            true => judge_duel(case),
             false => judge(case, &at_once),
         }
         stats::rank(case);
@@ -76,8 +75,12 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
         _ => verdicts::again(study, summary),
     };
     summary.verdicts = verdicts;
+    if is_duel {
+        traffic::tell_again(summary, samples);
+    }
     if let Some(advice) = &mut summary.advice {
         advice.command = for_here(std::mem::take(&mut advice.command));
+        caveats::add_few_requests(&mut advice.uncertainty, samples);
     }
     summary.notes.extend(gone.into_iter().map(|use_case| {
         format!("who was best for {use_case:?} is not shown: today's study does not say by which cases that is decided")
@@ -213,7 +216,7 @@ fn recipes(folder: &Path) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::date;
-    use crate::record::summary::{Advice, Measured, Spread, Verdict, Who};
+    use crate::record::summary::{Advice, Carried, Measured, Spread, Step, Traffic, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -390,6 +393,37 @@ mod tests {
         let shares = case.results.iter().chain(&case.twin).map(|result| result.served_share.is_some());
         assert_eq!(shares.collect::<Vec<_>>(), [true, false, true]);
         assert_eq!(case.results[0].numbers["p99_ms"].median, 9.0);
+        let words = "p99 is nearly the longest request: a round has only 90 requests, and 400 are needed";
+        assert_eq!(case.results[0].remarks, [words]);
+    }
+
+    /// The summary of an older duel has the words of its program, whose figures were not those of the table.
+    #[test]
+    fn what_an_older_duel_says_of_its_rate_is_said_anew() {
+        let of = |round: u32, p99: f64| {
+            let numbers = [("p99_ms", p99), ("requests", 900.0), ("processors", 0.5)];
+            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+            Sample { case: cases::traffic(1), contender: "a".into(), round, numbers, ..Sample::default() }
+        };
+        let samples = [of(1, 400.0), of(2, 300.0)];
+        let said = |rounds: u32| {
+            let what = "the p99 was 300 ms: as it was".to_owned();
+            let step = Step { of: 1, per_s: 120.0, rounds, broke: 2, what, ..Step::default() };
+            let carried = vec![Carried { contender: "a".into(), steps: vec![step], ..Carried::default() }];
+            let broken_when = "more than 1 % of the requests fail, the p99 is above 100 ms, or less".to_owned();
+            let traffic = Traffic { per_s: 120.0, cores: 2, broken_when, carried, ..Traffic::default() };
+            let (traffic, advice) = (Some(traffic), Some(Advice::default()));
+            let mut run = Summary { study: DUEL.into(), traffic, advice, ..Summary::default() };
+            by_rules(&mut run, &samples, None);
+            let caveats = run.advice.unwrap().uncertainty;
+            assert!(caveats.len() == 1 && caveats[0].starts_with("some rounds at your rate have 900"), "{caveats:?}");
+            run.traffic.unwrap()
+        };
+        let traffic = said(2);
+        assert!(traffic.carried[0].steps[0].what.starts_with("the p99 was 350 ms: requests queued"), "{traffic:?}");
+        assert!(traffic.answer.contains("a does not carry it: the p99 was 350 ms: requests"), "{traffic:?}");
+        // Its samples are not those by which it was judged.
+        assert_eq!(said(3).carried[0].steps[0].what, "the p99 was 300 ms: as it was");
     }
 
     #[test]

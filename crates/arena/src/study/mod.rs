@@ -6,7 +6,8 @@
 //! can go on where an earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of
 //! the samples what the report shows, `description` what was asked in a case; `by_k6` has k6 make the loads; `import`
 //! makes a run of those that k6 made elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what
-//! a run lacks to be shown on a page.
+//! a run lacks to be shown on a page; `known` is what our applications answer beyond what a recipe says;
+//! `lost` finds what a summary shows and the samples lack.
 
 mod bad_day;
 mod behind;
@@ -22,7 +23,9 @@ mod effort;
 mod expect;
 mod fit;
 mod import;
+mod known;
 mod ladder;
+mod lost;
 mod meaning;
 mod origin;
 mod plan;
@@ -45,6 +48,7 @@ pub use context::Context;
 pub use effort::Effort;
 pub use fit::shown;
 pub use import::Import;
+pub use lost::lost_samples;
 pub use origin::Origin;
 pub use plan::{Plan, PlannedCase};
 pub use published::Figures;

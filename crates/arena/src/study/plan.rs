@@ -8,6 +8,7 @@ use loadgen::Workload;
 use loadgen::metric::{OFFERED, RATE};
 
 use super::effort::Effort;
+use super::known::with_knowledge;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
@@ -127,7 +128,7 @@ impl Plan {
             false => only.iter().any(|word| case.name.contains(word)),
         };
         let family = |case: &CaseRecipe| {
-            let workload = case.expect.workload(&case.path, case.send_bytes)?;
+            let workload = with_knowledge(&study.app, case.expect.workload(&case.path, case.send_bytes)?);
             let cases = expand(&thinned(case, asked.is_quick), study, &effort, figures);
             Ok(Family { recipe: case.clone(), workload, cases })
         };

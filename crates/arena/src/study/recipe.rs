@@ -8,6 +8,7 @@ use super::effort::Effort;
 use super::expect::Expected;
 use crate::contender::Allocator;
 use crate::record::summary::PlotKind;
+use loadgen::Form;
 use loadgen::metric::{ELAPSED, FAILED, RATE};
 
 /// Default timeout in seconds, longer than any right answer takes; siege in the original studies had the same.
@@ -258,9 +259,14 @@ impl Tool {
         }
     }
 
-    /// Whether the tool does not check answers.
-    pub fn is_blind(self) -> bool {
-        matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)
+    /// Form of the requests of a tool that does not check answers; `None` of those that do.
+    pub fn blind_form(self) -> Option<Form> {
+        match self {
+            Tool::Wrk => Some(Form::Wrk),
+            Tool::Ab => Some(Form::Ab),
+            Tool::Siege | Tool::SiegeOnce => Some(Form::Siege),
+            _ => None,
+        }
     }
 }
 

@@ -86,6 +86,71 @@ fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
     }
 }
 
+/// What wrk prints of a load of a thousand requests.
+const OF_WRK: &str = "Running 1s test @ http://127.0.0.1/
+  2 threads and 4 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     1.00ms    1.00ms   2.00ms   90.00%
+    Req/Sec     1.00k     1.00k    2.00k    90.00%
+  Latency Distribution
+     50%    1.00ms
+     75%    1.00ms
+     90%    1.00ms
+     99%    2.00ms
+  1000 requests in 0.50s, BYTES read
+Requests/sec:   2000.00
+Transfer/sec:      1.00MB
+";
+
+#[test]
+fn a_tool_that_was_sent_fewer_bytes_than_right_answers_have_was_answered_wrongly() {
+    let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 4 }";
+    // A right answer has 44 bytes.
+    for (bytes, is_wrong) in [("30.00KB", true), ("43.00KB", false), ("1.20MB", false)] {
+        let home = Home::with(&["good"]);
+        fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good"], &["wrk"], full)).unwrap();
+        let bin = home.path("bin");
+        fs::create_dir(&bin).unwrap();
+        let tool = bin.join("wrk");
+        fs::write(&tool, format!("#!/bin/sh\necho '{}'\n", OF_WRK.replace("BYTES", bytes))).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let output = home.arena(&["run", "tiny"]).env("PATH", &path).output().unwrap();
+        let result = &home.summary()["cases"][0]["results"][0];
+        let why = result["disqualified"].as_str().unwrap_or("not disqualified");
+        let words = "wrong answers to the load tool: an answer, with its head, had at most 31 bytes on average, and \
+                     the smallest right one in the load that checks all answers has 44";
+        assert_eq!(why, if is_wrong { words } else { "not disqualified" }, "{bytes}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_wrong_body_of_the_right_length_and_a_missing_header_field_are_found() {
+    let kinds = ["filler", "tail", "bare"];
+    let home = Home::with(&kinds);
+    fs::create_dir_all(home.path("apps/basics")).unwrap();
+    fs::write(home.path("apps/basics/config.ru"), "run ->(env) { [200, {}, ['right']] }\n").unwrap();
+    let full = "full = { rounds = 1, seconds = 0.4, warm_up_s = 0.1, clients = 2 }";
+    let text = by_tools(&kinds, &["wrk", "closed"], full).replace("app = \"tiny\"", "app = \"basics\"");
+    let right = "path = \"/\"\nexpect = { exactly = \"right\\n\" }";
+    assert_eq!(text.matches(right).count(), 2, "{text}");
+    let text = text.replacen(right, "path = \"/small\"\nexpect = { length = 100000 }", 1);
+    let text = text.replacen(right, "path = \"/headers\"\nexpect = { exactly = \"Hello, World!\\n\" }", 1);
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    let summary = home.summary();
+    let why = |case: usize, name: &str| {
+        let results = summary["cases"][case]["results"].as_array().unwrap();
+        let one = results.iter().find(|one| one["contender"] == name).unwrap();
+        one["disqualified"].as_str().unwrap_or("not disqualified").to_owned()
+    };
+    for (case, liar, says) in [(0, "tail", "from byte 99999 on"), (1, "bare", "1 of the 80 known header fields")] {
+        assert!(why(case, liar).contains(says), "{}: {}", why(case, liar), said(&output));
+    }
+    let honest = [why(0, "filler"), why(1, "filler"), why(0, "bare"), why(1, "tail")];
+    assert_eq!(honest, ["not disqualified"; 4], "{}", said(&output));
+}
+
 #[test]
 fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
     let home = Home::with(&["liar"]);

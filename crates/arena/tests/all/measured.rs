@@ -76,6 +76,21 @@ fn that_a_server_had_to_be_killed_is_in_the_report() {
 }
 
 #[test]
+fn a_daemon_without_environment_is_measured_and_ends_with_its_server() {
+    let home = Home::with(&["hidden"]);
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    let hidden = &summary["contenders"][0];
+    // Both workers are the daemon's.
+    assert_eq!(hidden["counted_workers"].as_u64(), Some(2), "{hidden}");
+    assert!(results(&summary)["hidden"]["disqualified"].is_null(), "{summary}");
+    let notes = hidden["notes"].to_string();
+    assert!(notes.contains("left process ") && notes.contains("study worker"), "{notes}");
+    assert!(!is_running("hidden-daemon"), "it is left");
+}
+
+#[test]
 fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     let home = Home::with(&["told"]);
     let mut command = home.arena(&["run", "tiny", "--quick"]);

@@ -48,7 +48,7 @@ fn what_is_refused_leaves_no_folder_behind() {
         "contenders = [{ recipe = \"good\", name = \"second\", workers = 1, threads = 1, in_quick = false }, ",
     );
     fs::write(home.path("arena/studies/two.toml"), two).unwrap();
-    let rows: [(&[&str], &str); 18] = [
+    let rows: [(&[&str], &str); 24] = [
         (&["run", "two", "--must", "second", "--only", "good"], "--must second: it takes no part in this run"),
         (&["run", "two", "--must", "second", "--quick"], "--must second: it takes no part in this run, which has good"),
         (&["run", "two", "--must", "third"], "--must third: no chosen study has a contender of that name"),
@@ -62,6 +62,13 @@ fn what_is_refused_leaves_no_folder_behind() {
         (&["run", "tiny", "--without", "zzz"], "--without zzz: tiny has good"),
         (&["run", "tiny", "--case", "page", "--case", "zzz"], "--case zzz: tiny has page"),
         (&["run", "tiny", "--case", "page@2"], "--case page@2: tiny has page"),
+        // An empty word is part of each name.
+        (&["run", "tiny", "--only", ""], "--only '': an empty word is part of each name: tiny has good"),
+        (&["run", "tiny", "--without", ""], "--without '': an empty word is part of each name: tiny has good"),
+        (&["run", "tiny", "--case", ""], "--case '': an empty word is part of each name: tiny has page"),
+        (&["challenge", &challenger, "tiny", "--case", ""], "--case '': an empty word is part of each name: tiny has"),
+        (&["duel", &rackup, "--contenders", ""], "there is no contender ``; there are good"),
+        (&["challenge", &challenger, "tiny", "--by", "A.\nRival"], "in one line, without control characters"),
         // Of any study: this one is then without it.
         (&["run", "tiny", "--without", "second", "--without", "good"], "--without second --without good: tiny has"),
         (&["challenge", &challenger, "tiny", "--case", "page", "--case", "zzz"], "--case zzz: tiny has page"),
@@ -198,6 +205,37 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let words = said(&home.run(&["run", "--resume", &path, "--must", "goof"]));
     assert!(words.contains("--must goof: it takes no part in this run, which has good"), "{words}");
     assert!(resumed().contains("run folder: "), "{}", resumed());
+}
+
+#[test]
+fn a_finished_run_that_lost_samples_is_not_summarized_again() {
+    let home = Home::with(&["good", "slow"]);
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
+    let whole = fs::read_to_string(&raw).unwrap();
+    let before = home.summary();
+    let refused = |says: &str| {
+        let output = home.run(&["run", "--resume", &path]);
+        let told = said(&output);
+        assert!(!output.status.success() && told.contains(says), "{says}: {told}");
+        let words = format!("--resume {path}: its raw.jsonl lacks what its summary.json shows");
+        assert!(told.contains(&words) && told.contains("Put the whole raw.jsonl back; or remove"), "{told}");
+        assert_eq!(home.summary(), before);
+    };
+    fs::write(&raw, "").unwrap();
+    refused("in page, round 1 and 1 more. ");
+    let kept: Vec<&str> = whole.lines().filter(|line| !line.contains("\"contender\":\"slow\"")).collect();
+    fs::write(&raw, format!("{}\n", kept.join("\n"))).unwrap();
+    refused("would lose that: slow in page, round 1. ");
+    fs::write(&raw, &whole[..whole.len() - 20]).unwrap();
+    refused("would lose that: ");
+    assert_eq!(fs::read_to_string(&raw).unwrap().len(), whole.len() - 20, "what is refused changes nothing");
+    fs::remove_file(&raw).unwrap();
+    refused("in page, round 1 and 1 more. ");
+    fs::write(&raw, &whole).unwrap();
+    let output = home.run(&["run", "--resume", &path]);
+    assert!(output.status.success(), "{}", said(&output));
 }
 
 #[test]

@@ -71,6 +71,8 @@ fn every_kind_of_study_has_a_page() {
         }
         assert!(html.contains("Content-Security-Policy\" content=\"default-src 'none'"), "{name}");
         assert!(!html.contains(">NaN") && !html.contains("undefined\n") && !html.contains("#01"), "{name}");
+        // Runs are published without the logs of their servers.
+        assert!(html.contains("unless the run was published without them, <code>logs/</code>"), "{name}");
         for case in &summary.cases {
             assert!(html.contains(&case.what.replace('/', "&#x2f;")), "{name} leaves out {}", case.name);
         }
@@ -506,12 +508,34 @@ fn what_a_server_takes_at_the_users_rate_is_drawn() {
         }
     }
     stats::rank(case);
+    // Why there is none stands below the table.
+    let words = "p99.9 is not shown: a round has only 771 requests, and 4000 are needed";
+    case.results.iter_mut().for_each(|result| result.remarks.push(words.to_owned()));
     summary.traffic = Some(Traffic { cases: vec!["c".into()], per_s: 9.0, cores: 2, ..Traffic::default() });
     let html = page::html(&summary).expect("a page");
     keep("at-rate", &html);
+    assert!(between(&html, "<section id=\"traffic\">", "</section>")[0].contains(words), "{html}");
     let drawn = between(&html, "<title id=\"at-rate-t\">", "</title>");
     assert_eq!(drawn, [": p50 and p99 and Memory, peak"], "{html}");
     assert!(html.contains("p50, ms: a: 1.00, 1×; b: 2.00, 2.00×"), "{html}");
+}
+
+/// docs/arena-duel.md promised a row for it in the tables at the user's rate; that of latencies and memory had none.
+#[test]
+fn the_twin_has_a_row_in_the_table_at_the_users_rate() {
+    let mut summary = of_rates(&[("a", [9.0, 9.1, 9.2]), ("b", [8.0, 8.1, 8.2])]);
+    let numbers = [("requests_per_s".to_owned(), Spread::of(&[7.0, 7.1, 7.2]).expect("numbers"))].into();
+    summary.cases[0].twin = Some(Measured { contender: "twin".into(), numbers, ..Measured::default() });
+    summary.twin_of = Some("a".into());
+    let title = "the twin of a";
+    assert!(page::html(&summary).is_ok_and(|html| !html.contains(title)), "a study has no such row");
+    summary.traffic = Some(Traffic { cases: vec!["c".into()], per_s: 9.0, cores: 2, ..Traffic::default() });
+    let html = page::html(&summary).expect("a page");
+    let table = between(&html, "<section id=\"traffic\">", "</table>")[0];
+    let rows: Vec<&str> = between(table, "<tr", "</tr>").into_iter().filter(|row| row.contains("<td")).collect();
+    assert!(rows.len() == 3 && rows[2].contains(title) && rows[2].contains("<td>7.10</td>"), "{table}");
+    let text = terminal(&summary, 120);
+    assert!(text.lines().any(|line| line.contains(title) && line.trim_end().ends_with("7.10")), "{text}");
 }
 
 /// As the twin a server may fail where it does not in its own turns; the page said of which kind only of the latter.
@@ -714,7 +738,7 @@ fn runs_are_compared() {
     let html = compare::html(&before, &after).expect("a page");
     keep("compare", &html);
     // The present rule, not the former one.
-    assert!(html.contains("its 98 % bootstrap interval") && html.contains("at least 5 % off"), "{html}");
+    assert!(html.contains("its 98 % t interval (Student’s t") && html.contains("at least 5 % off"), "{html}");
     assert!(!html.contains("ranges of their rounds touch"), "{html}");
     assert!(compare::words(&before, &fixture("duel"), 110).is_err_and(|text| text.contains("only runs of one study")));
 }

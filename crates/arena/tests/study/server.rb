@@ -7,6 +7,9 @@
 # the other, each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one
 # answer in ten under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has
 # other variables than those that find programs and those that the arena itself sets; stays does not end when it should.
+# filler answers /small and /headers as the application basics does; tail has another last byte in the former, and bare
+# lacks one header field of the latter. Of hidden the first process only waits: what serves is a daemon without an
+# environment.
 
 require "socket"
 
@@ -20,6 +23,17 @@ UNEXPECTED = ENV.keys.grep_v(EXPECTED)
 warn "unexpected: #{UNEXPECTED.join(" ")}" if kind == "told"
 
 sleep if kind == "never"
+if kind == "hidden"
+  starter = fork do
+    Process.setsid
+    daemon = ["--disable-gems", __FILE__, ARGV[0], "hidden-daemon", ARGV[2]]
+    fork { exec({}, File.readlink("/proc/self/exe"), *daemon, unsetenv_others: true) }
+    exit! 0
+  end
+  Process.wait(starter)
+  trap("TERM") { exit! 0 }
+  sleep
+end
 listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
 $early = 1
@@ -56,9 +70,21 @@ def rest
   $counting.synchronize { $resting -= 1 }
 end
 
+# Header fields and body of an answer of the application basics, or of one that is nearly like it.
+def basics(kind, path)
+  if path == "/headers"
+    fields = (1..(kind == "bare" ? 79 : 80)).map { |number| "X-Number-#{number}: value #{number}\r\n" }
+    return [fields.join, "Hello, World!\n"]
+  end
+  body = "FoolsGold\n" * 10_000
+  body[-1] = "!" if kind == "tail"
+  ["", body]
+end
+
 def serve(client, kind)
   here = 0
   while (line = client.gets("\r\n"))
+    path = line.split(" ")[1]
     sleep 1 if kind == "picky" && line.start_with?("GET / ")
     closes = line.end_with?("HTTP/1.0\r\n")
     until ["\r\n", nil].include?(line)
@@ -75,7 +101,8 @@ def serve(client, kind)
     fails = fails?(kind)
     break if fails && kind == "hangup"
     status = fails ? "302 Found" : "200 OK"
-    client.write "HTTP/1.1 #{status}\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
+    fields, body = %w[filler tail bare].include?(kind) ? basics(kind, path) : ["", body]
+    client.write "HTTP/1.1 #{status}\r\n#{fields}content-length: #{body.bytesize}\r\n\r\n#{body}"
     break if closes
   end
 rescue SystemCallError, IOError

@@ -15,10 +15,14 @@ const FORMAT: u32 = 1;
 pub const DROPPED: &str = "dropped";
 /// Least share of the clients' time that was spent in requests if all clients count as waiting for answers.
 const WAITED_LEAST: f64 = 0.9;
+/// Most that a count of a load can be; sums of more are not exact.
+const COUNT_MOST: u64 = 1 << 50;
 /// The script's name for an open loop.
 const OPEN: &str = "open";
 /// The kind of failure that disqualifies a server.
 const WRONG: &str = "wrong answer";
+/// The kind of failure that is among the latencies.
+const TIMEOUT: &str = "timeout";
 
 /// The report of one k6.
 #[derive(Debug, Clone, Deserialize)]
@@ -66,11 +70,7 @@ impl Report {
             let is = report.arena_k6;
             return Err(format!("it has format {is}, this program reads format {FORMAT}: make the script again"));
         }
-        let counted = report.right + report.failed();
-        if report.iterations != counted {
-            let made = report.iterations;
-            return Err(format!("the script ended early in some requests: {made} were made, {counted} were judged"));
-        }
+        report.check_counts()?;
         let waits = [report.waited_ms, report.longest_ms].map(Option::unwrap_or_default);
         let numbers = [report.seconds, report.per_s, report.ended_ms, waits[0], waits[1]];
         let are_times = [&report.latency, &report.late].into_iter().flatten().all(Distribution::is_good);
@@ -80,9 +80,33 @@ impl Report {
         Ok(report)
     }
 
-    /// Number of failed requests, without the dropped ones.
-    fn failed(&self) -> u64 {
-        self.errors.values().sum()
+    /// An error if its counts are none, or do not belong together.
+    fn check_counts(&self) -> Result<(), String> {
+        let Report { iterations: made, right, right_in_time, .. } = self;
+        let counts = [made, &self.dropped, right, &self.bytes, &self.bytes_answers];
+        if let Some(count) = counts.into_iter().chain(self.errors.values()).find(|count| **count > COUNT_MOST) {
+            return Err(format!("it counts {count} requests or bytes, which no load has: k6 has not written that"));
+        }
+        let failed = self.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let counted = right.saturating_add(failed);
+        if *made != counted {
+            return Err(format!("the script ended early in some requests: {made} were made, {counted} were judged"));
+        }
+        if right_in_time > right {
+            return Err(format!(
+                "it counts {right_in_time} right answers that came in time, and {right} right ones: k6 has not written \
+                 that"
+            ));
+        }
+        let timed = self.latency.as_ref().map_or(0, |times| times.count);
+        let timeouts = self.errors.get(TIMEOUT).copied().unwrap_or(0);
+        if timed < *right || timed > right + timeouts {
+            return Err(format!(
+                "it has the times of {timed} requests, and counts {right} right answers and {timeouts} timeouts: k6 \
+                 has not written that"
+            ));
+        }
+        Ok(())
     }
 
     fn is_open(&self) -> bool {
@@ -436,6 +460,36 @@ mod tests {
     }
 
     const SLOW: &str = "[[0,10],[50,20],[75,25],[90,30],[95,40],[99,50],[99.9,60],[99.99,70],[100,80]]";
+
+    #[test]
+    fn counts_that_do_not_belong_together_are_refused() {
+        const HUGE: &str = "18446744073709551615";
+        let set = |text: &str, name: &str, from: &str, to: &str| {
+            let from = format!("\"{name}\":{from}");
+            assert!(text.contains(&from), "{from}");
+            text.replace(&from, &format!("\"{name}\":{to}"))
+        };
+        let right = set(PLAIN, "right", "100", HUGE);
+        let (all, timeout) = (set(&right, "iterations", "100", HUGE), set(PLAIN, "errors", "{}", "{\"timeout\":1}"));
+        let huge = "it counts 18446744073709551615 requests or bytes";
+        for (text, says) in [
+            // The sum with the failures is that of the requests again, in 64 bits.
+            (set(&right, "errors", "{}", "{\"timeout\":101}"), huge),
+            (set(&all, "dropped", "0", "5"), huge),
+            (set(PLAIN, "bytes", "600", HUGE), huge),
+            (set(PLAIN, "right_in_time", "98", "101"), "101 right answers that came in time, and 100 right ones"),
+            (set(PLAIN, "count", "100", "99"), "the times of 99 requests, and counts 100 right answers and 0 timeouts"),
+            (set(PLAIN, "count", "100", "101"), "the times of 101 requests, and counts 100 right"),
+        ] {
+            let error = Report::parse(&text).unwrap_err();
+            assert!(error.contains(says) && error.ends_with("k6 has not written that"), "{text}: {error}");
+        }
+        // Requests that timed out are among the latencies; in reports of other scripts they need not be.
+        let timeout = set(&timeout, "iterations", "100", "101");
+        for count in ["100", "101"] {
+            assert!(Report::parse(&set(&timeout, "count", "100", count)).is_ok(), "{count}");
+        }
+    }
 
     #[test]
     fn what_is_none_of_ours_is_refused() {

@@ -1,11 +1,14 @@
 //! The ledger of this program, and the gate, a lock for changes to it, which closes for ever when the program is
 //! interrupted.
 
+use std::io;
 use std::mem;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::adopted;
 use super::guard;
 use super::ledger::{KILLING, Ledger, LedgerEntry};
 use super::until;
@@ -21,8 +24,19 @@ pub fn gate() -> MutexGuard<'static, ()> {
     GATE.lock()
 }
 
+/// Starts a child of this program and records it. Whoever has waited for it records its end.
+pub fn start(command: &mut Command) -> io::Result<Child> {
+    let _gate = gate();
+    let child = adopted::started(command)?;
+    note(&LedgerEntry::Started(child.id()));
+    Ok(child)
+}
+
 /// Records an entry in the ledger, here and in the guard process.
 pub fn note(entry: &LedgerEntry) {
+    if let LedgerEntry::Ended(id) = entry {
+        adopted::forget(*id);
+    }
     let mut own = OWN.lock();
     own.change(entry);
     guard::tell(entry);

@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::MemoryGroup;
-use super::gate::{gate, note};
+use super::gate::{note, start};
 use super::ledger::LedgerEntry;
+use super::tree::spent_by;
 
 /// Lines of a log that are shown with an error.
 const TAIL_LINES: usize = 12;
@@ -70,6 +71,7 @@ impl Launch<'_> {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    since: Option<u64>,
     /// Name of the process, for messages.
     pub name: String,
     /// File with its output.
@@ -83,15 +85,20 @@ impl Process {
         let copy = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
         let program = command.get_program().to_string_lossy().into_owned();
-        let _gate = gate();
-        let child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
-        note(&LedgerEntry::Started(child.id()));
-        Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
+        let child = start(&mut command).map_err(|error| format!("cannot start {program}: {error}"))?;
+        // It may have ended, but has not been waited for.
+        let since = spent_by(child.id()).map(|spent| spent.start);
+        Ok(Process { child, since, name: name.to_owned(), log: log.to_path_buf() })
     }
 
     /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Time of its start, in clock ticks since that of the machine.
+    pub fn since(&self) -> Option<u64> {
+        self.since
     }
 
     /// How the process has ended; `None` while it runs.

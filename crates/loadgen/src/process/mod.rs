@@ -1,5 +1,6 @@
 //! Processes of a run, and their state and use of resources by `/proc`.
 
+mod adopted;
 mod cgroup;
 mod gate;
 mod guard;
@@ -14,8 +15,9 @@ mod tree;
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use adopted::adopt;
 pub use cgroup::MemoryGroup;
-pub use gate::{gate, halt, note};
+pub use gate::{gate, halt, note, start};
 pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process, cause};
 pub use ledger::{LedgerEntry, RUN, sweep};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::gate::{gate, note};
+use super::gate::{note, start};
 use super::ledger::LedgerEntry;
 
 /// Interval at which the end of the command is polled.
@@ -25,12 +25,7 @@ const PIECE_BYTES: usize = 8 * 1024;
 /// with all processes of its group, and that is an error.
 pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = {
-        let _gate = gate();
-        let child = command.spawn()?;
-        note(&LedgerEntry::Started(child.id()));
-        child
-    };
+    let mut child = start(command)?;
     let stdout = child.stdout.take().map(pieces);
     let stderr = child.stderr.take().map(pieces);
     let end = Instant::now() + limit;

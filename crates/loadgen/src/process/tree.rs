@@ -1,5 +1,5 @@
-//! A server's process tree, as shown by `/proc`: all processes that it has started, including those that have left
-//! their parents, since every server has a session of its own.
+//! A server's process tree, as shown by `/proc`: all processes that it has started. Every server has a session of its
+//! own, so those that have left their parents are found; those that have left the session as well are adopted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::adopted::{adopts, is_started, reap};
 use super::lost::Spent;
 
 /// The process tree of a server.
@@ -16,6 +17,9 @@ pub struct Tree {
     pub roots: Vec<u32>,
     /// Whether these and their children only hold the server in a PID namespace, and are no part of it.
     pub in_namespace: bool,
+    /// Time of the server's start, in clock ticks since that of the machine: orphans that began later, and that this
+    /// program has adopted, are the server's. `None`: none are.
+    pub orphans_since: Option<u64>,
 }
 
 /// A process.
@@ -99,9 +103,24 @@ impl Tree {
         }
     }
 
+    /// Orphans of the server that are children of this program, also those that have ended. Of its own children, those
+    /// that it has not started through the gate stay in its session.
+    fn orphans(&self, all: &BTreeMap<u32, Ancestry>) -> Vec<u32> {
+        let me = std::process::id();
+        let since = self.orphans_since.filter(|_| adopts());
+        let Some((since, own)) = since.zip(all.get(&me)) else { return Vec::new() };
+        let is_later = |one: &Ancestry| one.parent == me && one.session != own.session && one.start >= since;
+        let ids = all.iter().filter(|(_, one)| is_later(one)).map(|(id, _)| *id);
+        ids.filter(|id| !is_started(*id)).collect()
+    }
+
     fn ids(&self) -> Vec<(u32, u32)> {
-        let all = running();
-        let mut ours: BTreeSet<u32> = self.roots.iter().copied().collect();
+        let mut all = seen();
+        let orphans = self.orphans(&all);
+        let have_ended = orphans.iter().filter(|id| all.get(*id).is_some_and(|one| one.has_ended));
+        have_ended.for_each(|id| reap(*id));
+        all.retain(|_, one| !one.has_ended);
+        let mut ours: BTreeSet<u32> = self.roots.iter().copied().chain(orphans).collect();
         ours.extend(all.iter().filter(|(_, one)| self.roots.contains(&one.session)).map(|(id, _)| *id));
         // A child can have a smaller id than its parent, so one pass may not suffice.
         loop {
@@ -148,15 +167,27 @@ fn process(id: u32) -> Option<Process> {
 struct Ancestry {
     parent: u32,
     session: u32,
+    /// Time of its start, in clock ticks since that of the machine.
+    start: u64,
+    /// Whether it is a zombie.
+    has_ended: bool,
+}
+
+/// All processes, with zombies.
+fn seen() -> BTreeMap<u32, Ancestry> {
+    let ancestry = |process: Process| {
+        let stat = process.stat().ok()?;
+        let (parent, session) = (stat.ppid.cast_unsigned(), stat.session.cast_unsigned());
+        let has_ended = matches!(stat.state, 'Z' | 'X');
+        Some((process.pid.cast_unsigned(), Ancestry { parent, session, start: stat.starttime, has_ended }))
+    };
+    all_processes().into_iter().flatten().flatten().filter_map(ancestry).collect()
 }
 
 fn running() -> BTreeMap<u32, Ancestry> {
-    let ancestry = |process: Process| {
-        let stat = process.stat().ok().filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
-        let ancestry = Ancestry { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
-        Some((process.pid.cast_unsigned(), ancestry))
-    };
-    all_processes().into_iter().flatten().flatten().filter_map(ancestry).collect()
+    let mut all = seen();
+    all.retain(|_, one| !one.has_ended);
+    all
 }
 
 /// Processes that were started with this environment variable (`NAME=VALUE`), wherever they are.

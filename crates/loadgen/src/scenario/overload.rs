@@ -55,7 +55,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
     let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed, is_real_time: false };
-    let watch = Watch { timeout: patience, timeline: true, threads: LOAD_THREADS };
+    let watch = Watch { timeout: patience, timeline: true, threads: LOAD_THREADS, ..Watch::default() };
     let seen = watch_open(port, workload, &steps, &watch);
     let deadline = Duration::from_millis(plan.deadline_ms);
     let mut outcome = seen.outcome.clone();

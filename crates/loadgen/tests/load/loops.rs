@@ -106,6 +106,20 @@ fn one_wrong_answer_in_a_thousand_is_found() {
     }
 }
 
+/// A tool that looks at no answer counts each of them.
+#[test]
+fn a_server_that_answers_more_than_it_was_asked_is_found_in_both_loops() {
+    let server = Small::start();
+    for keep in [true, false] {
+        let outcome = closed(server.port, &workload("/tail"), &requests(4, 1_500, keep));
+        assert_eq!(outcome.errors.get("wrong answer"), Some(&5), "{outcome:?}");
+        assert!(outcome.wrong.is_some_and(|why| why.contains("bytes that nobody asked for: \"garbage\"")));
+    }
+    let plan = Open { per_s: 100.0, seconds: 0.5, connections: 4, keep: true, seed: 1 }.steps();
+    let outcome = watch_open(server.port, &workload("/twice"), &plan, &Watch::default()).outcome;
+    assert!(outcome.errors.keys().eq(["wrong answer"]) && number(&outcome, "requests") == 0.0, "{outcome:?}");
+}
+
 fn requests_of(clients: u32) -> Closed {
     requests(clients, 1, true)
 }
@@ -136,6 +150,7 @@ fn each_kind_of_failure_is_named() {
         ("/wrong", "wrong answer"),
         ("/status", "status 500"),
         ("/garbage", "wrong answer"),
+        ("/twice", "wrong answer"),
         ("/cut", "closed early"),
         ("/close", "closed early"),
         ("/hang", "timeout"),

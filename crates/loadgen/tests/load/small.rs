@@ -137,6 +137,9 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
         "/full" if count <= 3 => whole("503 Service Unavailable", "queue full\n"),
         "/status" => whole("500 Internal Server Error", "sorry\n"),
         "/garbage" => "this is no HTTP\r\n\r\n".into(),
+        // More than was asked for: always, and seldom.
+        "/twice" => whole("200 OK", "hello\n").repeat(2),
+        "/tail" if count % 300 == 0 => whole("200 OK", "hello\n") + "garbage",
         "/upload" => whole("200 OK", &format!("{body} bytes\n")),
         "/large" => whole("200 OK", &"x".repeat(LARGE)),
         "/close" => return gone(),

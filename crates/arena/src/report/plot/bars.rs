@@ -6,7 +6,7 @@ use super::drawing::{
     Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
     unranked_by,
 };
-use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
+use super::pen::{At, Ink, Names, Pen, fitted, fitted_name, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
 use crate::report::number;
@@ -25,6 +25,13 @@ pub(super) struct BarLayout {
     pub bar: f64,
     /// Number of panels side by side.
     across: usize,
+}
+
+impl BarLayout {
+    /// Distance from the top of a row to the middle of its bar.
+    fn middle(&self) -> f64 {
+        if self.names == 0.0 { self.row - self.bar / 2.0 - 5.0 } else { self.row / 2.0 }
+    }
 }
 
 pub(super) const BAR_LAYOUTS: [BarLayout; 2] = [
@@ -151,8 +158,7 @@ impl Panel<'_> {
         self.grid(pen, layout);
         for (at, result) in self.results.iter().enumerate() {
             let row = self.top + HEAD + at as f64 * layout.row;
-            let middle =
-                if layout.names == 0.0 { row + layout.row - layout.bar / 2.0 - 5.0 } else { row + layout.row / 2.0 };
+            let middle = row + layout.middle();
             // The narrow layout has no tooltips of its own: pictures.js takes those of the wide one.
             let words = if layout.names > 0.0 { self.words(result) } else { String::new() };
             pen.of(&self.styles.get(&result.contender), "", &words, |pen| {
@@ -164,10 +170,25 @@ impl Panel<'_> {
             });
         }
         let bottom = self.top + HEAD + self.results.len() as f64 * layout.row;
-        if let Some(best) = self.beside.best().map(|best| self.place(best)) {
-            pen.path(&[(best, self.top + HEAD), (best, bottom)], Ink::Quiet, 1.0, "2 3");
-        }
+        self.best(pen, layout, bottom);
         pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
+    }
+
+    /// Draws the dotted line at the best one's median: from top to bottom, or beside the bars alone where names stand
+    /// above them.
+    fn best(&self, pen: &mut Pen, layout: &BarLayout, bottom: f64) {
+        let Some(best) = self.beside.best().map(|best| self.place(best)) else { return };
+        let top = self.top + HEAD;
+        let half = layout.bar / 2.0 + 2.0;
+        let beside = |at: usize| {
+            let middle = top + at as f64 * layout.row + layout.middle();
+            [(best, middle - half), (best, middle + half)]
+        };
+        let lines: Vec<[(f64, f64); 2]> = match layout.names == 0.0 {
+            true => (0..self.results.len()).map(beside).collect(),
+            false => vec![[(best, top), (best, bottom)]],
+        };
+        pen.dotted(&lines, Ink::Quiet);
     }
 
     /// Tooltip: name, figure, ratio to the best, rounds, and the published figure.
@@ -216,7 +237,7 @@ impl Panel<'_> {
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
         let style = self.styles.get(&result.contender);
         pen.mark(&style, (self.left + 6.0, y));
-        let title = fitted(&style.title, LETTERS, self.right - self.left - 20.0);
+        let title = fitted_name(&style.title, LETTERS, self.right - self.left - 20.0);
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
 
@@ -283,6 +304,40 @@ mod tests {
 
     use super::*;
     use crate::record::summary::{Spread, Summary};
+
+    /// On a phone, where a name stands above its bar, the line ran through the names.
+    #[test]
+    fn the_line_of_the_best_runs_through_no_name() {
+        let of = |name: &str, rate: f64| Measured {
+            contender: name.into(),
+            numbers: [(RATE.to_owned(), Spread::of(&[rate; 3]).unwrap())].into(),
+            ..Measured::default()
+        };
+        let results = vec![of("best", 100.0), of("other", 50.0), of("third", 40.0)];
+        let mut case = Case { metrics: vec![RATE.into()], results, ..Case::default() };
+        crate::stats::rank(&mut case);
+        let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+        let drawing = draw(&case, &[Metric::of(RATE).unwrap()], &styles, "b");
+        let dotted = |svg: &str| -> Vec<(f64, f64)> {
+            let tags = svg.split("<path class=\"s-q\" d=\"").skip(1);
+            let tag = tags.map(|rest| rest.split("/>").next().unwrap()).find(|tag| tag.contains("dasharray")).unwrap();
+            let ends = |line: &str| {
+                let (start, length) = line.split_once("l0 ").unwrap();
+                let from: f64 = start.split(' ').nth(1).unwrap().parse().unwrap();
+                (from, from + length.parse::<f64>().unwrap())
+            };
+            tag.split('"').next().unwrap().split('M').skip(1).map(ends).collect()
+        };
+        assert_eq!(dotted(&drawing.wide).len(), 1, "{}", drawing.wide);
+        let lines = dotted(&drawing.narrow);
+        assert_eq!(lines.len(), 3, "{}", drawing.narrow);
+        // A name takes the upper 18 pixels of its row.
+        let row = BAR_LAYOUTS[1].row;
+        for (at, (from, to)) in lines.into_iter().enumerate() {
+            let top = HEAD + at as f64 * row;
+            assert!(from > top + 18.0 && from < to && to <= top + row, "{at}: {from} to {to}");
+        }
+    }
 
     /// Of a server that did not keep up with its rate, the latencies are not ranked, and rate and memory are.
     #[test]

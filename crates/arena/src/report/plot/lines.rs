@@ -2,9 +2,9 @@
 //! over the percentiles of one case, or over the seconds of a load.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked_by};
-use super::pen::{At, Ink, Names, Pen, Stroke, fitted, picture, text_width};
+use super::pen::{At, Ink, Names, Pen, Stroke, fitted, fitted_name, picture, text_width};
 use super::scale::Scale;
-use crate::record::summary::{Case, Measured, Plot};
+use crate::record::summary::{Case, Measured, Plot, REQUESTS_BEYOND};
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::styles::{Chip, Style, Styles};
@@ -165,13 +165,13 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), styles, id))
 }
 
-/// Point of a percentile. `None` if there were so few requests that the percentile is the longest of them.
+/// Point of a percentile. `None` if there were so few requests that the percentile is nearly the longest of them.
 fn percentile(case: &Case, result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
     let spread = counted(result, metric)?;
     let why = unranked_by(case, result, name);
-    (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
+    (requests >= one_in * REQUESTS_BEYOND).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
 }
 
 fn points(lines: &[Curve]) -> impl Iterator<Item = &Point> {
@@ -290,6 +290,11 @@ impl Point {
 }
 
 impl Curve {
+    /// Whether none of its points is ranked.
+    fn is_hollow(&self) -> bool {
+        self.points.iter().flatten().all(|point| point.is_hollow)
+    }
+
     /// Points that are on the scale of this axis.
     fn seen(&self, up: Scale) -> impl DoubleEndedIterator<Item = &Point> {
         self.points.iter().flatten().filter(move |point| up.holds(point.value))
@@ -397,7 +402,10 @@ impl Chart<'_> {
             if let Some((low, high)) = point.interval {
                 let (x, _) = self.at(layout, point);
                 let [from, to] = [low, high].map(|end| self.y(layout, end).clamp(top, bottom));
-                pen.line((x, from), (x, to), Ink::Faint, 3.0);
+                // One as high as the picture says no more than that, and would hide the lines. A linear axis ends at 0,
+                // which no interval reaches: a pixel is near enough.
+                let width = if (from - to).abs() < bottom - top - 1.0 { 3.0 } else { 1.0 };
+                pen.line((x, from), (x, to), Ink::Faint, width);
             }
         }
         let part = |part: &[Option<Point>]| -> Vec<(f64, f64)> {
@@ -405,8 +413,7 @@ impl Chart<'_> {
             seen.map(|point| self.at(layout, point)).collect()
         };
         let parts: Vec<Vec<(f64, f64)>> = line.points.split(Option::is_none).map(part).collect();
-        let is_hollow = line.points.iter().flatten().all(|point| point.is_hollow);
-        pen.own(&parts, Stroke { is_marked: self.has_marks, is_hollow });
+        pen.own(&parts, Stroke { is_marked: self.has_marks, is_hollow: line.is_hollow() });
         for point in line.seen(self.up).filter(|point| point.is_hollow && self.has_marks) {
             pen.hollow(self.at(layout, point));
         }
@@ -425,12 +432,11 @@ impl Chart<'_> {
 
     fn name(&self, pen: &mut Pen, layout: &LineLayout, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
         let left = layout.size.0 - layout.right + 26.0;
-        // Why it is hollow stands in the legend in full.
-        let mark = if line.why.is_empty() { "" } else { "(not ranked)" };
+        // Why it is hollow, and where if not everywhere, stands in the legend.
+        let (mark, ink) = if line.is_hollow() { ("(not ranked)", Ink::Quiet) } else { ("", Ink::Text) };
         let room = layout.size.0 - left - 22.0 - text_width(mark, LETTERS - 2.0);
-        let title = fitted(&line.style.title, LETTERS, room);
+        let title = fitted_name(&line.style.title, LETTERS, room);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
-        let ink = if line.why.is_empty() { Ink::Text } else { Ink::Quiet };
         pen.text((left + 16.0, at), &title, LETTERS, ink, At::Left);
         let after = left + 20.0 + text_width(&title, LETTERS);
         pen.text((after, at), mark, LETTERS - 2.0, Ink::Bad, At::Left);
@@ -495,10 +501,10 @@ mod tests {
             spectrum(&case, &styles, "s").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
-        let some = drawn(vec![measured("some", 1_500.0), measured("few", 150.0)]).unwrap();
+        let some = drawn(vec![measured("some", 6_000.0), measured("few", 150.0)]).unwrap();
         assert!(some.contains("99.9 %") && !some.contains("99.99 %"), "{some}");
-        assert!(drawn(vec![measured("many", 10_000.0)]).unwrap().contains("99.99 %"));
-        let wrong = Measured { disqualified: Some("wrong".into()), ..measured("liar", 10_000.0) };
+        assert!(drawn(vec![measured("many", 40_000.0)]).unwrap().contains("99.99 %"));
+        let wrong = Measured { disqualified: Some("wrong".into()), ..measured("liar", 40_000.0) };
         assert_eq!(drawn(vec![wrong]), None);
     }
 
@@ -536,7 +542,7 @@ mod tests {
         let curve = draw(&plot, &[&cases[0], &cases[1]], &styles, "c").unwrap().unwrap();
         for svg in [&curve.wide, &curve.narrow] {
             assert_eq!(svg.matches("<circle").count(), 1, "one of its points is hollow: {svg}");
-            assert!(!svg.contains(" n\" d="), "the other one counts: {svg}");
+            assert!(!svg.contains(" n\" d=") && !svg.contains("(not ranked)"), "the other one counts: {svg}");
         }
         assert!(curve.legend.iter().any(|chip| chip.why == "not ranked: 34.0 % failed, where it is hollow"));
         // A case that is ranked by its rate: latencies of one that did not keep up are not ranked in it.
@@ -546,6 +552,53 @@ mod tests {
         let behind = draw(&plot, &[&by_rate], &styles, "c").unwrap().unwrap();
         assert!(behind.legend.iter().any(|chip| chip.title == "bad" && chip.why == "not ranked: served 50 %"));
         assert_eq!(behind.wide.matches("<circle").count(), 1, "{}", behind.wide);
+    }
+
+    /// As seen in both curves of a duel: "FoolsGold -w 2 -…(not ranked)", of a line whose last point alone is hollow.
+    #[test]
+    fn the_settings_stand_at_the_ends_of_lines() {
+        let names = ["FoolsGold with a long name -w 2 -t 1", "FoolsGold with a long name -w 2 -t 5"];
+        let one = |x: f64, served_share: Option<f64>| {
+            let results = names.map(|name| Measured { served_share, ..measured(name, 10_000.0) }).into();
+            Case { name: x.to_string(), x: Some(x), metrics: vec!["p99_ms".into()], results, ..Case::default() }
+        };
+        let drawn = |first: Option<f64>| {
+            let cases = [one(1.0, first), one(2.0, Some(0.5))];
+            let styles = Styles::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
+            let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
+            draw(&plot, &[&cases[0], &cases[1]], &styles, "c").unwrap().unwrap().wide
+        };
+        for (first, marks) in [(None, 0), (Some(0.5), 2)] {
+            let svg = drawn(first);
+            assert!(svg.contains("-t 1</text>") && svg.contains("-t 5</text>"), "{svg}");
+            assert_eq!(svg.matches(">(not ranked)</text>").count(), marks, "{svg}");
+        }
+    }
+
+    /// As seen in the curves of a duel of four rounds: three wide bars over the whole height hid the lines.
+    #[test]
+    fn an_interval_as_high_as_the_picture_is_thin() {
+        let of = |name: &str, rounds: [f64; 3]| Measured {
+            contender: name.into(),
+            numbers: [("p99_ms".to_owned(), Spread::of(&rounds).unwrap())].into(),
+            ..Measured::default()
+        };
+        let one = |x: f64| Case {
+            name: x.to_string(),
+            x: Some(x),
+            metrics: vec!["p99_ms".into()],
+            results: vec![of("a", [10.0; 3]), of("wild", [1.0, 200.0, 15.0]), of("steady", [19.8, 20.0, 20.2])],
+            ..Case::default()
+        };
+        let cases = [one(1.0), one(2.0)];
+        let styles = Styles::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
+        let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
+        let drawing = draw(&plot, &[&cases[0], &cases[1]], &styles, "c").unwrap().unwrap();
+        for svg in [drawing.wide, drawing.narrow] {
+            let bars: Vec<&str> = svg.split("<path class=\"s-h\" ").skip(1).collect();
+            let wide = bars.iter().filter(|bar| bar.split('>').next().is_some_and(|tag| tag.contains("width=\"3\"")));
+            assert_eq!((bars.len(), wide.count()), (4, 2), "{svg}");
+        }
     }
 
     #[test]

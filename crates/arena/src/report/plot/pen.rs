@@ -133,6 +133,12 @@ impl Pen {
         }
     }
 
+    /// Draws dotted straight lines, each between two points.
+    pub fn dotted(&mut self, all: &[[(f64, f64); 2]], ink: Ink) {
+        let way: String = all.iter().map(|ends| way(ends)).collect();
+        self.put(format_args!("<path class=\"s-{}\" d=\"{way}\" stroke-dasharray=\"2 3\"/>", name(ink)));
+    }
+
     /// Draws the line of the group's contender in its own dash, in several pieces where it has gaps, with its marks if
     /// it has some.
     pub fn own(&mut self, parts: &[Vec<(f64, f64)>], stroke: Stroke) {
@@ -277,8 +283,24 @@ pub fn fitted(text: &str, size: f64, most: f64) -> String {
     out.trim_end().to_owned() + "…"
 }
 
-/// The text in one line, or two if needed; what does not fit is cut. The second line is for smaller letters, so that
-/// more fits.
+/// A contender's name, or as much of its beginning and its end as fits, with an ellipsis between: the settings stand at
+/// the end, and many names differ in them alone.
+pub fn fitted_name(text: &str, size: f64, most: f64) -> String {
+    if text_width(text, size) <= most {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let cut = |kept: usize| {
+        let first: String = letters[..kept.div_ceil(2)].iter().collect();
+        let last: String = letters[letters.len() - kept / 2..].iter().collect();
+        format!("{}…{}", first.trim_end(), last.trim_start())
+    };
+    let mut shorter = (0..letters.len()).rev().map(cut);
+    shorter.find(|name| text_width(name, size) <= most).unwrap_or_else(|| "…".to_owned())
+}
+
+/// A contender's name in one line, or two if needed; what does not fit is cut. The second line is for smaller letters,
+/// so that more fits.
 pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     if text_width(text, size) <= most {
         return vec![text.to_owned()];
@@ -286,8 +308,8 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let small = size - 2.0;
     let mut ends = text.match_indices(' ').map(|(at, _)| at).filter(|at| text_width(&text[..*at], small) <= most);
     match ends.next_back() {
-        Some(at) => vec![text[..at].to_owned(), fitted(text[at..].trim_start(), small, most)],
-        None => vec![fitted(text, size, most)],
+        Some(at) => vec![text[..at].to_owned(), fitted_name(text[at..].trim_start(), small, most)],
+        None => vec![fitted_name(text, size, most)],
     }
 }
 
@@ -332,6 +354,17 @@ mod tests {
                 && svg.contains("stroke-dasharray")
                 && svg.contains("a &lt; b")
         );
+    }
+
+    #[test]
+    fn names_that_differ_at_their_ends_alone_do_so_when_they_are_cut() {
+        let cut = |end: &str| fitted_name(&format!("A server with a long name -w 2 {end}"), 13.0, 120.0);
+        let (one, other) = (cut("-t 1"), cut("-t 5"));
+        assert!(one.starts_with("A ser") && one.ends_with("-t 1") && other.ends_with("-t 5"), "{one} {other}");
+        assert!(one.contains('…') && text_width(&one, 13.0) <= 120.0, "{one}");
+        assert_eq!((fitted_name("short", 13.0, 100.0), fitted_name("abc", 13.0, 0.0)), ("short".into(), "…".into()));
+        let lines = wrapped("one server and all the words of its name -w 2 -t 1", 13.0, 110.0);
+        assert!(lines.len() == 2 && lines[1].ends_with("-t 1"), "{lines:?}");
     }
 
     #[test]

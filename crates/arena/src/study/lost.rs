@@ -1,0 +1,103 @@
+//! What the summary of a finished run shows and its samples lack, since `raw.jsonl` was cut, emptied or removed: a new
+//! summary would lose it.
+
+use std::collections::BTreeSet;
+
+use crate::record::Sample;
+use crate::record::folder::Folder;
+use crate::record::summary::{Measured, Summary};
+
+/// Sentence on samples that a finished run has lost; `None` if it has all, or has not finished.
+pub fn lost_samples(folder: &Folder) -> Result<Option<String>, String> {
+    let Ok(shown) = folder.read_summary() else { return Ok(None) };
+    let (samples, torn) = folder.samples()?;
+    let lost = lost(&shown, &samples);
+    // A load that is imported is written before the summary that shows it.
+    let is_import = samples.iter().any(|one| !one.imported.is_empty());
+    let what = match &lost[..] {
+        [] if torn.is_none() || is_import => return Ok(None),
+        [] => "the end of its last line".to_owned(),
+        [one] => one.clone(),
+        [first, more @ ..] => format!("{first} and {} more", more.len()),
+    };
+    Ok(Some(format!("its raw.jsonl lacks what its summary.json shows, and a new summary would lose that: {what}")))
+}
+
+/// Contenders in cases, with their rounds, that a summary shows and of which there is no sample.
+fn lost(shown: &Summary, samples: &[Sample]) -> Vec<String> {
+    let of_case = |(case, result): (&str, &Measured)| {
+        let own: Vec<&Sample> =
+            samples.iter().filter(|one| one.case == case && one.contender == result.contender).collect();
+        let is_there =
+            |metric: &String, round: u32| own.iter().any(|one| one.round == round && one.numbers.contains_key(metric));
+        let rounds: BTreeSet<u32> = result
+            .numbers
+            .iter()
+            .flat_map(|(metric, spread)| spread.by_round().map(move |(round, _)| (metric, round)))
+            .filter(|(metric, round)| !is_there(metric, *round))
+            .map(|(_, round)| round)
+            .collect();
+        let name = format!("{} in {case}", result.contender);
+        let is_judged = result.disqualified.is_none() || own.iter().any(|one| one.disqualified.is_some());
+        match rounds.is_empty() {
+            true => (own.is_empty() || !is_judged).then_some(name).into_iter().collect(),
+            false => rounds.iter().map(|round| format!("{name}, round {round}")).collect::<Vec<_>>(),
+        }
+    };
+    let results = shown
+        .cases
+        .iter()
+        .flat_map(|case| case.results.iter().chain(&case.twin).map(move |result| (case.name.as_str(), result)));
+    results.flat_map(of_case).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::{Case, Spread};
+
+    #[test]
+    fn samples_that_a_summary_shows_and_that_are_gone_are_named() {
+        let sample = |contender: &str, round: u32, disqualified: Option<&str>| {
+            let numbers = [("requests_per_s".to_owned(), 9.0)].into();
+            let disqualified = disqualified.map(str::to_owned);
+            let (case, contender) = ("page".to_owned(), contender.to_owned());
+            Sample { case, contender, round, numbers, disqualified, ..Sample::default() }
+        };
+        let result = |contender: &str, rounds: &[f64], disqualified: Option<&str>| Measured {
+            contender: contender.into(),
+            numbers: Spread::of(rounds).map(|spread| ("requests_per_s".to_owned(), spread)).into_iter().collect(),
+            disqualified: disqualified.map(str::to_owned),
+            ..Measured::default()
+        };
+        let (twin, both) = (Some(result("twin", &[9.0], None)), result("a", &[9.0, 9.0], None));
+        let results = vec![both, result("b", &[9.0], Some("it lied")), result("c", &[], None)];
+        let case = Case { name: "page".into(), results, twin, ..Case::default() };
+        let shown = Summary { cases: vec![case], ..Summary::default() };
+        let all = [
+            sample("a", 1, None),
+            sample("a", 2, None),
+            sample("b", 1, None),
+            sample("b", 2, Some("it lied")),
+            Sample { numbers: [].into(), ..sample("c", 1, None) },
+            sample("twin", 1, None),
+        ];
+        assert_eq!(lost(&shown, &all), Vec::<String>::new());
+        let without = |gone: usize| {
+            let kept: Vec<Sample> =
+                all.iter().enumerate().filter(|(at, _)| *at != gone).map(|(_, one)| one.clone()).collect();
+            lost(&shown, &kept)
+        };
+        let found: Vec<Vec<String>> = (0..all.len()).map(without).collect();
+        let words = [
+            "a in page, round 1",
+            "a in page, round 2",
+            "b in page, round 1",
+            "b in page",
+            "c in page",
+            "twin in page, round 1",
+        ];
+        assert_eq!(found, words.map(|one| vec![one.to_owned()]));
+        assert_eq!(lost(&shown, &[]).len(), 5);
+    }
+}
