@@ -6,7 +6,6 @@ use super::ask::{Ask, Workload};
 use super::fault::Fault;
 use super::on_this_thread;
 use super::tally::{Tally, Watch};
-use super::whole::check_whole;
 use super::work::Work;
 
 /// Pause before an overloaded server is asked again.
@@ -63,9 +62,7 @@ async fn run(port: u16, workload: &Workload, end: Instant, depth: Depth) -> Resu
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
             let verdict = match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
-                Ok(_) if depth == Depth::Whole && !ask.expect.known.is_empty() => {
-                    check_whole(port, ask, watch.timeout).await
-                }
+                Ok(_) if depth == Depth::Whole && !ask.expect.known.is_empty() => work.check_whole(place).await,
                 other => other.map(|_| ()),
             };
             match verdict {

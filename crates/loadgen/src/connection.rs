@@ -17,7 +17,7 @@ use super::ask::{Ask, BodyRule, Workload};
 use super::counted::Counted;
 use super::fault::Fault;
 use super::form::Form;
-use super::judge::{judge_parts, shown};
+use super::judge::{BEGINNING_BYTES, judge_parts, judge_whole, shown};
 use super::size::Size;
 
 /// Bytes at the beginning of a long body that are kept for rules that search it.
@@ -46,7 +46,7 @@ pub(crate) struct Connection {
 /// A connection that was opened.
 struct Opened {
     sender: SendRequest<Full<Bytes>>,
-    /// What had come on it and belonged to no response; set when it ends. Empty if the server has just closed it.
+    /// What had come on it and belonged to no response; set when it ends. Empty if the server only closed it.
     rest: Rc<OnceCell<Bytes>>,
     /// Number of bytes that came on it.
     read: Rc<Cell<u64>>,
@@ -83,8 +83,8 @@ impl Prepared {
     fn of(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<Prepared, http::Error> {
         let headers = headers(port, ask, keep, form)?;
         let keep_bytes = match &ask.expect.body {
-            BodyRule::Any | BodyRule::Length(_) => 1_024,
-            BodyRule::Exactly(right) => right.len().max(1_024),
+            BodyRule::Any | BodyRule::Length(_) => BEGINNING_BYTES,
+            BodyRule::Exactly(right) => right.len().max(BEGINNING_BYTES),
             BodyRule::Contains(_) | BodyRule::Matches(_) => SEARCHED_BYTES,
         };
         let method = Method::try_from(ask.method.as_str())?;
@@ -141,9 +141,17 @@ impl Connection {
             }
             opened.unasked(&prepared.ask).map_or(Ok(()), Err)?;
         }
-        let mut opened = self.connect().await?;
-        let response = opened.sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
+        let (opened, response) = self.call_anew(request).await?;
         self.read(opened, response, prepared).await
+    }
+
+    /// Sends a request on a new connection, and checks the whole response, from its first header field to its last
+    /// byte.
+    pub async fn check_whole(&self, prepared: &Prepared) -> Result<(), Fault> {
+        let (_opened, response) = self.call_anew(prepared.request()).await?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(|error| Fault::of_exchange(&error))?.to_bytes();
+        judge_whole(&prepared.ask, head.status.as_u16(), &head.headers, &body)
     }
 
     /// Whether the connection is open for another request.
@@ -154,6 +162,13 @@ impl Connection {
     /// Closes the connection, since late data may arrive on it.
     pub fn hang_up(&mut self) {
         self.opened = None;
+    }
+
+    /// Sends a request on a new connection.
+    async fn call_anew(&self, request: Request<Full<Bytes>>) -> Result<(Opened, Response<Incoming>), Fault> {
+        let mut opened = self.connect().await?;
+        let response = opened.sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
+        Ok((opened, response))
     }
 
     async fn connect(&self) -> Result<Opened, Fault> {

@@ -8,7 +8,7 @@ use super::fault::Fault;
 /// Characters of a wrong body that are shown.
 const SHOWN: usize = 80;
 /// Bytes at the beginning of each body that are compared with a text that it repeats; a load keeps no fewer.
-const BEGINNING_BYTES: usize = 1_024;
+pub(crate) const BEGINNING_BYTES: usize = 1_024;
 
 /// Checks that a response to `ask` is right. `length` is that of the whole body; `body` may lack its end if the rule
 /// does not need it.

@@ -33,7 +33,6 @@ mod tally;
 mod timer;
 mod tool;
 mod warm;
-mod whole;
 mod work;
 mod wrk;
 

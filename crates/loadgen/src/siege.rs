@@ -19,8 +19,9 @@ const HUNG_S: u32 = 20;
 /// Least share of its time that a timed run must have lasted.
 const LEAST_SHARE: f64 = 0.9;
 
-/// Bytes of a megabyte of siege, and the most by which it rounds a number of them.
+/// Bytes of a megabyte as siege counts.
 const MEGABYTE: f64 = 1024.0 * 1024.0;
+/// The most by which siege rounds a number of megabytes.
 const ROUNDED_MB: f64 = 0.005;
 
 const SIEGE: LoadTool = LoadTool { name: "siege", get: "on Debian: apt install siege", without: &[] };

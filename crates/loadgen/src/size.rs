@@ -20,12 +20,13 @@ pub enum MeanSize {
     Body(f64),
 }
 
-/// How much smaller than the smallest right response those to a tool may be on average: as a share of it, and in bytes.
-/// A head may have a field less, or a number with fewer digits, at some times; a redirect is right to wrk.
-/// Tools that count bodies take some responses without one, or with a part of it, for whole ones: the connection was
-/// closed.
+/// How much smaller than the smallest right response those to a tool may be on average, as a share of it: a head may
+/// have a field less, or a number with fewer digits, at some times; a redirect is right to wrk.
 const SLACK_SHARE: f64 = 0.02;
+/// The same for bodies: when a connection was closed early, tools that count bodies take a response without one, or
+/// with a part of it, for a whole one.
 const SLACK_SHARE_OF_BODIES: f64 = 0.05;
+/// Bytes by which they may be smaller in addition.
 const SLACK_BYTES: f64 = 8.0;
 /// Where right bodies differ in length: the part of the smallest right response that those to a tool have at least. A
 /// page that grows with each request is twice as long after a load as it was on average.

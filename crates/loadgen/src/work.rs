@@ -86,4 +86,12 @@ impl Work {
             Err(_) => (Instant::now(), Err(Fault::Timeout)),
         }
     }
+
+    /// Sends a request on a connection of its own, without counting it, and checks the whole response: a load keeps
+    /// only the beginning of a long body.
+    pub async fn check_whole(&self, place: usize) -> Result<(), Fault> {
+        let connection = self.connection();
+        let checked = tokio::time::timeout(self.timeout, connection.check_whole(&self.prepared[place])).await;
+        checked.unwrap_or(Err(Fault::Timeout))
+    }
 }

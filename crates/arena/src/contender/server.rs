@@ -261,7 +261,7 @@ impl Server {
             return Ok(());
         }
         self.is_stopped = true;
-        // What it has left is not waited for.
+        // Its orphans are given no time to end by themselves.
         let tree = Tree { orphans_since: None, ..self.tree() };
         let polite = signal(&self.recipe.stop.signal)?;
         let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rounded;
 use super::sitting::{Stray, leave_out};
 use crate::record::summary::{
-    CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, LOAD_TOOLS, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing,
+    CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing, load_tool,
 };
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::rank;
@@ -43,9 +43,8 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
 /// the loads are not of one tool.
 pub fn tool_of(case: &str, samples: &[Sample]) -> Option<String> {
     let own = samples.iter().filter(|one| one.case == case && one.is_timed() && !one.command.is_empty());
-    let tools: BTreeSet<&str> = own.filter_map(|one| one.command.split([' ', ',']).next()).collect();
-    let one = tools.first().filter(|tool| tools.len() == 1 && LOAD_TOOLS.contains(tool))?;
-    Some((*one).to_owned())
+    let tools: BTreeSet<Option<&str>> = own.map(|one| load_tool(&one.command)).collect();
+    tools.first().filter(|_| tools.len() == 1)?.map(str::to_owned)
 }
 
 /// Summarizes the samples of one contender in one case.

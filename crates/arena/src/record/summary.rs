@@ -260,7 +260,7 @@ pub const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// Number of requests of each round that must lie beyond a percentile. With fewer, it is nearly the longest request,
 /// which a single pause of the machine decides.
-pub const REQUESTS_BEYOND: f64 = 4.0;
+const REQUESTS_BEYOND: f64 = 4.0;
 
 /// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
@@ -275,6 +275,11 @@ pub const SETTLED_BEFORE: &str = "settled before the load";
 /// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
+}
+
+/// Tool of [`LOAD_TOOLS`] with which this command begins.
+pub fn load_tool(command: &str) -> Option<&str> {
+    command.split([' ', ',']).next().filter(|word| LOAD_TOOLS.contains(word))
 }
 
 /// Number of requests of each round that this percentile needs: 400 for a p99. 0 for a metric that is no percentile.

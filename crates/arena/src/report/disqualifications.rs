@@ -1,13 +1,13 @@
 //! Disqualified contenders of a run, with the cases and the reasons.
 
 use super::styles::Styles;
+use super::twins;
 use crate::record::summary::{Case, Summary};
 
 /// Disqualified contenders as name, cases and reason. A reason common to several cases is listed once. The twin is
 /// among them: it is its original once more, so that its wrong answers are those of that server.
 pub fn list(summary: &Summary, styles: &Styles) -> Vec<(String, String, String)> {
-    let original = summary.twin_of.as_deref().map_or_else(String::new, |of| format!(" of {}", styles.title(of)));
-    let of_twin = format!("the twin{original}");
+    let of_twin = twins::chip(summary, styles).title;
     let mut found: Vec<(String, Vec<&Case>, &str)> = Vec::new();
     for case in &summary.cases {
         let own = case.results.iter().map(|result| (&result.contender, result));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::styles::{Chip, Styles};
 use super::{grammar, number};
-use crate::record::summary::{Case, LOAD_TOOLS, Measured};
+use crate::record::summary::{Case, Measured, load_tool};
 use crate::stats;
 use loadgen::metric::{GENERATOR_WAITED, P50, P99, is_of_latencies};
 
@@ -103,8 +103,7 @@ fn of(case: &Case, result: &Measured) -> Vec<String> {
 
 /// Tool that made the loads of a case. The summary of an older program says it only in the description.
 fn tool(case: &Case) -> Option<&str> {
-    let said = case.tool.as_deref().or_else(|| case.what.split([' ', ',']).next());
-    said.filter(|word| LOAD_TOOLS.contains(word))
+    case.tool.as_deref().or_else(|| load_tool(&case.what))
 }
 
 /// Sentence on how long the load generator of a case with latencies waited for a processor: the median of the

@@ -87,9 +87,18 @@ pub struct Cell {
 
 /// The table of a case.
 pub fn table(case: &Case, styles: &Styles) -> Table {
+    table_of(case, styles, None)
+}
+
+/// The table of a case, with a last row of this title for the twin if the case has one. It is neither ranked nor
+/// compared with others.
+pub fn table_with_twin(case: &Case, styles: &Styles, twin: Chip) -> Table {
+    table_of(case, styles, case.twin.as_ref().map(|result| (result, twin)))
+}
+
+fn table_of(case: &Case, styles: &Styles, twin: Option<(&Measured, Chip)>) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
-    let row = |result: &&Measured| row(case, result, (&metrics, &besides), styles.chip(&result.contender));
     let old = |old: &Published| {
         let cell = |metric: &&Metric| Cell {
             text: old.numbers.get(metric.name).map_or_else(String::new, |number| number::value(*number, metric)),
@@ -98,26 +107,16 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
         let chip = Chip { title: old.server.clone(), ..Chip::default() };
         Row { name: old.server.clone(), chip, cells: metrics.iter().map(cell).collect(), ..Row::default() }
     };
-    let rows: Vec<Row> = in_order(case).iter().map(row).collect();
+    let results = in_order(case).into_iter().map(|result| (result, styles.chip(&result.contender)));
+    let row = |(result, chip): (&Measured, Chip)| row(case, result, (&metrics, &besides), chip);
+    let rows: Vec<Row> = results.chain(twin).map(row).collect();
+    let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
     Table {
         columns: metrics.iter().map(|metric| column(case, metric)).collect(),
-        rounds_differ: rounds_differ(&rows),
         rows,
         published: case.published.iter().map(old).collect(),
+        rounds_differ: rounds.len() > 1,
     }
-}
-
-/// The table of a case, with a last row of this title for the twin if the case has one. It is neither ranked nor
-/// compared with others.
-pub fn table_with_twin(case: &Case, styles: &Styles, twin: Chip) -> Table {
-    let mut table = table(case, styles);
-    if let Some(result) = &case.twin {
-        let metrics: Vec<&Metric> = shown(case);
-        let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
-        table.rows.push(row(case, result, (&metrics, &besides), twin));
-        table.rounds_differ = rounds_differ(&table.rows);
-    }
-    table
 }
 
 /// The row of a result: its figures in these metrics, each set beside the best of its column.
@@ -141,12 +140,6 @@ fn row(case: &Case, result: &Measured, (metrics, besides): (&[&Metric], &[Beside
         rounds: if result.disqualified.is_none() { rounds(result, metrics) } else { 0 },
         is_apart: result.not_compared.is_some(),
     }
-}
-
-/// Whether rows with figures have different numbers of rounds.
-fn rounds_differ(rows: &[Row]) -> bool {
-    let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
-    rounds.len() > 1
 }
 
 /// Number of rounds of its figures.

@@ -81,8 +81,8 @@ pub fn compared(summary: &Summary, styles: &Styles) -> Option<Twins> {
 
 /// Title of the twin in tables. It has no mark: its original has that.
 pub fn chip(summary: &Summary, styles: &Styles) -> Chip {
-    let original = summary.twin_of.as_deref().map(|name| styles.title(name)).unwrap_or_default();
-    Chip { title: format!("the twin of {original}"), ..Chip::default() }
+    let original = summary.twin_of.as_deref().map_or_else(String::new, |of| format!(" of {}", styles.title(of)));
+    Chip { title: format!("the twin{original}"), ..Chip::default() }
 }
 
 /// What the twins have shown, if they differ in more cases than chance explains.

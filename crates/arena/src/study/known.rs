@@ -9,7 +9,7 @@ use regex::Regex;
 const TEXT: &str = "FoolsGold\n";
 /// Number of the header fields of *basics*.
 const HEADERS: u32 = 80;
-/// A page of *rails-small* that has as many bytes as its path says.
+/// Pattern of a page of *rails-small* that has as many bytes as its path says.
 const SIZED: &str = concat!(
     r"(?s)\A<!DOCTYPE html>.*<h1>Minerals</h1>.*<table>\s*",
     r"(<tr><td>[A-Z][a-z]+ *</td><td>[A-Z][A-Za-z0-9]* *</td></tr>\n)+",

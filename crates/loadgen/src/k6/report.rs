@@ -80,7 +80,7 @@ impl Report {
         Ok(report)
     }
 
-    /// An error if its counts are none, or do not belong together.
+    /// An error if its counts cannot be those of a load, or contradict each other.
     fn check_counts(&self) -> Result<(), String> {
         let Report { iterations: made, right, right_in_time, .. } = self;
         let counts = [made, &self.dropped, right, &self.bytes, &self.bytes_answers];

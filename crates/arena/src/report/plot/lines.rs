@@ -4,7 +4,7 @@
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked_by};
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, fitted_name, picture, text_width};
 use super::scale::Scale;
-use crate::record::summary::{Case, Measured, Plot, REQUESTS_BEYOND};
+use crate::record::summary::{Case, Measured, Plot, requests_needed};
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::styles::{Chip, Style, Styles};
@@ -171,7 +171,7 @@ fn percentile(case: &Case, result: &Measured, (one_in, name): (f64, &str)) -> Op
     let metric = Metric::of(name)?;
     let spread = counted(result, metric)?;
     let why = unranked_by(case, result, name);
-    (requests >= one_in * REQUESTS_BEYOND).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
+    (requests >= requests_needed(name)).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
 }
 
 fn points(lines: &[Curve]) -> impl Iterator<Item = &Point> {
