@@ -82,11 +82,10 @@ module FoolsGold
     def load
       own = Process.pid
       # The variable as it is before the application can change it.
-      name = ENV["SCRIPT_NAME"]
-      is_below = !name.nil? && !name.empty?
+      name = ENV["SCRIPT_NAME"].to_s
       Progress.watch("#{File.dirname(@setup['rackup'])}/") do
         app = FoolsGold.application = build
-        @app = is_below ? Mounted.new(app, name) : app
+        @app = name.empty? ? app : Mounted.new(app, name)
       end
       exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.
     end
@@ -226,7 +225,8 @@ module FoolsGold
 
     # Waits for a moment in which no connection is open, and returns those that are still open at the end. A thread of a
     # library that reports or polls opens one now and then, for a single request: if that prevented a fork, preloading
-    # would end sooner or later. Without threads of the application there is nothing to wait for.
+    # would end sooner or later. Without threads of the application there is nothing to wait for; the last of them may
+    # just have ended, so one more look is taken.
     def after_a_moment(connections)
       (MOMENT / LOOK).to_i.times do
         break if connections.empty?

@@ -143,8 +143,8 @@ module FoolsGold
       @exiting = true
     end
 
-    # The seconds for what Action Cable does after WebSockets were closed: less than a worker has at a shutdown at
-    # least.
+    # The most seconds that Action Cable gets for its work after WebSockets were closed: less than the least time that a
+    # shutdown leaves to a worker which has finished its requests.
     CABLE_SECONDS = 8
     private_constant :CABLE_SECONDS
 

@@ -12,11 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{AppError, Body, Duplex, Fault, Meter, Reply, Request, Responder, Sink, body, reply};
 use front::LogFormat;
-use support::{Client, SOON, Server, Shelf, eventually, full, settings, with};
-
-fn soon() -> Instant {
-    Instant::now() + SOON
-}
+use support::{Client, SOON, Server, Shelf, eventually, full, settings, soon, with};
 
 fn path(request: &Request) -> Reply {
     Reply::ready(Ok(full(&request.path)))
@@ -1167,20 +1163,6 @@ fn an_application_that_only_reads_reads_the_end_when_the_server_or_its_worker_sh
         assert_eq!(incoming.next_blocking(soon()), Ok(None), "{is_worker}");
         assert!(begun.elapsed() >= Duration::from_secs(1), "it had time to end by itself: {:?}", begun.elapsed());
     }
-}
-
-/// Nothing wakes the relay then: neither the application, whose bytes wait, nor its client.
-#[test]
-fn a_client_that_reads_nothing_of_an_upgraded_connection_is_let_go_when_the_worker_shuts_down() {
-    let (_server, _client, app) = upgraded();
-    let chunk = Bytes::from(vec![b'x'; 1 << 16]);
-    let send = || app.outgoing.send_blocking(chunk.clone(), Instant::now() + Duration::from_millis(500));
-    while send().is_ok() {}
-    assert!(!app.outgoing.is_gone(), "its sockets are full");
-    app.outgoing.leave();
-    let told = Instant::now();
-    eventually("its end", || app.outgoing.is_gone());
-    assert!(told.elapsed() < SOON / 2, "it was cut off, and not when the time for a write was over");
 }
 
 /// As a WebSocket's client may, which does not know of the end yet. A reset could overtake the last bytes.

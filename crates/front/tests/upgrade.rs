@@ -11,17 +11,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{Body, Duplex, Fault, Reply, body};
 use front::{LogFormat, Settings};
-use support::{Client, SOON, Server, Shelf, eventually, settings, with};
+use support::{Client, SOON, Server, Shelf, eventually, settings, soon, with};
 
 /// A close frame with status 1001, and the masked one with which a client answers it.
 const GOING_AWAY: [u8; 4] = [0x88, 2, 0x03, 0xE9];
 const CLOSED: [u8; 8] = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9];
 /// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
-
-fn soon() -> Instant {
-    Instant::now() + SOON
-}
 
 /// A connection that the application has: after the head of its response, or, on the path `/full`, by a full hijack,
 /// upon which it writes that head itself.
@@ -162,6 +158,7 @@ fn a_connection_stays_until_its_own_moment_of_the_time_in_which_all_are_closed()
     scene.tell(b"\x81\x01a");
 }
 
+/// Nothing wakes the relay then: neither the application, whose bytes wait, nor its client.
 #[test]
 fn a_client_that_takes_nothing_does_not_hold_the_end_of_the_server_or_of_a_worker() {
     for is_worker in [false, true] {
@@ -173,9 +170,13 @@ fn a_client_that_takes_nothing_does_not_hold_the_end_of_the_server_or_of_a_worke
         let piece = Bytes::from(vec![b'x'; 1 << 16]);
         // Until all buffers on the way are full.
         while scene.app.outgoing.send_blocking(piece.clone(), Instant::now() + CLOSE_TIME / 4).is_ok() {}
+        assert!(!scene.app.outgoing.is_gone(), "{is_worker}: the buffers are full");
         let begun = Instant::now();
         scene.shut_down(is_worker);
-        eventually("its end", || counts.open() == 0);
+        eventually("its end", || scene.app.outgoing.is_gone());
+        let took = begun.elapsed();
+        assert!(took < SOON / 2, "{is_worker}: it is cut off before the time for a write is over: {took:?}");
+        eventually("its end is counted", || counts.open() == 0);
         assert!(begun.elapsed() >= CLOSE_TIME, "{is_worker}: {:?}", begun.elapsed());
         eventually("its line", || scene.log.text().ends_with(" going_away\n"));
     }

@@ -322,9 +322,14 @@ impl Client {
     }
 }
 
+/// The moment at which a test that waits from now on fails.
+pub fn soon() -> Instant {
+    Instant::now() + SOON
+}
+
 /// Polls until the check holds.
 pub fn eventually(what: &str, check: impl Fn() -> bool) {
-    let ends = Instant::now() + SOON;
+    let ends = soon();
     while !check() {
         assert!(Instant::now() < ends, "never: {what}");
         std::thread::park_timeout(Duration::from_millis(1));
