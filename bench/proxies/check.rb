@@ -161,6 +161,12 @@ def under_load(proxy, seconds, what = :all)
   what == :safe ? "0 GET and #{count.unsafe.values.sum} POST of #{all}" : "0 of #{all}"
 end
 
+def renewals(proxy, server, seconds)
+  under_load(proxy, seconds) do |through|
+    [:reload, :reload, :upgrade].each { |act| server.public_send(act).then { through.call } }
+  end
+end
+
 def with_proxy(kind, site, upstream)
   proxy = kind.new(site, upstream)
   proxy.start
@@ -187,19 +193,11 @@ def try(kind, site, program, seconds)
     report.check("redirect to https") { redirect(proxy) }
     report.check("own files") { proxy.serves_files? ? file(proxy) : "-" }
     report.check("504 of FoolsGold") { late(proxy) }
-    report.check("lost: two reloads, an upgrade") do
-      under_load(proxy, seconds) do |through|
-        [:reload, :reload, :upgrade].each { |act| server.public_send(act).then { through.call } }
-      end
-    end
+    report.check("lost: two reloads, an upgrade") { renewals(proxy, server, seconds) }
   end
   with_proxy(kind, site, server.port) do |proxy|
     look(report, proxy, site, "TCP")
-    report.check("lost: two reloads, an upgrade, TCP") do
-      under_load(proxy, seconds) do |through|
-        [:reload, :reload, :upgrade].each { |act| server.public_send(act).then { through.call } }
-      end
-    end
+    report.check("lost: two reloads, an upgrade, TCP") { renewals(proxy, server, seconds) }
     report.check("lost: two starts again, TCP, no socket of systemd") do
       next "-" if proxy.waiting == :none
 

@@ -104,17 +104,13 @@ class Server
   end
 
   def ended?(id)
-    Process.wait(id, Process::WNOHANG)
+    begin
+      Process.wait(id, Process::WNOHANG)
+    rescue Errno::ECHILD
+      # A successor, which is no child of this process, or one that was waited for.
+    end
     Process.kill(0, id)
     false
-  rescue Errno::ECHILD
-    begin
-      Process.kill(0, id)
-      # A successor, which is no child of this process.
-      false
-    rescue Errno::ESRCH
-      true
-    end
   rescue Errno::ESRCH
     true
   end

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loadgen::Seen;
+use loadgen::Outcome;
 
 /// Refused on purpose.
 pub const SHED: &str = "status 503";
@@ -25,14 +25,11 @@ pub struct Count {
 }
 
 impl Count {
-    /// Adds the result of a loop.
-    pub fn add(&mut self, seen: &Seen) {
-        self.right += seen.number("requests").unwrap_or(0.0) as u64;
-        for (kind, many) in &seen.outcome.errors {
-            *self.errors.entry(kind.clone()).or_default() += many;
-        }
-        self.longest_ms = self.longest_ms.max(seen.number("max_ms").unwrap_or(0.0));
-        self.wrong = self.wrong.take().or_else(|| seen.outcome.wrong.clone());
+    /// The requests of a load.
+    pub fn of(outcome: Outcome) -> Count {
+        let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
+        let (right, longest_ms) = (number("requests") as u64, number("max_ms"));
+        Count { right, errors: outcome.errors, longest_ms, wrong: outcome.wrong }
     }
 
     /// Adds another count.

@@ -52,7 +52,7 @@ impl Load {
                 while !is_over.load(Ordering::Acquire) {
                     let plan = Closed { clients, until: Until::Seconds(TURN_S), keep, seed };
                     let seen = watch_closed(port, &workload, &plan, &watch);
-                    counts.lock().add(&seen);
+                    counts.lock().join(&Count::of(seen.outcome));
                     seed += u64::from(GROUPS);
                     turns[group as usize].fetch_add(1, Ordering::AcqRel);
                 }

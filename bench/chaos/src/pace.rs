@@ -1,13 +1,12 @@
 //! Speed of this machine at the moment, and waits that allow for it. Other programs may use it as well: what takes a
 //! second on a quiet machine may take ten on a busy one, and is no fault of the server.
 
-use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loadgen::process::until;
+use loadgen::process::{machine_ticks, ticks_of, until};
 
 /// Interval of the measurements.
 const EVERY: Duration = Duration::from_millis(250);
@@ -65,10 +64,9 @@ pub struct Work {
 impl Work {
     /// Processor time so far, with that of these processes and this one.
     pub fn now(processes: &[u32]) -> Work {
-        let (all, busy) = of_machine(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let (free, all) = machine_ticks().unwrap_or_default();
         let ids = processes.iter().copied().chain([std::process::id()]);
-        let stats = ids.filter_map(|id| fs::read_to_string(format!("/proc/{id}/stat")).ok());
-        Work { all, busy, own: stats.map(|stat| of_process(&stat)).sum() }
+        Work { all, busy: all - free, own: ids.filter_map(ticks_of).sum() }
     }
 
     /// Share of all processors that other programs have used since then, from 0 to 1.
@@ -77,21 +75,6 @@ impl Work {
         let busy = self.busy.saturating_sub(before.busy);
         busy.saturating_sub(self.own.saturating_sub(before.own)) as f64 / all as f64
     }
-}
-
-/// From the line `cpu` in /proc/stat: all time, and that without idling and waiting for disks.
-fn of_machine(stat: &str) -> (u64, u64) {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
-    // User, nice, system, idle, iowait, irq, softirq, steal; guests are included in the first two.
-    let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();
-    let all: u64 = ticks.iter().sum();
-    (all, all - ticks.iter().skip(3).take(2).sum::<u64>())
-}
-
-/// User and system time in /proc/PID/stat, after the name in parentheses.
-fn of_process(stat: &str) -> u64 {
-    let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    rest.split(' ').skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
 /// A limit with an extension for a machine as slow as this one.
@@ -147,8 +130,6 @@ mod tests {
 
     #[test]
     fn what_others_have_had_is_what_is_not_ours() {
-        assert_eq!(of_machine("cpu  10 1 4 80 5 0 0 0 7 0\ncpu0 1 2 3\n"), (100, 15));
-        assert_eq!(of_process("12 (a) b) S 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20"), 42);
         let work = |all, busy, own| Work { all, busy, own };
         assert_eq!(work(300, 150, 60).of_others_since(&work(100, 50, 10)), 0.25);
         assert_eq!(work(300, 150, 200).of_others_since(&work(100, 50, 10)), 0.0);

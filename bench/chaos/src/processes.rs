@@ -7,11 +7,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{self, ExitStatus};
 
+use loadgen::process::signal_one;
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, set_child_subreaper, waitpid};
 
-/// Variable that all processes of a scenario inherit.
-pub const MARK: &str = "CHAOS_MARK";
+/// Variable that all processes of a scenario inherit: its folder, whose name is unique.
+pub const MARK: &str = "CHAOS_FOLDER";
 
 /// Exit statuses of orphans that were reaped, by process id.
 static ENDS: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
@@ -36,9 +37,7 @@ pub struct ProcessInfo {
 pub struct Marks<'a> {
     /// Leaders of sessions.
     pub roots: Vec<u32>,
-    /// Value of [`MARK`].
-    pub mark: &'a str,
-    /// Folder of their output.
+    /// Folder of their output, and value of [`MARK`].
     pub folder: &'a Path,
 }
 
@@ -79,8 +78,7 @@ pub fn all(marks: &Marks) -> Vec<ProcessInfo> {
 
 /// Sends a signal. Returns whether the process existed.
 pub fn signal(id: u32, signal: Signal) -> bool {
-    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
-    id.is_some_and(|id| kill_process(id, signal).is_ok())
+    signal_one(id, signal).is_ok()
 }
 
 /// Reaps orphans that have exited, as init would. The servers themselves are excluded: [`std`] waits for them.
@@ -105,7 +103,7 @@ pub fn end_of(id: u32) -> Option<String> {
 
 fn is_marked(id: u32, marks: &Marks) -> bool {
     let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-    let setting = format!("{MARK}={}", marks.mark);
+    let setting = format!("{MARK}={}", marks.folder.display());
     if environment.split(|byte| *byte == 0).any(|one| one == setting.as_bytes()) {
         return true;
     }
@@ -147,8 +145,8 @@ mod tests {
     fn a_child_is_found_by_its_mark_and_a_dead_one_is_a_zombie() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut child = process::Command::new("sleep");
-        let mut child = child.arg("60").env(MARK, "a_child_is_found").spawn().expect("started");
-        let marks = Marks { roots: Vec::new(), mark: "a_child_is_found", folder: folder.path() };
+        let mut child = child.arg("60").env(MARK, folder.path()).spawn().expect("started");
+        let marks = Marks { roots: Vec::new(), folder: folder.path() };
         let found = || all(&marks).into_iter().find(|one| one.id == child.id());
         assert!(loadgen::process::until(std::time::Duration::from_secs(10), || found().is_some()));
         assert!(!found().expect("there").is_zombie);

@@ -38,10 +38,8 @@ pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
         progress.begins(scenario.name);
         let begun = Instant::now();
         pace::begin();
-        let findings = one(scenario, plan, &progress).unwrap_or_else(|why| {
-            let complaints = vec![why];
-            Findings { complaints, ..Findings::default() }
-        });
+        let failed = |why| Findings { complaints: vec![why], ..Findings::default() };
+        let findings = one(scenario, plan, &progress).unwrap_or_else(failed);
         let row = Row { name: scenario.name, findings, took: begun.elapsed() };
         progress.ends(&row);
         row
@@ -56,7 +54,7 @@ fn one(scenario: &'static Scenario, plan: &Plan, progress: &Progress) -> Result<
         tempfile::Builder::new().prefix(&format!("chaos-{}-", scenario.name)).disable_cleanup(plan.keeps).tempdir();
     let folder = made.map_err(|error| format!("a folder for it cannot be made: {error}"))?;
     let path = folder.path().canonicalize().map_err(|error| error.to_string())?;
-    let stage = Stage::new(&plan.foolsgold, &plan.home, plan.is_quick, &path);
+    let stage = Stage::new(plan.foolsgold.clone(), plan.home.clone(), plan.is_quick, path.clone());
     let mut findings = bounded(scenario, &stage, progress)?;
     server::end_all(&stage);
     if plan.keeps {

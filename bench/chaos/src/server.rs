@@ -243,11 +243,16 @@ impl Server {
         (self.workers == 0 || are_ready) && status.leaving == 0
     }
 
-    /// Ends the load, and counts a failure for each failed request, and if one took longer than `longest`. Then waits
-    /// until all workers are there, and ends the server.
-    pub fn finish(mut self, load: Load, longest: Duration, mut findings: Findings) -> Findings {
+    /// Ends the load, and counts a failure for each failed request, and if one took longer than `longest`. Then
+    /// [`Server::recover_and_end`].
+    pub fn finish(self, load: Load, longest: Duration, mut findings: Findings) -> Findings {
         findings.count("the clients", &load.end(), &[]);
         findings.bound(longest);
+        self.recover_and_end(findings)
+    }
+
+    /// Waits until all workers are there, and ends the server.
+    pub fn recover_and_end(mut self, mut findings: Findings) -> Findings {
         self.wait_for_recovery(&mut findings);
         self.end(&mut findings);
         findings
@@ -320,7 +325,7 @@ fn command(stage: &Stage, setup: &Setup) -> Command {
     let mut command = Command::new(&words[0]);
     clean(&mut command);
     command.args(&words[1..]).current_dir(&stage.folder);
-    command.env(MARK, &stage.mark).env("CHAOS_FOLDER", &stage.folder);
+    command.env(MARK, &stage.folder);
     command.envs(setup.env.iter().map(|(name, value)| (name, value)));
     command
 }

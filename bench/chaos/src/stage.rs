@@ -1,6 +1,6 @@
 //! The environment of a scenario: program, applications, folder and time; and its state for progress output.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,8 +22,6 @@ pub struct Stage {
     pub is_quick: bool,
     /// Folder of this scenario.
     pub folder: PathBuf,
-    /// See [`processes::MARK`].
-    pub mark: String,
     shown: Arc<Mutex<Shown>>,
 }
 
@@ -40,13 +38,8 @@ pub struct Shown {
 
 impl Stage {
     /// An environment in which nothing has happened yet.
-    pub fn new(foolsgold: &Path, home: &Path, is_quick: bool, folder: &Path) -> Stage {
-        // The folder's name is unique.
-        let mark = folder.display().to_string();
-        let foolsgold = foolsgold.to_path_buf();
-        let home = home.to_path_buf();
-        let folder = folder.to_path_buf();
-        Stage { foolsgold, home, is_quick, folder, mark, shown: Arc::default() }
+    pub fn new(foolsgold: PathBuf, home: PathBuf, is_quick: bool, folder: PathBuf) -> Stage {
+        Stage { foolsgold, home, is_quick, folder, shown: Arc::default() }
     }
 
     /// The state, for the progress output.
@@ -76,7 +69,7 @@ impl Stage {
     /// All processes of the scenario.
     pub fn processes(&self) -> Vec<ProcessInfo> {
         let roots = self.shown().roots.clone();
-        processes::all(&Marks { roots, mark: &self.mark, folder: &self.folder })
+        processes::all(&Marks { roots, folder: &self.folder })
     }
 
     /// Starts a load with this number of clients on a port: that of a server, or of a proxy before it.

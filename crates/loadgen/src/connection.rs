@@ -25,7 +25,7 @@ pub const SEARCHED_BYTES: usize = 4 << 20;
 
 /// A request with everything that is the same each time it is sent.
 pub(crate) struct Prepared {
-    ask: Ask,
+    pub ask: Ask,
     method: Method,
     uri: Uri,
     version: Version,
@@ -93,7 +93,8 @@ impl Prepared {
         Ok(Prepared { ask: ask.clone(), method, uri, version: form.version(), headers, body, keep_bytes })
     }
 
-    fn request(&self) -> Request<Full<Bytes>> {
+    /// The request, to be sent once.
+    pub fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
@@ -105,7 +106,7 @@ impl Prepared {
 
 /// Header fields of a request: those of its form, and its own, which may repeat a name. Its own replace those of the
 /// same name.
-pub(crate) fn headers(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<HeaderMap, http::Error> {
+fn headers(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<HeaderMap, http::Error> {
     let mut headers = form.fields(HeaderValue::try_from(format!("127.0.0.1:{port}"))?, keep);
     let mut asked = HeaderMap::new();
     for (name, value) in &ask.headers {

@@ -15,7 +15,6 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -26,8 +25,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::ask::{Ask, Workload};
-use super::connection::headers;
+use super::ask::Workload;
+use super::connection::Prepared;
 use super::fault::Fault;
 use super::form::Form;
 use super::judge::judge;
@@ -78,9 +77,6 @@ pub struct Divided {
 
 /// Loads the server on this port.
 pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Divided {
-    if let Some(complaint) = workload.complaint() {
-        return Divided { numbers: Err(complaint), wrong: None };
-    }
     let queue = AcceptQueue::watch(port);
     let sums = on_this_thread(run(port, workload, plan)).and_then(|sums| sums);
     let length = queue.mean_length();
@@ -223,23 +219,16 @@ impl Sums {
 struct Shared {
     port: u16,
     keep: bool,
-    asks: Vec<(Ask, HeaderMap)>,
+    prepared: Vec<Prepared>,
     weights: Vec<f64>,
     rng: RefCell<SeededRng>,
     sums: RefCell<Sums>,
 }
 
 async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, String> {
-    let mut sum = 0.0;
-    let sums = workload.asks.iter().map(|ask| {
-        sum += ask.weight;
-        sum
-    });
-    let weights = sums.collect();
-    let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep, Form::default())?)));
-    let asks = asks.collect::<Result<Vec<_>, http::Error>>().map_err(|error| error.to_string())?;
+    let (prepared, weights) = Prepared::all(port, workload, plan.keep, Form::default())?;
     let rng = RefCell::new(SeededRng::from_seed(1));
-    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, rng, sums: RefCell::default() });
+    let shared = Rc::new(Shared { port, keep: plan.keep, prepared, weights, rng, sums: RefCell::default() });
     let mut clients = JoinSet::new();
     let begun = Instant::now();
     for _ in 0..plan.clients {
@@ -308,11 +297,8 @@ impl Shared {
     async fn one(&self, connection: &mut Option<TimedConnection>) -> Result<TimeParts, NotCounted> {
         let words = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.rng.borrow_mut().place(&self.weights);
-        let (ask, headers) = &self.asks[place];
-        let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
-        *request.method_mut() = ask.method.parse().map_err(|error| format!("{}: {error}", ask.method))?;
-        *request.uri_mut() = ask.path.parse().map_err(|error| format!("{}: {error}", ask.path))?;
-        request.headers_mut().clone_from(headers);
+        let prepared = &self.prepared[place];
+        let request = prepared.request();
         let from = now_ns();
         let kept = match connection.take() {
             Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
@@ -333,7 +319,7 @@ impl Shared {
         if self.keep {
             *connection = Some(now);
         }
-        judge(ask, status, &body)?;
+        judge(&prepared.ask, status, &body)?;
         let times = times.ok_or_else(|| "its answers are without the middleware's header".to_owned())?;
         Ok(parts([from, connected, written, read], &times)?)
     }

@@ -37,10 +37,8 @@ pub struct Open {
     pub per_s: f64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Most connections.
+    /// Most connections, which are kept.
     pub connections: u32,
-    /// Whether connections are reused.
-    pub keep: bool,
     /// Seed of the times and the random choices.
     pub seed: u64,
 }
@@ -59,10 +57,8 @@ pub struct Phase {
 pub struct Steps {
     /// The phases, one after the other.
     pub phases: Vec<Phase>,
-    /// Most connections.
+    /// Most connections, which are kept.
     pub connections: u32,
-    /// Whether connections are reused.
-    pub keep: bool,
     /// Seed of the times and the random choices.
     pub seed: u64,
     /// Whether the load generator takes a processor whenever it needs one, where the kernel permits that. Not for rates
@@ -74,7 +70,7 @@ impl Open {
     /// The same loop as a single phase.
     pub fn steps(&self) -> Steps {
         let phases = vec![Phase { per_s: self.per_s, seconds: self.seconds }];
-        Steps { phases, connections: self.connections, keep: self.keep, seed: self.seed, is_real_time: true }
+        Steps { phases, connections: self.connections, seed: self.seed, is_real_time: true }
     }
 }
 
@@ -88,10 +84,9 @@ impl Steps {
     fn in_words(&self, watch: &Watch) -> String {
         let phase = |phase: &Phase| format!("{:.1}/s for {} s", phase.per_s, phase.seconds);
         let phases: Vec<String> = self.phases.iter().map(phase).collect();
-        let connections = if self.keep { "connections, kept" } else { "connections, a new one each" };
         let threads = watch.in_words(self.connections);
         let most = self.connections;
-        format!("open loop: {}{threads}, at most {most} {connections}, seed {}", phases.join(", "), self.seed)
+        format!("open loop: {}{threads}, at most {most} connections, kept, seed {}", phases.join(", "), self.seed)
     }
 
     fn complaint(&self) -> Option<String> {
@@ -189,7 +184,7 @@ async fn run(
     let mut real_time = plan.is_real_time.then(RealTime::begin).flatten();
     let mut priority = if real_time.is_some() { Priority::RealTime } else { Priority::Normal };
     let timer = Timer::new()?;
-    let work = Rc::new(Work::new(port, workload, plan.keep, plan.seed, watch, tally)?);
+    let work = Rc::new(Work::new(port, workload, true, plan.seed, watch, tally)?);
     let queue = Rc::new(Queue::default());
     let mut senders = JoinSet::new();
     let most = share.part(plan.connections) as usize;
@@ -279,7 +274,7 @@ mod tests {
 
     fn steps(phases: &[(f64, f64)], seed: u64) -> Steps {
         let phases = phases.iter().map(|&(per_s, seconds)| Phase { per_s, seconds }).collect();
-        Steps { phases, connections: 1, keep: true, seed, is_real_time: false }
+        Steps { phases, connections: 1, seed, is_real_time: false }
     }
 
     #[test]

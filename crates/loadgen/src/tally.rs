@@ -280,7 +280,6 @@ impl Tally {
             for (one_in, name) in metric::PERCENTILES {
                 put(name, of(metric::percent(one_in)));
             }
-            put("p99_over_p50", of(99.0) / of(50.0));
             put("max_ms", self.longest_us as f64 / 1_000.0);
             put("shortest_ms", shortest as f64 / 1_000.0);
         }

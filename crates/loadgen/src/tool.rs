@@ -9,7 +9,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use procfs::process::Process as Stat;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::run_queue::{Waits, waited_pct};
@@ -17,7 +16,7 @@ use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
-use crate::process::{LedgerEntry, note, output_within, start};
+use crate::process::{LedgerEntry, note, output_within, start, ticks_of};
 
 /// Time limit of a tool that only prints its version.
 const SAID_LIMIT: Duration = Duration::from_secs(60);
@@ -204,8 +203,7 @@ fn has_ended(id: u32) -> bool {
 
 /// Seconds of processor time that a process has used, its ended threads included.
 fn processor_s(id: u32) -> Option<f64> {
-    let stat = Stat::new(i32::try_from(id).ok()?).and_then(|process| process.stat()).ok()?;
-    Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+    Some(ticks_of(id)? as f64 / procfs::ticks_per_second() as f64)
 }
 
 /// Parses a number that is finite and not negative.
@@ -244,6 +242,15 @@ pub(super) mod tests {
             }
         }
         all
+    }
+
+    /// Checks that damaged copies of these texts are refused, or give numbers that are finite and not negative.
+    pub fn check_damaged(texts: &[&str], read: impl Fn(&str) -> Option<Outcome>) {
+        for text in texts.iter().flat_map(|text| damaged(text)) {
+            if let Some(seen) = read(&text) {
+                assert!(seen.numbers.values().all(|number| number.is_finite() && *number >= 0.0), "{text}: {seen:?}");
+            }
+        }
     }
 
     fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<ToolOutput, String> {

@@ -24,7 +24,7 @@ fn a_load_of_more_clients_than_may_connect_is_not_made_and_no_failure_of_the_ser
     let (clients, limit_s) = (177, 60);
     let length = None;
     let until = AbUntil::Requests(1);
-    let of_ab = AbPlan { clients, until, keep: false, varies: false, length, timeout_s: 1, limit_s };
+    let of_ab = AbPlan { clients, until, varies: false, length, timeout_s: 1, limit_s };
     let of_siege = SiegePlan { clients, until: SiegeUntil::Repeats(1), delay_s: None, limit_s };
     // None of the tools is started, and so none must be here.
     let all = [
@@ -50,7 +50,7 @@ fn an_open_loop_opens_no_more_connections_than_it_may_and_fails_no_request_for_t
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("a port").port();
     let workload = Workload::of(vec![Ask::get("/")]).expect("a request");
-    let plan = Open { per_s: 1_000.0, seconds: 0.5, connections: 512, keep: true, seed: 1 }.steps();
+    let plan = Open { per_s: 1_000.0, seconds: 0.5, connections: 512, seed: 1 }.steps();
     let watch = Watch { timeout: Duration::from_millis(300), ..Watch::default() };
     let seen = watch_open(port, &workload, &plan, &watch);
     assert!(seen.outcome.errors.keys().eq(["timeout"]), "{seen:?}");

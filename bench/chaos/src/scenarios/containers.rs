@@ -27,7 +27,7 @@ pub fn read_only(stage: &Stage) -> Result<Findings, String> {
     for (which, setup) in [("ruby", Setup::ruby(APP, 2, 3)), ("mruby", Setup::mruby(app::MRUBY, 8))] {
         // The control socket needs a writable folder.
         let control = format!("{SHM}/{}-{which}.sock", stage.folder.file_name().unwrap_or_default().display());
-        let mut server = Server::start(stage, &Setup { control: Some(control.into()), ..locked(setup) })?;
+        let server = Server::start(stage, &Setup { control: Some(control.into()), ..locked(setup) })?;
         stage.doing(format!("sends large bodies ({which})"));
         let load = server.load_of(&bodies()?, 16);
         pause(stage.lasts(15.0, 3.0));
@@ -35,8 +35,7 @@ pub fn read_only(stage: &Stage) -> Result<Findings, String> {
         pause(stage.lasts(10.0, 3.0));
         findings.count(which, &load.end(), &[]);
         findings.bound(LONGEST);
-        server.wait_for_recovery(&mut findings);
-        server.end(&mut findings);
+        findings = server.recover_and_end(findings);
     }
     Ok(findings)
 }
@@ -87,7 +86,5 @@ pub fn orphans(stage: &Stage) -> Result<Findings, String> {
     });
     let words = |all: &[ProcessInfo]| all.iter().take(3).map(ProcessInfo::in_words).collect::<Vec<_>>().join(", ");
     findings.expect(are_reaped, || format!("{} zombies after {REAP_TIME:?}: {}", zombies.len(), words(&zombies)));
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }

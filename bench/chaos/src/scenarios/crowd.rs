@@ -50,7 +50,7 @@ pub fn crowd(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let allowed = places(stage.is_quick);
     let options = ["--connections", &allowed.to_string(), "--admin", "127.0.0.1:0"];
-    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&options))?;
+    let server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&options))?;
     for (says, words) in [(Says::Request, "asks once and is silent"), (Says::HalfHead, "never ends its heads")] {
         stage.doing(format!("a crowd of {} {words}", allowed + allowed / 10));
         let crowd = Crowd::gather(server.port, allowed + allowed / 10, says);
@@ -73,9 +73,7 @@ pub fn crowd(stage: &Stage) -> Result<Findings, String> {
         }
         other => findings.complain(format!("foolsgold_connections_displaced_total is {other:?}")),
     }
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// Time of one request from connecting to the end of the response, or to an error.

@@ -113,7 +113,7 @@ pub fn mold(stage: &Stage) -> Result<Findings, String> {
 pub fn frozen(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "4s", "--kill-time", "1s"]);
-    let mut server = Server::start(stage, &setup)?;
+    let server = Server::start(stage, &setup)?;
     let load = server.load(&app::sinatra()?);
     stage.doing("stops workers");
     let mut frozen = 0;
@@ -134,9 +134,7 @@ pub fn frozen(stage: &Stage) -> Result<Findings, String> {
     findings
         .expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));
     findings.bound(LONGEST);
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 fn is_there(server: &Server, id: u32) -> bool {

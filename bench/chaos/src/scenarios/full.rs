@@ -43,7 +43,7 @@ pub fn file_size(stage: &Stage) -> Result<Findings, String> {
 
 fn spooling(stage: &Stage, setup: &Setup) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    let mut server = Server::start(stage, setup)?;
+    let server = Server::start(stage, setup)?;
     let load = server.load(&app::sinatra()?);
     let bodies = server.load_of(&uploads()?, 8);
     let reader = Reader {
@@ -65,9 +65,7 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Findings, String> {
     stage.doing("waits for slow readers");
     findings.complaints.extend(slow::outcome(readings));
     judge_bodies(&bodies, &mut findings);
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// A body that finds no space must be refused with a clear response.
@@ -93,7 +91,7 @@ pub fn open_files(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let mut setup = Setup::ruby(app::SINATRA, 3, 2);
     setup.before = ["prlimit", "--nofile=160:160"].map(str::to_owned).to_vec();
-    let mut server = Server::start(stage, &setup)?;
+    let server = Server::start(stage, &setup)?;
     let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(3);
     let rounds = if stage.is_quick { 1 } else { 5 };
@@ -115,7 +113,5 @@ pub fn open_files(stage: &Stage) -> Result<Findings, String> {
     findings.expect(killed == rounds, || format!("{killed} workers could be killed, not {rounds}"));
     findings.count("safe ones", &load.end(), &[]);
     findings.bound(Duration::from_secs(8));
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }

@@ -18,7 +18,7 @@ pub fn rotation(stage: &Stage) -> Result<Findings, String> {
     let place = log.display().to_string();
     let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
     setup.log = Some(log.clone());
-    let mut server = Server::start(stage, &setup)?;
+    let server = Server::start(stage, &setup)?;
     let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 3 } else { 20 };
     for round in 1..=rounds {
@@ -32,8 +32,7 @@ pub fn rotation(stage: &Stage) -> Result<Findings, String> {
     let count = load.end();
     findings.count("the clients", &count, &[]);
     findings.bound(Duration::from_secs(5));
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
+    let mut findings = server.recover_and_end(findings);
     let lines = lines(stage)?;
     findings.remark(format!("{rounds} rotations; {lines} lines for {} requests", count.requests()));
     findings

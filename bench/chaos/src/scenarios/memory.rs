@@ -40,78 +40,66 @@ struct Shortage {
     reloads: bool,
 }
 
+/// One application whose root path needs the memory.
+const PLAIN: Shortage =
+    Shortage { name: "", options: &[], env: &[], path: "/", are_two: false, log: &[], reloads: false };
+const NO_ROOM: &[&str] = &["no memory for another worker"];
+const SHORT: &[&str] = &["memory is short", "because memory is full", "no memory for another worker"];
+
 const SHORTAGES: [Shortage; 8] = [
     Shortage {
         name: "an elastic pool",
         options: &["--min-workers", "1", "--max-workers", "24"],
-        env: &[],
-        path: "/",
-        are_two: false,
-        log: &["no memory for another worker"],
-        reloads: false,
+        log: NO_ROOM,
+        ..PLAIN
     },
     Shortage {
         name: "more workers than fit",
         options: &["-w", "24"],
-        env: &[],
-        path: "/",
-        are_two: false,
         log: &["memory is short", "because memory is full", "out of memory"],
-        reloads: false,
+        ..PLAIN
     },
     Shortage {
         name: "workers that leak",
         options: &["-w", "3"],
-        env: &[],
         path: "/leak",
-        are_two: false,
         log: &["memory is short", "because memory is full"],
-        reloads: false,
+        ..PLAIN
     },
     Shortage {
         name: "workers that leak and have a limit",
         options: &["-w", "3", "--worker-memory", "30MiB"],
-        env: &[],
         path: "/leak",
-        are_two: false,
         log: &["--worker-memory"],
-        reloads: false,
+        ..PLAIN
     },
     Shortage {
         name: "reloads",
         options: &["-w", "6"],
         env: &[("LOADED_MIB", "40")],
-        path: "/",
-        are_two: false,
-        log: &["memory is short", "because memory is full", "no memory for another worker"],
+        log: SHORT,
         reloads: true,
+        ..PLAIN
     },
     Shortage {
         name: "applications loaded in each worker",
         options: &["-w", "8", "--preload=no"],
         env: &[("LOADED_MIB", "20")],
-        path: "/",
-        are_two: false,
-        log: &["memory is short", "because memory is full", "no memory for another worker"],
-        reloads: false,
+        log: SHORT,
+        ..PLAIN
     },
     Shortage {
         name: "a pool that sleeps",
         options: &["--min-workers", "0", "--max-workers", "24", "--idle-time", "1s"],
-        env: &[],
-        path: "/",
-        are_two: false,
-        log: &["no memory for another worker"],
-        reloads: false,
+        log: NO_ROOM,
+        ..PLAIN
     },
     Shortage {
         name: "two applications",
         options: &["--min-workers", "1", "--max-workers", "24"],
-        env: &[],
-        path: "/",
         are_two: true,
-        log: &["no memory for another worker"],
-        reloads: false,
+        log: NO_ROOM,
+        ..PLAIN
     },
 ];
 

@@ -31,7 +31,7 @@ const OTHERS: f64 = 0.1;
 pub fn ruby(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
     let setup = Setup::ruby(app::SINATRA, 2, 1).with(&["--queue", "32", "--queue-wait", "1s"]);
-    let mut server = Server::start(stage, &setup)?;
+    let server = Server::start(stage, &setup)?;
     let workload = app::workload(&[r#"{ "path": "/work", "length": 4003 }"#])?;
     for attempt in 1..=ATTEMPTS {
         let (seen, is_steady) = once(stage, &server, &workload)?;
@@ -45,9 +45,7 @@ pub fn ruby(stage: &Stage) -> Result<Findings, String> {
         }));
         findings.join(Findings { complaints: Vec::new(), ..seen });
     }
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// Measures once; returns whether the machine had constant speed.
@@ -60,7 +58,7 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Findings
     stage.doing("asks five times as much");
     let plan = Overload {
         capacity_per_s: before,
-        factors: vec![FACTOR],
+        factor: FACTOR,
         calm_s: 5,
         over_s: if stage.is_quick { 6 } else { 20 },
         after_s: 5,
@@ -69,13 +67,11 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Findings
         patience_s: 20.0,
         seed: 5,
     };
-    let reports = run(server.port, workload, &plan)?;
+    let report = run(server.port, workload, &plan)?;
     // Shared machines change their speed within a minute: the capacity is between the two.
     let after = capacity(stage, server, workload);
     findings.remark(format!("capacity with {CLIENTS} clients: {before:.0}/s before, {after:.0}/s after"));
-    for report in reports {
-        judge(&report, f64::midpoint(before, after), &mut findings);
-    }
+    judge(report, f64::midpoint(before, after), &mut findings);
     let others = Work::now(&ours).of_others_since(&begun);
     findings.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
     // Equal speed before and after does not mean equal speed in between.
@@ -92,18 +88,15 @@ fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
     seen.number(loadgen::metric::RATE).unwrap_or(0.0)
 }
 
-fn judge(report: &ScenarioReport, capacity: f64, findings: &mut Findings) {
+fn judge(report: ScenarioReport, capacity: f64, findings: &mut Findings) {
     let number = |name: &str| report.outcome.numbers.get(name).copied();
-    let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
-    count.errors.clone_from(&report.outcome.errors);
-    count.wrong.clone_from(&report.outcome.wrong);
-    count.longest_ms = number("max_ms").unwrap_or(0.0);
-    findings.count("the clients", &count, &[SHED]);
-    findings.remarks.extend(report.words.iter().cloned());
     let goodput = number("goodput_per_s").unwrap_or(0.0) * 100.0 / capacity;
+    let recovery = number("recovery_s");
+    let count = Count::of(report.outcome);
+    findings.count("the clients", &count, &[SHED]);
+    findings.remarks.extend(report.words);
     findings.remark(format!("goodput {goodput:.0} % of the capacity"));
     findings.expect(goodput >= GOODPUT, || format!("goodput was {goodput:.0} % of the capacity, not {GOODPUT:.0} %"));
-    let recovery = number("recovery_s");
     findings.expect(recovery.is_some_and(|seconds| seconds <= 1.0), || {
         format!("it took {} to recover, not a second", recovery.map_or("too long".to_owned(), |s| format!("{s} s")))
     });

@@ -26,7 +26,7 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 /// All worker threads are held for a second; all workers are stopped for up to three seconds.
 pub fn known(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    let mut server = Server::start(stage, &setup())?;
+    let server = Server::start(stage, &setup())?;
     let (rounds, between) = if stage.is_quick { (2u32, 4.0) } else { (5, 6.0) };
     let load = load(server.port, f64::from(rounds) * between * 2.0);
     stage.doing("holds all places");
@@ -42,15 +42,13 @@ pub fn known(stage: &Stage) -> Result<Findings, String> {
     }
     findings.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
     judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut findings);
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// Random pauses of 0.1 to 3 seconds, of one worker, of all workers, or of what the application waits for.
 pub fn random(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    let mut server = Server::start(stage, &setup())?;
+    let server = Server::start(stage, &setup())?;
     let mut rng = SeededRng::from_seed(13);
     let rounds = if stage.is_quick { 15 } else { 40 };
     let between = |rng: &mut SeededRng| 0.2 + 1.8 * rng.fraction();
@@ -69,9 +67,7 @@ pub fn random(stage: &Stage) -> Result<Findings, String> {
     }
     findings.remark(format!("{rounds} pauses"));
     judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut findings);
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// All processes of the server are stopped for longer than `--worker-timeout`, and go on.
@@ -105,14 +101,10 @@ fn setup() -> Setup {
 /// Requests at an even rate for this number of seconds, whether or not they are answered.
 fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
     let phases = vec![Phase { per_s: RATE, seconds }];
-    let plan = Steps { phases, connections: 8_000, keep: true, seed: 3, is_real_time: true };
+    let plan = Steps { phases, connections: 8_000, seed: 3, is_real_time: true };
     thread::spawn(move || {
         let watch = Watch { timeout: CLIENT_TIMEOUT, ..Watch::default() };
-        let mut count = Count::default();
-        if let Ok(workload) = short() {
-            count.add(&watch_open(port, &workload, &plan, &watch));
-        }
-        count
+        short().map(|workload| Count::of(watch_open(port, &workload, &plan, &watch).outcome)).unwrap_or_default()
     })
 }
 

@@ -81,7 +81,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Findings, String> {
 /// Requests that end their worker, two at a time, beside others.
 pub fn poison(stage: &Stage) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
+    let server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
     let load = server.load_of(&short()?, 8);
     stage.doing("sends poison");
     let port = server.port;
@@ -97,9 +97,7 @@ pub fn poison(stage: &Stage) -> Result<Findings, String> {
     findings.expect(sent > 2, || format!("only {sent} requests with poison were answered with 502"));
     findings.count("those beside them", &load.end(), &[]);
     findings.bound(LONGEST);
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }
 
 /// The responses to requests that end their worker.

@@ -36,7 +36,7 @@ pub fn mruby(stage: &Stage) -> Result<Findings, String> {
 
 fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> Result<Findings, String> {
     let mut findings = Findings::default();
-    let mut server = Server::start(stage, setup)?;
+    let server = Server::start(stage, setup)?;
     let load = server.load(quick);
     let stuck = server.load_of(never, 4);
     stage.doing("some hang");
@@ -59,7 +59,5 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
         stuck.right, stuck.longest_ms
     ));
     findings.bound(Duration::from_secs(10));
-    server.wait_for_recovery(&mut findings);
-    server.end(&mut findings);
-    Ok(findings)
+    Ok(server.recover_and_end(findings))
 }

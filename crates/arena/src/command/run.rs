@@ -15,7 +15,7 @@ use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::record::{Sample, TWIN};
-use crate::study::{Context, Effort, Entry, Origin, ReadyRun, RunRequest, Studies, Study, check_tools, lost_samples};
+use crate::study::{Context, Effort, Origin, ReadyRun, RunRequest, Studies, Study, check_tools, lost_samples};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -112,10 +112,10 @@ impl RunCommand {
     /// An error if a word that chooses contenders or cases is in no name. Words of `--without` may be in a name of any
     /// study: what takes no part in this one is left out of it.
     fn check_choice(&self, chosen: &[&Study], studies: &Studies) -> Result<(), String> {
-        let is_strange = |word: &&String| !studies.0.iter().any(|study| has(&contenders(study), word));
+        let is_strange = |word: &&String| !studies.0.iter().any(|study| has(&study.names(), word));
         let strange: Vec<String> = self.without.iter().filter(is_strange).cloned().collect();
-        check_words("--only", &self.only, chosen, contenders)?;
-        check_words("--without", &strange, chosen, contenders)?;
+        check_words("--only", &self.only, chosen, Study::names)?;
+        check_words("--without", &strange, chosen, Study::names)?;
         self.how.check_cases(chosen)
     }
 
@@ -198,15 +198,11 @@ impl How {
             study: study.name.clone(),
             is_quick: self.quick,
             effort,
-            only: Vec::new(),
-            without: Vec::new(),
             cases: self.cases.clone(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
-            origin: None,
             k6: k6(self.load.as_ref())?,
-            machine: None,
-            challenge: None,
+            ..RunRequest::default()
         })
     }
 
@@ -281,11 +277,6 @@ impl How {
         self.seconds.iter().for_each(|seconds| add(&format!("--seconds {seconds}")));
         words
     }
-}
-
-/// Names of a study's contenders.
-fn contenders(study: &Study) -> Vec<&str> {
-    study.contenders.iter().map(Entry::name).collect()
 }
 
 /// Whether a word is part of one of these names. An empty word, which is part of each, chooses nothing.

@@ -189,10 +189,11 @@ fn broken_tie<'a>(
     if left.len() == 1 {
         return Some((left.pop()?, Because::Rate));
     }
-    for (because, of, beats) in [
-        (Because::P99, p99_spread as fn(&'a Rival<'a>) -> _, beats_in_p99 as fn(&Spread, &Spread) -> bool),
-        (Because::Memory, memory_spread, beats_in_memory),
-    ] {
+    let p99: fn(&'a Rival<'a>) -> Option<&'a Spread> = |one| one.p99;
+    let memory: fn(&'a Rival<'a>) -> Option<&'a Spread> = |one| one.memory;
+    for (because, of, beats) in
+        [(Because::P99, p99, beats_in_p99 as fn(&Spread, &Spread) -> bool), (Because::Memory, memory, beats_in_memory)]
+    {
         let figures: Vec<&Spread> = left.iter().filter_map(|one| of(one)).collect();
         let is_beaten = |own: &Spread| figures.iter().any(|other| beats(other, own));
         let unbeaten: Vec<&Rival> = left.iter().copied().filter(|one| !of(one).is_some_and(is_beaten)).collect();
@@ -220,14 +221,6 @@ fn beats_in_p99(one: &Spread, other: &Spread) -> bool {
 
 fn beats_in_memory(one: &Spread, other: &Spread) -> bool {
     better(one, other, Direction::Lower) && other.median >= one.median * MEMORY_NEAR
-}
-
-fn p99_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
-    one.p99
-}
-
-fn memory_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
-    one.memory
 }
 
 fn p99(one: &Rival) -> Option<f64> {

@@ -82,7 +82,6 @@ fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
     assert!(!said.contains("is 139") && said.contains(" requests/s to 14") && !said.contains("± "), "{said}");
 }
 
-/// As seen once: 142 MiB of the load at 80 % stood among the reasons, and 118 MiB in picture, table and verdict.
 #[test]
 fn memory_is_that_of_one_load_which_is_named() {
     let mut one = summary(&[Results("a", 2, 3, [1000.0; 3], 12.0, 118.0)]);
@@ -131,7 +130,6 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
     assert!(advice.reasons.iter().any(|reason| reason.contains("nobody keeps a p99 of 5.00 ms")));
 }
 
-/// As where the load generator was late in half of its rounds: with `--p99 50` it was recommended without a word.
 #[test]
 fn that_the_p99_of_the_recommended_one_is_not_known_is_said() {
     let mut late = summary(&[
@@ -450,7 +448,6 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
     assert!(advice.uncertainty.iter().any(|words| words.contains("each for itself")), "{advice:?}");
 }
 
-/// One rival whose rounds differed made "as do b and c" an "as may b and c", for those as well that were shown to.
 #[test]
 fn only_those_that_are_not_shown_to_carry_the_rate_may() {
     let three = || {
@@ -481,7 +478,6 @@ fn only_those_that_are_not_shown_to_carry_the_rate_may() {
     assert!(has(&told, words), "{told:?}");
 }
 
-/// As seen once: 102 MiB against 133 are no gain by the rule, but "the others show no gain" was not true of them.
 #[test]
 fn the_present_server_is_kept_with_a_reason_that_is_one() {
     let rows = [("quick -w 2 -t 3", WELL, 6.0, 133.0), ("small -w 1 -t 3", WELL, 6.0, 102.0)];

@@ -181,5 +181,15 @@ fn start(answer: &Answer) -> String {
 }
 
 #[cfg(test)]
+impl KnownAnswer {
+    /// What is learned of one path from answers with these bodies.
+    pub(super) fn of_bodies(method: &str, bodies: &[&str]) -> KnownAnswer {
+        let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
+        let answers: Vec<Answer> = bodies.iter().map(answer).collect();
+        KnownAnswer::from_answers(&DuelRequest::new(method, "/a"), &answers).unwrap()
+    }
+}
+
+#[cfg(test)]
 #[path = "answer_test.rs"]
 mod tests;

@@ -276,9 +276,7 @@ mod tests {
     use super::*;
 
     fn learned(bodies: &[&str]) -> KnownAnswer {
-        let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
-        let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&DuelRequest::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::of_bodies("GET", bodies)
     }
 
     #[test]

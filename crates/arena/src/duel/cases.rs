@@ -1,5 +1,8 @@
 //! Names of a duel's cases, their metrics, and a contender's result in a case. Pure.
 
+use std::collections::BTreeSet;
+
+use crate::record::Sample;
 use crate::record::summary::{Case, Measured, Summary};
 use loadgen::metric::{CPU, FAILED, OFFERED, P50, P99, P999, PROCESSORS, PSS_PEAK, RATE};
 
@@ -33,6 +36,11 @@ pub fn times_of(case: &str) -> Option<u32> {
 /// Number of processors to which a case with this name binds the server; `None` for all other cases.
 pub fn processors_of(case: &str) -> Option<u32> {
     case.strip_prefix("smaller-")?.parse().ok()
+}
+
+/// Multiples of the rate, or numbers of processors, that the cases of these samples have, in rising order.
+pub fn numbers<'a>(samples: impl IntoIterator<Item = &'a Sample>, of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
+    samples.into_iter().filter_map(|sample| of(&sample.case)).collect()
 }
 
 /// Whether this case runs at the user's rate or a multiple of it.

@@ -198,20 +198,14 @@ mod tests {
     use super::super::request::DuelRequest;
     use super::*;
 
-    fn learned(method: &str, bodies: &[&str]) -> KnownAnswer {
-        let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
-        let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&DuelRequest::new(method, "/a"), &answers).unwrap()
-    }
-
     #[test]
     fn loose_writing_and_lost_requests_are_told() {
-        let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
+        let learned = vec![KnownAnswer::of_bodies("GET", &["x", "y"]), KnownAnswer::of_bodies("POST", &["x"])];
         let caveats = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
         for part in ["1 of 2 paths", "1 of the requests writes: what it wrote", "50 % of the recorded"] {
             assert!(caveats.iter().any(|caveat| caveat.contains(part)), "{part}: {caveats:?}");
         }
-        let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
+        let sure = Capture { learned: vec![KnownAnswer::of_bodies("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
     }
 
@@ -240,7 +234,6 @@ mod tests {
         assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("gets no page")));
     }
 
-    /// The server that was recommended had answered wrongly in the twin's turn, and nothing said so.
     #[test]
     fn a_wrong_answer_of_the_twin_is_told_of_its_original() {
         let twin = |why: Option<&str>| Sample {
@@ -287,8 +280,7 @@ mod tests {
     fn a_load_generator_that_could_not_keep_the_rate_is_told() {
         let of = |not_sent: f64| {
             let numbers = [(REQUESTS, 4e3), (OFFERED, 400.0), (NOT_SENT, not_sent)];
-            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
-            of_samples(&[Sample { contender: "a -w 1 -t 1".into(), numbers, ..Sample::default() }])
+            of_samples(&[Sample::of("a -w 1 -t 1", &numbers)])
         };
         let words = "the load generator could not keep the rate in some loads of a -w 1 -t 1, for which no server";
         assert!(of(900.0)[0].starts_with(words) && of(9.0).is_empty(), "{:?}", of(900.0));
@@ -297,9 +289,8 @@ mod tests {
     #[test]
     fn who_did_not_keep_up_is_told() {
         let at = |rate: f64| {
-            let numbers =
-                [("requests".to_owned(), 4e3), (RATE.to_owned(), rate), ("offered_per_s".to_owned(), 1e3)].into();
-            Sample { case: "load-50".into(), contender: "a -w 1 -t 1".into(), numbers, ..Sample::default() }
+            let numbers = [(REQUESTS, 4e3), (RATE, rate), (OFFERED, 1e3)];
+            Sample { case: "load-50".into(), ..Sample::of("a -w 1 -t 1", &numbers) }
         };
         assert!(of_samples(&[at(980.0)]).is_empty());
         assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));

@@ -47,17 +47,13 @@ impl Rival<'_> {
         if self.carried.is_some() { "your rate" } else { "80 % load" }
     }
 
-    /// Load at which its memory was measured, for people.
-    fn memory_load(&self) -> &'static str {
-        if self.carried.is_some() { "your rate" } else { "full load" }
-    }
-
     /// Its rate, p99 and memory, for people.
     pub fn figures(&self) -> String {
         let mut words = vec![format!("{} at full load", value(RATE, self.rate.median))];
         words.extend(self.p99.map(|p99| format!("p99 {} at {}", value(P99, p99.median), self.load())));
         let memory = self.memory.map(|memory| value(PSS_PEAK, memory.median));
-        words.extend(memory.map(|memory| format!("peak memory {memory} at {}", self.memory_load())));
+        let load = if self.carried.is_some() { "your rate" } else { "full load" };
+        words.extend(memory.map(|memory| format!("peak memory {memory} at {load}")));
         words.join(", ")
     }
 }

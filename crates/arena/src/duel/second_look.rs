@@ -120,14 +120,10 @@ fn disqualified(mut account: Account, why: String) -> Account {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Answer;
-    use super::super::request::DuelRequest;
     use super::*;
 
     fn known(bodies: &[&str]) -> KnownAnswer {
-        let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
-        let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&DuelRequest::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::of_bodies("GET", bodies)
     }
 
     /// One page of the application says how long ago something was. A server that mixed up another page was excused by

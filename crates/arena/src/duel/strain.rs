@@ -256,8 +256,7 @@ mod tests {
             (IDLE, 60.0),
             (PROCESSORS, 0.5),
         ];
-        let numbers = usual.iter().chain(numbers).map(|(name, number)| ((*name).to_owned(), *number)).collect();
-        Sample { numbers, ..Sample::default() }
+        Sample::of("a", &[&usual[..], numbers].concat())
     }
 
     fn broken(numbers: &[(&str, f64)]) -> Option<(Cause, String)> {

@@ -44,13 +44,10 @@ pub fn rounds(samples: &[Sample]) -> u32 {
 /// Cases at the user's rate: the rate itself, with fewer processors, and multiples of it. Each is a name, a title, a
 /// description and its place on the x axis.
 fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Option<f64>)> {
-    let numbers = |of: fn(&str) -> Option<u32>| -> BTreeSet<u32> {
-        samples.iter().filter_map(|sample| of(&sample.case)).collect()
-    };
     let is_by_k6 = samples.iter().any(|sample| sample.command.starts_with("k6 "));
     let distances = if is_by_k6 { "at even distances (k6)" } else { "at random times" };
     let mut list = Vec::new();
-    for times in numbers(cases::times_of) {
+    for times in cases::numbers(samples, cases::times_of) {
         let rate = per_s * f64::from(times);
         let title = match times {
             1 => format!("At your rate, {}/s", rate_in_words(rate)),
@@ -59,7 +56,7 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
         let what = format!("an open loop at {} requests/s, the same for all, {distances}", rate_in_words(rate));
         list.push((cases::traffic(times), title, what, Some(rate)));
     }
-    for processors in numbers(cases::processors_of).into_iter().rev() {
+    for processors in cases::numbers(samples, cases::processors_of).into_iter().rev() {
         let on = machine::processors(processors);
         let what = format!(
             "the same open loop with the server bound to {on}: a model of a smaller machine, whose load generator, \
@@ -293,7 +290,6 @@ mod tests {
         assert!(verdicts.iter().all(|one| one.winners.is_empty()), "{verdicts:?}");
     }
 
-    /// A server beside which the load generator was late was in no list of the verdict.
     #[test]
     fn who_has_no_figure_for_a_use_is_named_with_the_reason() {
         let mut samples = Vec::new();

@@ -1,7 +1,7 @@
 //! Results at the user's own rate: which contenders carried how much of it in which rounds, what broke first, what it
 //! costs, and a paragraph on all of that. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::measure::LONGEST;
 use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
@@ -43,6 +43,7 @@ pub fn summed(
         let of_it: Vec<&Sample> = own.iter().copied().filter(|sample| sample.contender == name).collect();
         carried(name, &of_it, rate, limits, workers(name))
     };
+    let numbers = |of: fn(&str) -> Option<u32>| cases::numbers(own.iter().copied(), of);
     (!names.is_empty()).then(|| Traffic {
         per_s: rate.per_s,
         mean_per_s: rate.mean_per_s,
@@ -52,14 +53,9 @@ pub fn summed(
         answer: String::new(),
         carried: names.into_iter().map(carried).collect(),
         twin,
-        cases: numbers_in(&own, cases::times_of).into_iter().map(cases::traffic).collect(),
-        smaller_cases: numbers_in(&own, cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
+        cases: numbers(cases::times_of).into_iter().map(cases::traffic).collect(),
+        smaller_cases: numbers(cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
     })
-}
-
-/// Multiples of the rate, or numbers of processors, that the cases of these samples have, in rising order.
-fn numbers_in(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
-    samples.iter().filter_map(|sample| of(&sample.case)).collect()
 }
 
 fn is_counted(sample: &Sample) -> bool {

@@ -28,8 +28,7 @@ fn sample(contender: &str, case: String, round: u32, p99: f64) -> Sample {
         (CPU, 2_500.0),
         (PSS_PEAK, 142.0),
     ];
-    let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
-    Sample { case, contender: contender.into(), round, numbers, ..Sample::default() }
+    Sample { case, round, ..Sample::of(contender, &numbers) }
 }
 
 /// Samples of a contender that breaks at these multiples, one for each round.
@@ -84,7 +83,6 @@ fn one_that_carries_it_is_told_with_what_it_takes_and_what_breaks_it() {
     }
 }
 
-/// As seen in a run that was shown: "99.9 % within 5.70 ms" was the median of the slowest of some 800 requests.
 #[test]
 fn a_percentile_of_few_requests_is_told_as_the_slowest_one() {
     let answer = |requests: [f64; 3]| {
@@ -189,7 +187,6 @@ fn two_rounds_of_three_decide_nothing_and_all_of_the_page_says_so() {
     assert!(!traffic.answer.contains("It carries"), "{}", traffic.answer);
 }
 
-/// As seen once: k6 had no processor for twice the rate, and the page said that the server broke there.
 #[test]
 fn what_k6_could_not_send_breaks_no_server() {
     let with = |times: u32| {
@@ -213,8 +210,6 @@ fn what_k6_could_not_send_breaks_no_server() {
     assert!(traffic.answer.contains(words) && !traffic.answer.contains("does not carry"), "{}", traffic.answer);
 }
 
-/// As seen in a run that was shown: the paragraph had 2734 ms and 46 %, of the lower of two rounds in the middle, table
-/// and curve 2770 ms and 44 %, the medians.
 #[test]
 fn what_broke_is_told_with_the_medians_of_the_table() {
     let mut all = samples("a -w 1 -t 3", &[4, 4, 4, 4]);
@@ -253,7 +248,6 @@ fn what_broke_in_each_round_otherwise_is_told_of_one_of_them() {
     assert!(step.broke == 3 && !step.what.is_empty(), "{step:?}");
 }
 
-/// As seen once: a server broke at a rate in all rounds, which its twin carried in half of them, and nothing said so.
 #[test]
 fn the_twin_is_judged_as_well_and_is_no_contender() {
     let own = samples("a -w 1 -t 3", &[4, 4, 4, 4]);

@@ -4,12 +4,12 @@
 //! loads.
 
 use procfs::process::Process;
-use procfs::{CurrentSI, KernelStats};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::measure::{Up, open_connections, seed, warm_up_at};
 use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
+use loadgen::process::machine_ticks;
 use loadgen::{DROPPED, K6Load, Open, Workload};
 
 use super::capture;
@@ -116,10 +116,10 @@ impl LoadStage<'_> {
     fn load_at_rate(&self, up: &mut Up, workload: &Workload, step: &TrafficStep) -> Result<Outcome, String> {
         let connections = open_connections(self.clients);
         let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
-        let before = idle();
+        let before = machine_ticks();
         let own_before = self.generator_s();
         let mut outcome = self.made(up.server.port(), workload, &step.case, load, step.seed)?;
-        let share = before.zip(idle()).map(|(before, after)| {
+        let share = before.zip(machine_ticks()).map(|(before, after)| {
             let all = after.1.saturating_sub(before.1).max(1);
             after.0.saturating_sub(before.0) as f64 / all as f64
         });
@@ -152,7 +152,7 @@ impl TrafficStep {
         let per_s = self.per_s;
         let seconds = self.seconds;
         let seed = self.seed;
-        Open { per_s, seconds, connections: open_connections(clients), keep: true, seed }
+        Open { per_s, seconds, connections: open_connections(clients), seed }
     }
 }
 
@@ -175,15 +175,6 @@ fn children_s() -> Option<f64> {
     Some((own.cutime + own.cstime).max(0) as f64 / procfs::ticks_per_second() as f64)
 }
 
-/// Ticks in which the machine's processors were idle, and all ticks.
-fn idle() -> Option<(u64, u64)> {
-    let ticks = KernelStats::current().ok()?.total;
-    // A wait for a disk leaves the processor free.
-    let free = ticks.idle + ticks.iowait.unwrap_or(0);
-    let busy = ticks.user + ticks.nice + ticks.system;
-    Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,8 +182,7 @@ mod tests {
     #[test]
     fn requests_that_k6_dropped_took_no_processor_of_the_server() {
         let numbers = [(CPU, 1_000.0), (REQUESTS, 4_000.0), (FAILED, 6_000.0), (ELAPSED, 10.0), (SECONDS, 8.0)];
-        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
-        let answered = Sample { numbers, ..Sample::default() };
+        let answered = Sample::of("a", &numbers);
         assert_eq!(processors_used(&answered), 1.0);
         let errors = [(DROPPED.to_owned(), 5_000), ("timeout".to_owned(), 1_000)].into();
         assert_eq!(processors_used(&Sample { errors, ..answered }), 0.5);

@@ -485,14 +485,10 @@ fn not_made(folder: &Path, error: &std::io::Error, is_in_ring: bool) -> String {
     format!("{}: {error}{why}", folder.display())
 }
 
-fn no_foolsgold(named: &Path) -> String {
-    format!("--foolsgold {}: there is no such program", named.display())
-}
-
 fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
     if let Some(named) = named {
-        let is_there = named.is_file();
-        return if is_there { Ok(Some(named.to_path_buf())) } else { Err(no_foolsgold(named)) };
+        let missing = || format!("--foolsgold {}: there is no such program", named.display());
+        return named.is_file().then(|| Some(named.to_path_buf())).ok_or_else(missing);
     }
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(OURS)));
     Ok(beside.filter(|path| path.is_file()).or_else(|| {

@@ -265,19 +265,16 @@ mod tests {
 
     #[test]
     fn what_failed_is_a_share_as_well() {
-        let of = |failed: f64, right: f64| {
-            let numbers = [(FAILED, failed), (REQUESTS, right)].map(|(name, number)| (name.to_owned(), number)).into();
+        let of = |failed: f64, right: f64, others: &[(&str, f64)]| {
+            let numbers = [&[(FAILED, failed), (REQUESTS, right)][..], others].concat();
+            let numbers = numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect();
             of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM)
         };
-        let numbers = [(FAILED, 10.0), (REQUESTS, 9_990.0), (ACTS, 2.0), (ACTS_PLANNED, 4.0)];
-        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
-        let halved = of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM);
+        let halved = of(10.0, 9_990.0, &[(ACTS, 2.0), (ACTS_PLANNED, 4.0)]);
         assert_eq!(halved, 2000.0, "half of the reloads, half of the failures");
-        let numbers = [(FAILED, 10.0), (REQUESTS, 90.0), (OTHERS_RIGHT, 9_900.0)];
-        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
-        let both = of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM);
+        let both = of(10.0, 90.0, &[(OTHERS_RIGHT, 9_900.0)]);
         assert_eq!(both, 1000.0, "the failures of both loads, of the requests of both");
         // Thrice as many of thrice as many requests are no more.
-        assert_eq!((of(30.0, 29_970.0), of(10.0, 9_990.0), of(0.0, 0.0)), (1000.0, 1000.0, 0.0));
+        assert_eq!((of(30.0, 29_970.0, &[]), of(10.0, 9_990.0, &[]), of(0.0, 0.0, &[])), (1000.0, 1000.0, 0.0));
     }
 }

@@ -56,11 +56,10 @@ pub fn made(
     if let Some(k6) = k6 {
         return k6.load(port, workload, plan);
     }
-    let keep = plan.keep;
-    let seed = plan.seed;
+    let (keep, seed) = (plan.keep, plan.seed);
     let (clients, until) = match plan.load {
         K6Load::Rate { per_s, seconds, connections } => {
-            let open = Open { per_s, seconds, connections, keep, seed };
+            let open = Open { per_s, seconds, connections, seed };
             return Ok(loadgen::watch_open(port, workload, &open.steps(), watch).with_course());
         }
         K6Load::Clients { clients, seconds } => (clients, Until::Seconds(seconds)),

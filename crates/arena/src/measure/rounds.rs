@@ -8,7 +8,6 @@ use crate::record::summary::{
     CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing, load_tool,
 };
 use crate::record::{Course, Sample, TWIN};
-use crate::stats::rank;
 use loadgen::metric::{
     CHECKED, FAILED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, METRICS, NOT_SENT,
     NOT_SENT_BY_ITSELF, OFFERED, P99, REQUESTS, SETTLED, is_of_latencies,
@@ -24,7 +23,7 @@ const BUSY_SHARE: f64 = 0.9;
 const POINTS_MOST: usize = 16;
 
 /// Fills in a case: results of contenders with samples, in the order of `names`, and of the twin, without samples of
-/// another time (`strays`), the tool and the ranking.
+/// another time (`strays`), and the tool. It is neither judged nor ranked yet.
 pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
     let own = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
@@ -35,7 +34,6 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
     let tool = tool_of(&case.name, samples);
     let mut case = Case { results, twin, tool, ..case };
     leave_out(&mut case, strays);
-    rank(&mut case);
     case
 }
 
@@ -288,8 +286,7 @@ mod tests {
     use super::*;
 
     fn sample(numbers: &[(&str, f64)]) -> Sample {
-        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
-        Sample { contender: "x".into(), numbers, ..Sample::default() }
+        Sample::of("x", numbers)
     }
 
     #[test]
@@ -331,7 +328,6 @@ mod tests {
         assert!(of(&[&good(2.0)]).remarks.is_empty());
     }
 
-    /// The rate of the two rounds of three in which siege came to its end was shown as that of the run, without a word.
     #[test]
     fn rounds_whose_load_does_not_count_are_told_with_the_reason() {
         let void = Sample { remarks: vec!["siege ended after 0 s instead of 8 s".into()], ..sample(&[]) };

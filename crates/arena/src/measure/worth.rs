@@ -158,11 +158,7 @@ mod tests {
     type ThreeRounds<'a> = (&'a str, [f64; 3]);
 
     fn case(results: &[(&str, &[ThreeRounds])]) -> Case {
-        let result = |(name, numbers): &(&str, &[ThreeRounds])| Measured {
-            contender: (*name).to_owned(),
-            numbers: numbers.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).unwrap())).collect(),
-            ..Measured::default()
-        };
+        let result = |(name, numbers): &(&str, &[ThreeRounds])| Measured::of(name, numbers);
         let metrics = ["p50_ms", "p99_ms", "p999_ms"].map(str::to_owned).into();
         Case { metrics, results: results.iter().map(result).collect(), ..Case::default() }
     }
@@ -198,7 +194,6 @@ mod tests {
         assert!(!few.numbers.contains_key("p95_ms") && !few.remarks[0].contains("p95"), "no column shows it: {few:?}");
     }
 
-    /// As seen in a duel that was shown: of some 800 requests in a round the p99.9 was the longest, and was compared.
     #[test]
     fn a_duel_shows_the_longest_request_in_place_of_a_p999_of_few() {
         let tails = ["p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms"];

@@ -78,6 +78,15 @@ pub struct ImportedFile {
     pub fingerprint: String,
 }
 
+#[cfg(test)]
+impl Sample {
+    /// A sample of this contender with these numbers.
+    pub(crate) fn of(contender: &str, numbers: &[(&str, f64)]) -> Sample {
+        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        Sample { contender: contender.into(), numbers, ..Sample::default() }
+    }
+}
+
 impl Sample {
     /// Whether it is one of a case's own loads, not the extra load that divides a request's time.
     pub fn is_timed(&self) -> bool {

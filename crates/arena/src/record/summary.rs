@@ -306,6 +306,16 @@ pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u
     move |name| all.get(if name == TWIN { original.as_deref()? } else { name }).copied().filter(|count| *count > 0)
 }
 
+#[cfg(test)]
+impl Measured {
+    /// A contender's figures of these rounds, by metric; none of a metric without rounds.
+    pub(crate) fn of<R: AsRef<[f64]>>(contender: &str, rounds: &[(&str, R)]) -> Measured {
+        let figure = |(metric, all): &(&str, R)| Some(((*metric).to_owned(), Spread::of(all.as_ref())?));
+        let numbers = rounds.iter().filter_map(figure).collect();
+        Measured { contender: contender.into(), numbers, ..Measured::default() }
+    }
+}
+
 impl Measured {
     /// Share of requests without a right answer, over all rounds. For a tool that takes failures for answers, it is the
     /// share in the load after it, which checks all answers.

@@ -171,7 +171,7 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         shortcomings: [(before, "before"), (after, "after")]
             .into_iter()
             .filter(|(run, _)| !run.shortcomings.is_empty())
-            .map(|(run, when)| format!("the run {when}: {}", heading::shortcomings(run)))
+            .map(|(run, when)| format!("the run {when}: {}", run.shortcomings.join("; ")))
             .collect(),
         twins: [(before, "before"), (after, "after")]
             .into_iter()
@@ -203,10 +203,7 @@ fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
             is_told.then(|| diff(styles.chip(name), (old, &then), (new, &now), metric))
         };
         MetricDiff {
-            title: match number::unit(metric) {
-                "" => metric.title.to_owned(),
-                unit => format!("{}, {unit}", metric.title),
-            },
+            title: number::title(metric),
             hint: if new.tells_better(metric) { plot::good_end(metric) } else { "" },
             rows: names.filter_map(row).collect(),
         }
@@ -382,12 +379,9 @@ mod tests {
     use super::*;
 
     fn run(name: &str, results: &[(&str, f64, f64)]) -> Summary {
-        let result = |(name, rate, failed): &(&str, f64, f64)| Measured {
-            contender: (*name).into(),
-            numbers: [("requests_per_s", *rate), ("requests", 100.0 - failed), ("failed", *failed)]
-                .map(|(name, number)| (name.to_owned(), Spread::of(&[number; 3]).unwrap()))
-                .into(),
-            ..Measured::default()
+        let result = |(name, rate, failed): &(&str, f64, f64)| {
+            let numbers = [("requests_per_s", *rate), ("requests", 100.0 - failed), ("failed", *failed)];
+            Measured::of(name, &numbers.map(|(metric, number)| (metric, [number; 3])))
         };
         let metrics = vec!["requests_per_s".into()];
         let results: Vec<Measured> = results.iter().map(result).collect();
@@ -438,8 +432,6 @@ mod tests {
         assert_eq!(it, ["The b in c (before)", "The d in c (after)"]);
     }
 
-    /// As of two runs of *scenarios*: of a server that fails a third of the requests in an overload, a lower p99 and
-    /// fewer failures, of fewer requests, were called better.
     #[test]
     fn what_ranks_nobody_in_a_run_makes_neither_of_two_better() {
         let of = |factor: f64| {

@@ -32,7 +32,6 @@ mod tests {
     use super::*;
     use crate::record::summary::{Measured, Who};
 
-    /// The page said of a server that had answered wrongly in a turn as the twin only that it was the best.
     #[test]
     fn a_wrong_answer_of_the_twin_is_told_as_one_of_its_original() {
         let lies = |name: &str, why: Option<&str>| Measured {

@@ -1,4 +1,4 @@
-//! Facts on a whole run for its heading: the day, the machine, and the shortcomings.
+//! Facts on a whole run for its heading: the day and the machine.
 
 use crate::record::date;
 use crate::record::summary::Summary;
@@ -15,9 +15,4 @@ pub fn machine(summary: &Summary) -> String {
     let fact = |name: &&str| summary.machine.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let facts: Vec<String> = wanted.iter().filter_map(fact).collect();
     if facts.is_empty() { "machine not recorded".to_owned() } else { facts.join(" · ") }
-}
-
-/// Requirements of METHOD.md that a run does not meet, in words; empty if it meets all.
-pub fn shortcomings(summary: &Summary) -> String {
-    summary.shortcomings.join("; ")
 }

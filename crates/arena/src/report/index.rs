@@ -66,7 +66,7 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
         winners: summary.verdicts.iter().map(winner).collect(),
         machine: heading::machine(summary),
         is_quick: summary.is_quick,
-        shortcomings: heading::shortcomings(summary),
+        shortcomings: summary.shortcomings.join("; "),
         twins: twins::alarm(summary).unwrap_or_default(),
         counts: counts.join(", "),
     }

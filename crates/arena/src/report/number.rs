@@ -46,6 +46,14 @@ pub fn with_unit(number: f64, metric: &Metric) -> String {
     }
 }
 
+/// Title of a metric with its unit: `Rate, requests/s`.
+pub fn title(metric: &Metric) -> String {
+    match unit(metric) {
+        "" => metric.title.to_owned(),
+        unit => format!("{}, {unit}", metric.title),
+    }
+}
+
 /// Unit of the metric, with its proper symbol.
 pub fn unit(metric: &Metric) -> &'static str {
     if metric.unit == "us" { "µs" } else { metric.unit }
@@ -190,7 +198,6 @@ mod tests {
         assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");
     }
 
-    /// As seen in a table: "1.0 % failed" beside a rate that was not ranked, by the rule "more than 1 request in 100".
     #[test]
     fn a_share_of_failures_for_which_one_is_not_ranked_does_not_look_like_1_percent() {
         let shares = [0.0, 0.000_4, 0.009_96, 0.01, 0.010_001, 0.010_12, 0.0106, 0.177].map(failed);

@@ -228,12 +228,10 @@ fn verdicts(summary: &Summary, styles: &Styles) -> Vec<VerdictRow> {
 fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
     let said = |text: &String| sentence::readable(text, summary, styles);
     Advice {
-        contender: advice.contender.clone(),
         sentence: said(&advice.sentence),
         reasons: advice.reasons.iter().map(said).collect(),
         uncertainty: advice.uncertainty.iter().map(said).collect(),
-        command: advice.command.clone(),
-        rule: advice.rule.clone(),
+        ..advice.clone()
     }
 }
 

@@ -210,7 +210,6 @@ mod tests {
         assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
     }
 
-    /// As of each quick run, which said of every contender in turn that it is not known whether its rate had settled.
     #[test]
     fn what_concerns_several_contenders_is_said_once_with_their_names() {
         let mut one = case("p99_ms", &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
@@ -251,8 +250,6 @@ mod tests {
         assert_eq!(said("max_ms", "siege -c25 /a", &[]), None, "a run of before");
     }
 
-    /// As seen in a run that was shown: wrk waited for 46 to 78 % of its loads of one server and for 7 to 14 % of those
-    /// of another, whose p99 the README set beside each other without a word.
     #[test]
     fn a_table_of_several_cases_tells_the_wait_of_the_load_generator_for_each_entry() {
         let of = |shares: [f64; 3]| {

@@ -221,21 +221,26 @@ pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
         Head { title: with_rate(&title, case), name: case.name.clone() }
     };
-    let mut names: Vec<&String> = Vec::new();
+    let names = names_in(cases);
+    let besides: Vec<Beside> = cases.iter().map(|case| Beside::of(case, metric)).collect();
+    let row = |name: &&str| {
+        let cells = cases.iter().zip(&besides).map(|(case, beside)| matrix_cell(case, name, metric, beside));
+        Row { name: (*name).to_owned(), chip: styles.chip(name), cells: cells.collect(), ..Row::default() }
+    };
+    let what = number::title(metric);
+    let hint = good_end(metric).to_owned();
+    Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
+}
+
+/// The contenders of these cases, each once.
+pub fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
     for result in cases.iter().flat_map(|case| &case.results) {
-        if !names.contains(&&result.contender) {
+        if !names.contains(&result.contender.as_str()) {
             names.push(&result.contender);
         }
     }
-    let besides: Vec<Beside> = cases.iter().map(|case| Beside::of(case, metric)).collect();
-    let row = |name: &&String| {
-        let cells = cases.iter().zip(&besides).map(|(case, beside)| matrix_cell(case, name, metric, beside));
-        Row { name: (*name).clone(), chip: styles.chip(name), cells: cells.collect(), ..Row::default() }
-    };
-    let unit = number::unit(metric);
-    let what = if unit.is_empty() { metric.title.to_owned() } else { format!("{}, {unit}", metric.title) };
-    let hint = good_end(metric).to_owned();
-    Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
+    names
 }
 
 /// Whether a contender has a figure for this metric in one of these cases, and is not disqualified there.
@@ -274,8 +279,7 @@ mod tests {
     use super::*;
 
     fn result(name: &str, rate: &[f64]) -> Measured {
-        let numbers = Spread::of(rate).map(|spread| ("requests_per_s".to_owned(), spread)).into_iter().collect();
-        Measured { contender: name.into(), numbers, ..Measured::default() }
+        Measured::of(name, &[("requests_per_s", rate)])
     }
 
     fn case() -> Case {

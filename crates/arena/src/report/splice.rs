@@ -54,11 +54,6 @@ pub fn splice(markdown: &str, name: &str, shown: ShownRun) -> Result<String, Str
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
-/// Whether the page already has this table.
-pub fn is_current(markdown: &str, name: &str, shown: ShownRun) -> Result<bool, String> {
-    Ok(splice(markdown, name, shown)? == markdown)
-}
-
 /// The table that is wanted at a place of a page, parsed from the place's name.
 #[derive(Debug, Default)]
 struct TableQuery<'a> {
@@ -123,7 +118,7 @@ impl<'a> TableQuery<'a> {
 
     /// An error if a contender of the query is in none of these cases.
     fn check_rows(&self, cases: &[&Case]) -> Result<(), String> {
-        let known = names_in(cases);
+        let known = rows::names_in(cases);
         match self.rows.iter().find(|name| !known.contains(name)) {
             Some(name) => Err(format!("{name:?} is in none of these cases; {}", listing(&known))),
             None => Ok(()),
@@ -133,7 +128,7 @@ impl<'a> TableQuery<'a> {
     /// The beginning of the names of the entries of which a list of worse figures is. An error if there is not exactly
     /// one, or if it begins no name.
     fn entries(&self, summary: &Summary) -> Result<&'a str, String> {
-        let known = names_in(&summary.cases.iter().collect::<Vec<_>>());
+        let known = rows::names_in(&summary.cases.iter().collect::<Vec<_>>());
         let wrong = |what: &str| format!("{what}: write NAME/{WORSE}/BEGINNING; {}", listing(&known));
         match (&self.begin[..], &self.rows[..]) {
             ([begin], []) if known.iter().any(|name| !begin.is_empty() && name.starts_with(begin)) => Ok(*begin),
@@ -157,17 +152,6 @@ fn listed(text: &str) -> Vec<&str> {
 fn begins(name: &str, begin: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit();
     name.strip_prefix(begin).is_some_and(|rest| !(begin.ends_with(is_digit) && rest.starts_with(is_digit)))
-}
-
-/// The contenders of these cases, each once.
-fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for result in cases.iter().flat_map(|case| &case.results) {
-        if !names.contains(&result.contender.as_str()) {
-            names.push(&result.contender);
-        }
-    }
-    names
 }
 
 /// Names of the places of a page that show a run: by the name of its folder, or else of its study.
@@ -394,7 +378,7 @@ fn counted_by(cases: &[&Case], styles: &Styles, query: &TableQuery) -> String {
         let count = own.count();
         (count > 0).then(|| format!("{} in {}", styles.title(name), grammar::count(count, "case", "cases")))
     };
-    let found: Vec<String> = names_in(cases).into_iter().filter_map(by_checks).collect();
+    let found: Vec<String> = rows::names_in(cases).into_iter().filter_map(by_checks).collect();
     match &found[..] {
         [] => "The shares that failed are by the load tool's own count. ".to_owned(),
         some => format!(
@@ -451,7 +435,7 @@ fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery)
 
 /// Words for the number of entries of the run that are not shown here.
 fn further(cases: &[&Case], query: &TableQuery) -> String {
-    match names_in(cases).into_iter().filter(|name| !query.has(name)).count() {
+    match rows::names_in(cases).into_iter().filter(|name| !query.has(name)).count() {
         0 => String::new(),
         more => format!(
             ", which has {} that {} not shown here",
@@ -596,12 +580,14 @@ mod tests {
         ShownRun { summary, link }
     }
 
+    /// A page whose only place has this name, with what this run shows there.
+    fn placed(name: &str, run: &Summary) -> Result<String, String> {
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        splice(&page, name, shown(run, "x"))
+    }
+
     fn summary() -> Summary {
-        let result = |name: &str, rate: f64| Measured {
-            contender: name.into(),
-            numbers: [("requests_per_s".to_owned(), Spread::of(&[rate; 3]).expect("a number"))].into(),
-            ..Measured::default()
-        };
+        let result = |name: &str, rate: f64| Measured::of(name, &[("requests_per_s", [rate; 3])]);
         let case = Case {
             metrics: vec!["requests_per_s".into()],
             results: vec![result("a|b", 100.0), result("c", 50.0)],
@@ -633,7 +619,6 @@ mod tests {
     fn a_table_is_put_in_once_and_stays() {
         let page = "# T\n<!-- arena:begin s -->\nstale\n<!-- arena:end s -->\nafter\n";
         let run = summary();
-        assert_eq!(is_current(page, "s", shown(&run, "runs/x")), Ok(false));
         let new = splice(page, "s", shown(&run, "runs/x")).expect("a page");
         assert!(new.contains("| a\\|b | **100**<br><sub>1×</sub> |"), "{new}");
         assert!(new.contains("| c | 50.0<br><sub>0.50×</sub> |"), "{new}");
@@ -647,21 +632,19 @@ mod tests {
         );
         assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));
         assert_eq!(splice(&new, "s", shown(&run, "runs/x")), Ok(new.clone()));
-        assert_eq!(is_current(&new, "s", shown(&run, "runs/x")), Ok(true));
     }
 
     #[test]
     fn what_a_run_lacks_and_who_was_measured_at_another_time_is_said_and_not_bold() {
         let mut run = summary();
         run.cases[0].results[0].not_compared = Some("measured an hour later".into());
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
         run.shortcomings = vec!["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(new.contains("| a\\|b (at another time: not compared) | 100 |"), "{new}");
         assert!(new.contains("**Not a run as METHOD.md wants it: 2 rounds of at least 3; no twin.**"), "{new}");
         run.cases.push(run.cases[0].clone());
         run.shortcomings.clear();
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(new.contains("| a\\|b | 100 (at another time) | 100 (at another time) |"), "{new}");
         assert!(!new.contains("METHOD.md"), "{new}");
     }
@@ -692,9 +675,8 @@ mod tests {
         assert!(told(&twice).contains("twice"));
         let knot = "<!-- arena:begin s -->\n<!-- arena:begin t -->\n<!-- arena:end s -->";
         assert!(told(knot).contains("another place begins"));
-        let page = "<!-- arena:begin s/nonsense -->\n<!-- arena:end s/nonsense -->";
-        assert!(splice(page, "s/nonsense", shown(&summary(), "x")).is_err_and(|text| text.contains("no metric")));
-        assert!(splice(page, "s/nonsense", shown(&Summary::default(), "x")).is_err());
+        assert!(placed("s/nonsense", &summary()).is_err_and(|text| text.contains("no metric")));
+        assert!(placed("s/nonsense", &Summary::default()).is_err());
     }
 
     #[test]
@@ -705,15 +687,12 @@ mod tests {
             result.numbers.insert("requests".into(), Spread::of(&[98.0]).unwrap());
         }
         run.cases.push(run.cases[0].clone());
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
         assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
         assert!(new.contains("not ranked. [Run]"), "{new}");
     }
 
-    /// As below a table that was shown: the bold figure of a server that failed a third of the requests, and "whoever
-    /// failed more than 1 request in 100 is not ranked".
     #[test]
     fn where_failures_are_in_the_figure_nobody_is_said_to_be_unranked_for_them() {
         let mut run = summary();
@@ -725,10 +704,7 @@ mod tests {
                 result.numbers.insert(name.into(), Spread::of(&[of; 3]).expect("numbers"));
             }
         }
-        let of = |name: &str| {
-            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-            splice(&page, name, shown(&run, "x")).expect("a page")
-        };
+        let of = |name: &str| placed(name, &run).expect("a page");
         let ranked = of("s/goodput_per_s");
         assert!(ranked.contains("| a\\|b | **100**<br><sub>1×</sub> | 33.3 % |"), "{ranked}");
         assert!(ranked.contains("is ranked by the figures that count failures, and by no others. [Run]"), "{ranked}");
@@ -754,8 +730,7 @@ mod tests {
         for (name, of) in [("failed", 0.0), ("requests", 200.0), ("checked_failed_ppm", 130_000.0)] {
             slow.insert(name.into(), number(of));
         }
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        let of = |run: &Summary| placed("s", run).expect("a page");
         let new = of(&run);
         // 4 of 100 by the tool, and 26 of 200 by the checks.
         assert!(new.contains("| a\\|b | 100 (4.0 % failed) | – (13.0 % failed) | 10.0 % |"), "{new}");
@@ -774,10 +749,7 @@ mod tests {
             result.numbers.insert("generator_waited_pct".into(), Spread::of(&[waited; 3]).unwrap());
         }
         run.cases.push(run.cases[0].clone());
-        let of = |name: &str| {
-            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-            splice(&page, name, shown(&run, "x")).expect("a page")
-        };
+        let of = |name: &str| placed(name, &run).expect("a page");
         let words = "include that: c 62 % (less than 5 % with the others). [Run]";
         assert!(of("s/p99_ms").contains(words), "{}", of("s/p99_ms"));
         assert!(!of("s").contains("include that"), "a rate is no latency: {}", of("s"));
@@ -787,16 +759,15 @@ mod tests {
     #[test]
     fn that_no_request_failed_is_said_where_failures_were_counted() {
         let mut run = summary();
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        assert!(!splice(page, "s", shown(&run, "x")).expect("a page").contains("No request failed"));
+        assert!(!placed("s", &run).expect("a page").contains("No request failed"));
         for result in &mut run.cases[0].results {
             result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
         }
-        assert!(splice(page, "s", shown(&run, "x")).expect("a page").contains(" No request failed. "));
+        assert!(placed("s", &run).expect("a page").contains(" No request failed. "));
         // The failures of a server that ended are not known.
         run.cases[0].results[1].disqualified = Some("the server ended in the middle of it".into());
         run.cases[0].results[1].numbers.clear();
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(new.contains(" Except for disqualified entries, no request failed. "), "{new}");
         assert!(!new.contains("No request failed"), "{new}");
     }
@@ -804,14 +775,10 @@ mod tests {
     #[test]
     fn what_is_worse_is_listed_with_who_is_better() {
         let run = summary();
-        let name = "s/worse/c";
-        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        let new = placed("s/worse/c", &run).expect("a page");
         assert!(new.contains("2 January 2026: 1 figure</summary>"), "{new}");
         assert!(new.contains(" | c: 50.0") && new.contains(" | a\\|b 0.50× |"), "{new}");
-        let best = name.replace('c', "a");
-        let page = format!("<!-- arena:begin {best} -->\n<!-- arena:end {best} -->");
-        assert!(splice(&page, &best, shown(&run, "x")).expect("a page").contains("0 figures</summary>\n\nNone."));
+        assert!(placed("s/worse/a", &run).expect("a page").contains("0 figures</summary>\n\nNone."));
     }
 
     #[test]
@@ -820,10 +787,6 @@ mod tests {
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
         run.cases = vec![case("hello"), case("start"), case("traffic-1"), case("traffic-16")];
         run.cases[1].results.iter_mut().for_each(|one| one.numbers.clear());
-        let of = |name: &str| {
-            let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-            splice(&page, name, shown(&run, "x"))
-        };
         let cases = "begins no case of the run of s; there are hello, start, traffic-1, traffic-16";
         let entries = "begins no name of an entry: write NAME/worse/BEGINNING; there are a|b, c";
         let one = "worse lists the figures of entries with one beginning: write NAME/worse/BEGINNING; there are a|b, c";
@@ -845,7 +808,7 @@ mod tests {
             ("s/requests_per_s/hello/c,TYPO", "\"TYPO\" is in none of these cases; there are a|b, c".to_owned()),
             ("s/nonsense", "\"nonsense\" is no metric; of those in this run there are requests_per_s".to_owned()),
         ] {
-            match of(name) {
+            match placed(name, &run) {
                 Err(told) => assert_eq!(told, format!("the place {name:?}: {says}"), "{name}"),
                 Ok(page) => assert!(says.is_empty(), "{name}: {page}"),
             }
@@ -857,9 +820,7 @@ mod tests {
         let mut run = summary();
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
         run.cases = vec![case("ladder"), case("ladder@50"), case("ladder@80")];
-        let name = "s/requests_per_s/ladder@";
-        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        let new = placed("s/requests_per_s/ladder@", &run).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
         let mut run = summary();
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
@@ -867,9 +828,7 @@ mod tests {
         for result in run.cases.iter_mut().flat_map(|case| &mut case.results) {
             result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0; 3]).expect("a number"));
         }
-        let name = "s/requests_per_s/ladder=";
-        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        let new = placed("s/requests_per_s/ladder=", &run).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder=50 (1414/s) | ladder=80 (1414/s) |"), "{new}");
     }
 
@@ -885,9 +844,7 @@ mod tests {
         run.cases.push(run.cases[0].clone());
         run.contenders[0].name = "a|b".into();
         run.contenders[1].name = "c".into();
-        let name = "s/requests_per_s//d,c";
-        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        let new = placed("s/requests_per_s//d,c", &run).expect("a page");
         let rows: Vec<&str> = new.lines().filter(|line| line.contains("<sub>")).collect();
         assert!(rows.len() == 2 && rows[0].starts_with("| d | 25.0<br><sub>0.25×"), "{new}");
         assert!(rows[1].contains("| 50.0<br><sub>0.50×") && !new.contains("**50"), "beside the best of the run: {new}");
@@ -895,9 +852,7 @@ mod tests {
         assert!(new.contains("[Run](x), which has 1 further entry that is not shown here."), "{new}");
         assert!(new.contains("3 rounds of loads of 3.3 s; medians"), "{new}");
         assert!(new.contains("| tuned, jemalloc |") && !new.contains("| its own |"), "settings of others: {new}");
-        let name = "s/requests_per_s//e";
-        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let told = splice(&page, name, shown(&run, "x")).expect_err("a complaint");
+        let told = placed("s/requests_per_s//e", &run).expect_err("a complaint");
         assert!(told.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{told}");
     }
 
@@ -905,21 +860,19 @@ mod tests {
     fn the_mark_of_who_is_undecided_is_explained_once_where_it_stands() {
         let mut run = summary();
         run.cases.push(run.cases[0].clone());
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(!new.contains("undecided"), "{new}");
         for case in &mut run.cases {
             case.results[1].numbers.insert("requests_per_s".into(), Spread::of(&[50.0, 300.0, 5.0]).expect("numbers"));
         }
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(new.matches("\u{202f}?</sub> |").count() == 2 && new.matches("?: undecided, ").count() == 1, "{new}");
     }
 
     #[test]
     fn how_many_entries_were_checked_too_little_is_said() {
         let mut run = summary();
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        let of = |run: &Summary| placed("s", run).expect("a page");
         assert!(!of(&run).contains("checked"), "a load that checks all answers itself");
         for (result, checked) in run.cases[0].results.iter_mut().zip([1535.0, 307.0]) {
             result.numbers.insert("checked".into(), Spread::of(&[checked; 3]).expect("numbers"));
@@ -932,8 +885,7 @@ mod tests {
     #[test]
     fn how_many_entries_had_perhaps_not_settled_is_said() {
         let mut run = summary();
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        let of = |run: &Summary| placed("s", run).expect("a page");
         assert!(!of(&run).contains("settled"), "{}", of(&run));
         let not = format!("its rate had not {SETTLED_BEFORE} in 2 of 3 rounds");
         run.cases[0].results[1].remarks.push(not);
@@ -967,8 +919,7 @@ mod tests {
         let mut run = summary();
         let case = run.cases[0].clone();
         run.cases = (1..=3).map(|x| Case { title: format!("{x} users"), ..case.clone() }).collect();
-        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        let new = placed("s", &run).expect("a page");
         assert!(
             new.contains("| Rate, requests/s | a\\|b | c |")
                 && new.contains("| 3 users | **100**<br><sub>1×</sub> | 50.0<br>"),

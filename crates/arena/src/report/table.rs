@@ -55,7 +55,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
         say(out, &words, width)?;
     }
     if !summary.shortcomings.is_empty() {
-        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", heading::shortcomings(summary)), width)?;
+        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", summary.shortcomings.join("; ")), width)?;
     }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
@@ -136,7 +136,7 @@ fn figures(data: &rows::Table, out: &mut dyn Write, width: u16) -> io::Result<()
             let numbers = row.cells.iter().take(columns).map(|cell| Cell::new(&cell.text));
             table.add_row([Cell::new(""), Cell::new(format!("({}, published)", row.name))].into_iter().chain(numbers));
         }
-        aligned(table)
+        aligned(table, 2)
     };
     while columns > 1 && natural_width(&build(columns)) > width {
         columns -= 1;
@@ -216,10 +216,7 @@ fn write_matrix(matrix: &rows::Matrix, x_title: &str, out: &mut dyn Write, width
         };
         table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().map(number)));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    write_table(out, table, width)
+    write_table(out, aligned(table, 1), width)
 }
 
 fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
@@ -274,8 +271,9 @@ pub(super) fn empty() -> Table {
     table
 }
 
-fn aligned(mut table: Table) -> Table {
-    for column in table.column_iter_mut().skip(2) {
+/// The table with numbers in all columns but the first ones.
+fn aligned(mut table: Table, names: usize) -> Table {
+    for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table

@@ -239,7 +239,6 @@ mod tests {
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
     }
 
-    /// As seen in a duel: "Best for short waits: Puma", and all others undecided.
     #[test]
     fn winners_of_a_use_are_named_with_how_sure_that_is() {
         let of = |names: &[&str], is_open: bool| {
@@ -252,7 +251,6 @@ mod tests {
         assert_eq!(of(&[], true), "nobody");
     }
 
-    /// As seen in an import of one contender: its page said "Nothing could be ranked" and "Only Puma could be ranked".
     #[test]
     fn what_a_run_says_of_one_that_alone_was_ranked_is_what_its_cases_say() {
         let styles = Styles::default();
@@ -271,7 +269,6 @@ mod tests {
         assert_eq!(of(&["a", "b"]), (both.clone(), both));
     }
 
-    /// As of a quick run, whose page said "all 2 cases" and had four, or who is best without saying in which.
     #[test]
     fn of_a_run_in_which_some_cases_rank_nobody_their_number_is_said() {
         let styles = Styles::default();
@@ -327,7 +324,6 @@ mod tests {
         );
     }
 
-    /// As seen in a quick run: of five that shared the first place in all cases, two were "others no more often".
     #[test]
     fn all_who_are_best_equally_often_are_named() {
         let styles = Styles::default();

@@ -123,8 +123,7 @@ mod tests {
     use super::*;
 
     fn result(name: &str, figures: &[(&str, [f64; 3])]) -> Measured {
-        let numbers = figures.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).expect("numbers")));
-        Measured { contender: name.into(), numbers: numbers.collect(), ..Measured::default() }
+        Measured::of(name, figures)
     }
 
     #[test]
@@ -151,7 +150,6 @@ mod tests {
         assert_eq!(short.len(), 4, "the same figures of another case are told once: {short:?}");
     }
 
-    /// Whoever failed everywhere had the shortest list of losses.
     #[test]
     fn who_is_not_ranked_for_its_answers_is_told_in_each_case() {
         let figures = [("requests_per_s", [50.0; 3]), ("requests", [90.0; 3]), ("failed", [10.0; 3])];

@@ -83,11 +83,7 @@ mod tests {
     use crate::stats::Standing;
 
     fn case(metric: &str, figures: &[(&str, &[f64])]) -> Case {
-        let result = |(name, all): &(&str, &[f64])| Measured {
-            contender: (*name).to_owned(),
-            numbers: [(metric.to_owned(), Spread::of(all).unwrap())].into(),
-            ..Measured::default()
-        };
+        let result = |(name, all): &(&str, &[f64])| Measured::of(name, &[(metric, *all)]);
         Case { results: figures.iter().map(result).collect(), ..Case::default() }
     }
 

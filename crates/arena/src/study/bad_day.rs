@@ -7,7 +7,8 @@ use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
 use loadgen::metric::GOODPUT_DEADLINE_MS;
-use loadgen::scenario::{Act, ScenarioReport, idle, killed, overload, reload, slow_clients, stuck, uneven};
+use loadgen::scenario::acts::{self, ActKind, Acts};
+use loadgen::scenario::{Act, ScenarioReport, idle, overload, slow_clients, stuck, uneven};
 use loadgen::{Ask, Open};
 
 /// Time in seconds after which a client of an overload gives up.
@@ -48,13 +49,13 @@ pub fn run(
         }
         Tool::Killed => {
             let act: Act = &mut || server.kill_worker();
-            let plan = killed::Killed { clients, seconds, every_s: (seconds / 2.5).min(1.0), keep: true, seed };
-            killed::run(port, workload, &plan, act)?
+            let kind = ActKind::Kill((seconds / 2.5).min(1.0));
+            acts::run(port, workload, &Acts { kind, clients, seconds, seed }, act)?
         }
         Tool::Reload => {
             let act: Act = &mut || server.reload().map(|()| 0);
-            let times = (seconds / 3.0).ceil() as u32;
-            reload::run(port, workload, &reload::Reloaded { clients, seconds, times, keep: true, seed }, act)?
+            let kind = ActKind::Reload((seconds / 3.0).ceil() as u32);
+            acts::run(port, workload, &Acts { kind, clients, seconds, seed }, act)?
         }
         _ => return over(port, case, family, capacity, seed),
     };
@@ -69,7 +70,7 @@ fn second_ask(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, Stri
 /// Requests at a rate that is the same for all contenders, so that their latencies can be compared.
 fn at_a_rate(case: &PlannedCase, family: &Family, seed: u64) -> Result<Open, String> {
     let per_s = family.recipe.per_s.ok_or_else(|| format!("case {} has no per_s", family.recipe.name))?;
-    Ok(Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed })
+    Ok(Open { per_s, seconds: case.seconds, connections: case.clients, seed })
 }
 
 fn over(
@@ -89,7 +90,7 @@ fn over(
     let (calm_s, over_s, after_s) = overload_s(case);
     let plan = overload::Overload {
         capacity_per_s,
-        factors: vec![f64::from(case.load_pct) / 100.0],
+        factor: f64::from(case.load_pct) / 100.0,
         calm_s,
         over_s,
         after_s,
@@ -98,8 +99,7 @@ fn over(
         patience_s: PATIENCE_S,
         seed,
     };
-    let reports = overload::run(port, &family.workload, &plan)?;
-    reports.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
+    overload::run(port, &family.workload, &plan).map(outcome)
 }
 
 /// Connections of an overload of `per_s` requests per second: one for each request that is not over, and those of
@@ -117,7 +117,7 @@ pub(super) fn overload_s(case: &PlannedCase) -> (u32, u32, u32) {
 /// Outcome of a scenario, with its sentences as remarks, and with what ordinary clients saw in each second. The
 /// sentences are about one contender and one round, and so no part of the command.
 fn outcome(report: ScenarioReport) -> Outcome {
-    let ScenarioReport { mut outcome, words, timeline, .. } = report;
+    let ScenarioReport { mut outcome, words, timeline } = report;
     outcome.remarks.extend(words);
     outcome.course = loadgen::course_of(&timeline);
     outcome

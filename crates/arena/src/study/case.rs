@@ -48,7 +48,7 @@ pub fn run(
             let until = case.requests.map_or(AbUntil::Seconds(whole_seconds), AbUntil::Requests);
             let length = body_length(workload);
             let varies = length.is_none();
-            let plan = AbPlan { clients, until, keep: false, varies, length, timeout_s, limit_s: TOOL_LIMIT_S };
+            let plan = AbPlan { clients, until, varies, length, timeout_s, limit_s: TOOL_LIMIT_S };
             loadgen::ab(port, path, &plan)?
         }
         Tool::Siege | Tool::SiegeOnce => {

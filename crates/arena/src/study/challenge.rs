@@ -44,11 +44,11 @@ impl Challenge {
         let ours = study.contenders.iter().find(|entry| entry.recipe == OURS);
         let against: Vec<&Entry> = match self.against.as_slice() {
             [] => like.into_iter().chain(ours).collect(),
-            names => names.iter().map(|name| named(study, name)).collect::<Result<_, _>>()?,
+            names => names.iter().map(|name| study.named("--against", name)).collect::<Result<_, _>>()?,
         };
         if against.is_empty() {
-            let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
-            return Err(format!("whom does it challenge? --against NAME: {} has {}", study.name, names.join(", ")));
+            let names = study.names().join(", ");
+            return Err(format!("whom does it challenge? --against NAME: {} has {names}", study.name));
         }
         let example = like.or(ours).or_else(|| study.contenders.first());
         let example = example.ok_or_else(|| format!("{} has no contenders", study.name))?;
@@ -86,11 +86,4 @@ impl Challenge {
         let whose = self.by.as_ref().map_or_else(String::new, |by| format!(" of {by}"));
         format!("a challenge{whose}: its settings are those of {}.toml, which is not the arena's", self.name)
     }
-}
-
-fn named<'a>(study: &'a Study, name: &str) -> Result<&'a Entry, String> {
-    study.contenders.iter().find(|entry| entry.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
-        format!("--against {name}: {} has {}", study.name, names.join(", "))
-    })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::effort::wrong_warm_up;
 use super::expect::Expected;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Entry, Study, Tool};
+use super::recipe::{CaseRecipe, Study, Tool};
 use crate::contender::Catalogue;
 use crate::record::{TWIN, plain};
 use loadgen::metric::{METRICS, Metric};
@@ -92,7 +92,7 @@ fn contenders(study: &Study, found: &mut Vec<String>) {
     if study.contenders.is_empty() {
         found.push("contenders is empty: who takes part?".into());
     }
-    let mut names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
+    let mut names = study.names();
     names.sort_unstable();
     for two in names.windows(2).filter(|two| two[0] == two[1]) {
         found.push(format!("two contenders are named {}: give one of them a name", two[0]));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Effort for each case of a study, unless the case overrides it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
     /// Number of rounds in which each contender has a turn.

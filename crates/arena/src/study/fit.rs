@@ -216,7 +216,7 @@ fn recipes(folder: &Path) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::date;
-    use crate::record::summary::{Advice, Carried, Measured, Spread, Step, Traffic, Verdict, Who};
+    use crate::record::summary::{Advice, Carried, Measured, Step, Traffic, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -229,11 +229,7 @@ mod tests {
         let origin = Origin { recipes: [("puma".to_owned(), "1".to_owned())].into(), ..Origin::default() };
         let who = |name: &str, title: &str| Who { name: name.into(), title: title.into(), ..Who::default() };
         let contenders = vec![who("puma", "Puma"), who("thin", "Thin, 4 × 1")];
-        let rate = |name: &str| Measured {
-            contender: name.into(),
-            numbers: [("requests_per_s".to_owned(), Spread::of(&[9.0, 9.1, 9.2]).unwrap())].into(),
-            ..Measured::default()
-        };
+        let rate = |name: &str| Measured::of(name, &[("requests_per_s", [9.0, 9.1, 9.2])]);
         let case = Case {
             metrics: vec!["requests_per_s".into()],
             results: vec![rate("puma"), rate("thin")],
@@ -296,10 +292,7 @@ mod tests {
         let case = |name: &str, rates: &[f64]| Case {
             name: name.into(),
             metrics: vec!["requests_per_s".into()],
-            results: vec![Measured {
-                numbers: [("requests_per_s".to_owned(), Spread::of(rates).unwrap())].into(),
-                ..Measured::default()
-            }],
+            results: vec![Measured::of("", &[("requests_per_s", rates)])],
             ..Case::default()
         };
         let cases = vec![case("c@1", &[9.0, 9.1, 9.2]), case("c=50", &[9.0, 9.1]), Case::default()];
@@ -324,12 +317,8 @@ mod tests {
 
     #[test]
     fn verdicts_of_an_older_run_are_made_again_by_the_rule_of_now() {
-        let result = |name: &str, rates: [f64; 3], failed: f64| Measured {
-            contender: name.into(),
-            numbers: [("requests_per_s", rates), ("requests", [100.0; 3]), ("failed", [failed; 3])]
-                .map(|(name, all)| (name.to_owned(), Spread::of(&all).unwrap()))
-                .into(),
-            ..Measured::default()
+        let result = |name: &str, rates: [f64; 3], failed: f64| {
+            Measured::of(name, &[("requests_per_s", rates), ("requests", [100.0; 3]), ("failed", [failed; 3])])
         };
         let case = |name: &str, results: Vec<Measured>| Case {
             name: name.into(),
@@ -370,12 +359,9 @@ mod tests {
 
     #[test]
     fn an_older_duel_ranks_nobody_who_did_not_keep_up_and_keeps_its_figures_of_few_requests() {
-        let result = |name: &str, rate: f64, p99: f64| Measured {
-            contender: name.into(),
-            numbers: [("offered_per_s", 2412.0), ("requests_per_s", rate), ("requests", 90.0), ("p99_ms", p99)]
-                .map(|(metric, number)| (metric.to_owned(), Spread::of(&[number; 3]).unwrap()))
-                .into(),
-            ..Measured::default()
+        let result = |name: &str, rate: f64, p99: f64| {
+            let numbers = [("offered_per_s", 2412.0), ("requests_per_s", rate), ("requests", 90.0), ("p99_ms", p99)];
+            Measured::of(name, &numbers.map(|(metric, number)| (metric, [number; 3])))
         };
         let case = Case {
             name: cases::traffic(16),
@@ -402,8 +388,7 @@ mod tests {
     fn what_an_older_duel_says_of_its_rate_is_said_anew() {
         let of = |round: u32, p99: f64| {
             let numbers = [("p99_ms", p99), ("requests", 900.0), ("processors", 0.5)];
-            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
-            Sample { case: cases::traffic(1), contender: "a".into(), round, numbers, ..Sample::default() }
+            Sample { case: cases::traffic(1), round, ..Sample::of("a", &numbers) }
         };
         let samples = [of(1, 400.0), of(2, 300.0)];
         let said = |rounds: u32| {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::plan::Plan;
-use super::recipe::{Entry, Study};
+use super::recipe::Study;
 use super::request::RunRequest;
 use super::summarize::MeasuredRun;
 use crate::record::folder::Folder;
@@ -37,10 +37,7 @@ impl Import {
     /// Checks everything before a folder is created, and returns the sample and its contender.
     pub fn sample(&self, study: &Study, context: &Context) -> Result<(Sample, Who), String> {
         let plan = Plan::of(study, &self.asked, context.figures)?;
-        let entry = study.contenders.iter().find(|entry| entry.name() == self.contender).ok_or_else(|| {
-            let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
-            format!("--contender {}: {} has {}", self.contender, study.name, names.join(", "))
-        })?;
+        let entry = study.named("--contender", &self.contender)?;
         let (name, outcome) = k6_counted(&self.files)?;
         let imported = self.imported()?;
         if !plan.cases().any(|case| case.name == name && case.tool.is_for_k6()) {

@@ -54,21 +54,17 @@ fn lost(shown: &Summary, samples: &[Sample]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Case, Spread};
+    use crate::record::summary::Case;
 
     #[test]
     fn samples_that_a_summary_shows_and_that_are_gone_are_named() {
         let sample = |contender: &str, round: u32, disqualified: Option<&str>| {
-            let numbers = [("requests_per_s".to_owned(), 9.0)].into();
-            let disqualified = disqualified.map(str::to_owned);
-            let (case, contender) = ("page".to_owned(), contender.to_owned());
-            Sample { case, contender, round, numbers, disqualified, ..Sample::default() }
+            let (case, disqualified) = ("page".to_owned(), disqualified.map(str::to_owned));
+            Sample { case, round, disqualified, ..Sample::of(contender, &[("requests_per_s", 9.0)]) }
         };
         let result = |contender: &str, rounds: &[f64], disqualified: Option<&str>| Measured {
-            contender: contender.into(),
-            numbers: Spread::of(rounds).map(|spread| ("requests_per_s".to_owned(), spread)).into_iter().collect(),
             disqualified: disqualified.map(str::to_owned),
-            ..Measured::default()
+            ..Measured::of(contender, &[("requests_per_s", rounds)])
         };
         let (twin, both) = (Some(result("twin", &[9.0], None)), result("a", &[9.0, 9.0], None));
         let results = vec![both, result("b", &[9.0], Some("it lied")), result("c", &[], None)];

@@ -350,20 +350,9 @@ mod tests {
     "#;
 
     fn asked(study: &Study, is_quick: bool, cases: &[&str]) -> RunRequest {
-        RunRequest {
-            study: "t".into(),
-            is_quick,
-            effort: if is_quick { study.quick.clone() } else { study.full.clone() },
-            only: Vec::new(),
-            without: Vec::new(),
-            cases: cases.iter().map(|word| (*word).to_owned()).collect(),
-            seed: 5,
-            command: String::new(),
-            origin: None,
-            k6: None,
-            machine: None,
-            challenge: None,
-        }
+        let effort = if is_quick { study.quick.clone() } else { study.full.clone() };
+        let cases = cases.iter().map(|word| (*word).to_owned()).collect();
+        RunRequest { study: "t".into(), is_quick, effort, cases, seed: 5, ..RunRequest::default() }
     }
 
     fn names(plan: &Plan) -> Vec<&str> {

@@ -197,10 +197,9 @@ fn chosen<'a>(asked: &RunRequest, study: &'a Study, earlier: &[Who]) -> Result<V
     let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in).filter(was_in);
     let entries: Vec<&Entry> = entries.collect();
     if entries.is_empty() {
-        let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
         let words = [("--only ", &asked.only), ("--without ", &asked.without)];
         let words = words.map(|(flag, words)| words.iter().map(|word| format!("{flag}{word}")).collect::<Vec<_>>());
-        return Err(format!("{}: {} has {}", words.concat().join(" "), study.name, names.join(", ")));
+        return Err(format!("{}: {} has {}", words.concat().join(" "), study.name, study.names().join(", ")));
     }
     Ok(entries)
 }

@@ -334,6 +334,19 @@ impl Entry {
     }
 }
 
+impl Study {
+    /// Names of its contenders.
+    pub fn names(&self) -> Vec<&str> {
+        self.contenders.iter().map(Entry::name).collect()
+    }
+
+    /// Its contender that an option names.
+    pub(super) fn named(&self, option: &str, name: &str) -> Result<&Entry, String> {
+        let found = self.contenders.iter().find(|entry| entry.name() == name);
+        found.ok_or_else(|| format!("{option} {name}: {} has {}", self.name, self.names().join(", ")))
+    }
+}
+
 #[cfg(test)]
 impl Study {
     /// A study without contenders, with these cases and further tables in TOML.

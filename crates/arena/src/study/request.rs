@@ -7,7 +7,7 @@ use super::effort::Effort;
 use super::origin::Origin;
 
 /// A request for a run, stored in the run folder, so that the run can be resumed with the same options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// Name of the study.
     pub study: String,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::contest::{Facts, Turn, TurnContext, can};
+use super::contest::{Facts, Keep, Turn, TurnContext, can};
 use super::context::Context;
 use super::ladder::capacity_by;
 use super::plan::{Plan, PlannedCase, divided_s};
@@ -150,47 +150,35 @@ impl<'a> Rounds<'a> {
     /// contender.
     fn load(&mut self, left: &RemainingWork, family: usize, one: Present, slowest: Option<f64>) -> Result<(), String> {
         let cases = left.to_load(family, &one, &self.done);
-        if cases.is_empty() {
-            return Ok(());
-        }
-        let family = &self.common.plan.families[family];
-        let name = one.entry.name();
-        let turn = Turn {
-            common: self.common,
-            entry: one.entry,
-            recipe: one.recipe,
-            family,
-            cases,
-            slowest,
-            capacity: self.done.rate(&family.recipe.name, name, left.round),
-            round: left.round,
-        };
-        let mut keep = |sample: Sample| self.folder.append(&sample).map(|()| self.done.note(&sample));
-        let facts = turn.run(&mut keep, self.watcher)?;
-        note_facts(&mut self.who, name, facts);
-        self.folder.write_who(&self.who)
+        self.turn(left.round, family, one, cases, slowest, |turn, keep, watcher| turn.run(keep, watcher))
     }
 
     /// Divides the time of a contender's requests, in the cases of a family for which that is left.
     fn divide(&mut self, left: &RemainingWork, family: usize, one: Present) -> Result<(), String> {
         let cases = left.to_divide(family, &one, &self.done);
+        self.turn(left.round, family, one, cases, None, |turn, keep, watcher| turn.divide(keep, watcher))
+    }
+
+    /// Runs a turn in these cases of a family, if there are any, and stores its samples and facts.
+    fn turn(
+        &mut self,
+        round: u32,
+        family: usize,
+        one: Present,
+        cases: Vec<&PlannedCase>,
+        slowest: Option<f64>,
+        run: impl FnOnce(&Turn, &mut Keep, &dyn Watcher) -> Result<Facts, String>,
+    ) -> Result<(), String> {
         if cases.is_empty() {
             return Ok(());
         }
-        let name = one.entry.name();
-        let turn = Turn {
-            common: self.common,
-            entry: one.entry,
-            recipe: one.recipe,
-            family: &self.common.plan.families[family],
-            cases,
-            slowest: None,
-            capacity: None,
-            round: left.round,
-        };
+        let family = &self.common.plan.families[family];
+        let Present { entry, recipe } = one;
+        let capacity = self.done.rate(&family.recipe.name, entry.name(), round);
+        let turn = Turn { common: self.common, entry, recipe, family, cases, slowest, capacity, round };
         let mut keep = |sample: Sample| self.folder.append(&sample).map(|()| self.done.note(&sample));
-        let facts = turn.divide(&mut keep, self.watcher)?;
-        note_facts(&mut self.who, name, facts);
+        let facts = run(&turn, &mut keep, self.watcher)?;
+        note_facts(&mut self.who, entry.name(), facts);
         self.folder.write_who(&self.who)
     }
 }
@@ -391,10 +379,8 @@ mod tests {
     #[test]
     fn a_capacity_that_was_not_measured_is_no_fault_of_the_server_after_an_interruption_either() {
         let rate_of = |numbers: &[(&str, f64)], disqualified: Option<&str>| {
-            let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
-            let disqualified = disqualified.map(str::to_owned);
-            let (case, contender) = ("ladder".to_owned(), "x".to_owned());
-            let sample = Sample { case, contender, round: 1, numbers, disqualified, ..Sample::default() };
+            let (case, disqualified) = ("ladder".to_owned(), disqualified.map(str::to_owned));
+            let sample = Sample { case, round: 1, disqualified, ..Sample::of("x", numbers) };
             Done::of(&[sample], false).rate("ladder", "x", 1)
         };
         assert_eq!(rate_of(&[(RATE, 7.0), (REQUESTS, 70.0)], None), Some(7.0));

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use loadgen::process::{LedgerEntry, Ports, Process, free_ports, note, until};
+use loadgen::process::{Ports, Process, free_ports, until};
+
+use crate::environment::OwnFolder;
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
@@ -17,8 +19,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running PostgreSQL, which is stopped and removed when dropped.
 pub struct Postgres {
-    process: Option<Process>,
-    folder: PathBuf,
+    /// Stopped before its folder is removed, since it writes into it.
+    _process: Process,
+    _folder: OwnFolder,
     port: u16,
     /// Keeps its port from other servers.
     _ports: Ports,
@@ -32,12 +35,9 @@ impl Postgres {
         // The name shows a later run whose folder it was, so that it removes the folder of a killed run.
         let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-        note(&LedgerEntry::Made(folder.clone()));
-        fs::create_dir_all(&folder).map_err(told)?;
+        let own = OwnFolder::create(folder.clone()).map_err(told)?;
         let ports = free_ports(1)?;
         let port = ports.numbers[0];
-        // From here on `Drop` removes the folder.
-        let mut postgres = Postgres { process: None, folder: folder.clone(), port, _ports: ports };
         if let Some((uid, gid)) = user {
             chown(&folder, Some(uid), Some(gid)).map_err(told)?;
         }
@@ -64,22 +64,15 @@ impl Postgres {
         let mut process = Process::start("postgres", server, log)?;
         let is_ready = || fs::read_to_string(log).is_ok_and(|text| text.contains("ready to accept connections"));
         let came = until(START_TIMEOUT, || process.ended().is_some() || is_ready());
-        postgres.process = Some(process);
-        if came && is_ready() { Ok(postgres) } else { Err(format!("PostgreSQL does not start; see {}", log.display())) }
+        if !came || !is_ready() {
+            return Err(format!("PostgreSQL does not start; see {}", log.display()));
+        }
+        Ok(Postgres { _process: process, _folder: own, port, _ports: ports })
     }
 
     /// The `DATABASE_URL` of a database in it.
     pub fn url(&self, database: &str) -> String {
         format!("postgresql://arena@127.0.0.1:{}/{database}", self.port)
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        // The server first, since it writes into the folder.
-        drop(self.process.take());
-        let _ = fs::remove_dir_all(&self.folder);
-        note(&LedgerEntry::Removed(self.folder.clone()));
     }
 }
 

@@ -299,23 +299,11 @@ mod tests {
     use super::*;
     use crate::study::Figures;
 
-    fn sample(numbers: &[(&str, f64)]) -> Sample {
-        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
-        Sample { contender: "x".into(), numbers, ..Sample::default() }
-    }
-
     #[test]
     fn what_is_not_decided_gets_further_rounds_and_what_is_does_not() {
         let in_rounds = |name: &str, rates: [f64; 3]| {
-            (1..)
-                .zip(rates)
-                .map(|(round, rate)| Sample {
-                    round,
-                    case: "c".into(),
-                    contender: name.to_owned(),
-                    ..sample(&[(RATE, rate)])
-                })
-                .collect::<Vec<_>>()
+            let one = |(round, rate)| Sample { round, case: "c".into(), ..Sample::of(name, &[(RATE, rate)]) };
+            (1..).zip(rates).map(one).collect::<Vec<_>>()
         };
         let all: Vec<Sample> = [
             in_rounds("best", [1000.0, 1010.0, 990.0]),
@@ -358,31 +346,12 @@ mod tests {
     fn latencies_of_a_server_that_did_not_keep_up_get_no_further_rounds() {
         let case = "name = \"steps\"\ntitle = \"Steps\"\ntool = \"ladder\"\npath = \"/\"\nexpect = {}";
         let study = Study::sample(&format!("[[case]]\n{case}\nload_pct = [100]"));
-        let asked = RunRequest {
-            study: "s".into(),
-            is_quick: false,
-            effort: study.full.clone(),
-            only: Vec::new(),
-            without: Vec::new(),
-            cases: Vec::new(),
-            seed: 1,
-            command: String::new(),
-            origin: None,
-            k6: None,
-            machine: None,
-            challenge: None,
-        };
+        let asked = RunRequest { effort: study.full.clone(), ..RunRequest::default() };
         let plan = Plan::of(&study, &asked, &Figures::default()).unwrap();
         let in_rounds = |name: &str, rate: f64, requests: f64, p99: [f64; 3]| {
-            (1..)
-                .zip(p99)
-                .map(|(round, p99)| Sample {
-                    round,
-                    case: "steps@100".into(),
-                    contender: name.to_owned(),
-                    ..sample(&[(RATE, rate), (OFFERED, 100.0), (REQUESTS, requests), (P99, p99)])
-                })
-                .collect::<Vec<_>>()
+            let of = |p99: f64| Sample::of(name, &[(RATE, rate), (OFFERED, 100.0), (REQUESTS, requests), (P99, p99)]);
+            let one = |(round, p99)| Sample { round, case: "steps@100".into(), ..of(p99) };
+            (1..).zip(p99).map(one).collect::<Vec<_>>()
         };
         let found = |rate: f64, requests: f64| {
             let other = in_rounds("b", rate, requests, [250.0, 120.0, 700.0]);
@@ -401,7 +370,7 @@ mod tests {
             round,
             case: case.into(),
             started: format!("2026-11-23T10:{started}Z"),
-            ..sample(&[(RATE, 7.0)])
+            ..Sample::of("x", &[(RATE, 7.0)])
         };
         let mut all = vec![
             began("a", 1, "00:10"),

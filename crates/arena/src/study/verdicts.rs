@@ -229,11 +229,7 @@ mod tests {
     use super::*;
 
     fn case(name: &str, figures: &[(&str, [f64; 3])]) -> Case {
-        let result = |(contender, numbers): &(&str, [f64; 3])| Measured {
-            contender: (*contender).to_owned(),
-            numbers: [("p99_ms".to_owned(), Spread::of(numbers).unwrap())].into(),
-            ..Measured::default()
-        };
+        let result = |(contender, numbers): &(&str, [f64; 3])| Measured::of(contender, &[("p99_ms", numbers)]);
         Case {
             name: name.into(),
             metrics: vec!["p99_ms".into()],
@@ -302,8 +298,6 @@ mod tests {
         assert!(apart.groups == [["x"], ["y"]] && apart.undecided.is_empty(), "{apart:?}");
     }
 
-    /// As seen in a run that was shown: with one user there were too few requests for Unicorn's tail, and two others,
-    /// whose tails were longer with more users, were named as those with the steadiest one.
     #[test]
     fn nobody_is_best_where_one_who_lacks_a_figure_is_not_worse_in_the_other_cases() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
@@ -322,8 +316,6 @@ mod tests {
         assert!(worse.why.starts_with("p99 over 2 cases, geometric mean; next is y"), "{}", worse.why);
     }
 
-    /// As seen in a run that was shown: of the tail of short requests beside long ones, the page did not say that the
-    /// best of one case had no part, since it had not kept up in the other.
     #[test]
     fn who_is_not_ranked_in_one_of_several_cases_is_named() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();

@@ -1,24 +1,16 @@
 //! Runs whose loads a stand-in for k6 makes, which sends real requests and writes what k6 writes.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{Home, results, said, study};
+use super::{Home, results, said, study, succeeded};
 
 impl Home {
     /// The command with the stand-in for k6 first on its PATH.
     fn with_k6(&self, words: &[&str]) -> Command {
-        let folder = self.path("programs");
-        fs::create_dir_all(&folder).unwrap();
         let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/k6.rb");
-        let program = folder.join("k6");
-        fs::write(&program, format!("#!/bin/sh\nexec ruby '{}' \"$@\"\n", fake.display())).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut command = self.arena(words);
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", folder.display()));
+        let mut command = self.arena_beside("k6", &format!("exec ruby '{}' \"$@\"", fake.display()), words);
         command.env("FAKE_K6_LOG", self.path("k6.log")).env("K6_VUS", "99");
         command
     }
@@ -35,8 +27,7 @@ impl Home {
 #[test]
 fn k6_makes_the_loads_and_a_liar_is_caught() {
     let home = Home::with(&["good", "liar"]);
-    let output = home.run_with_k6(&["run", "tiny", "--load", "k6", "--rounds", "1"]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&home.run_with_k6(&["run", "tiny", "--load", "k6", "--rounds", "1"]));
     let summary = home.summary();
     let all = results(&summary);
     let good = &all["good"];
@@ -63,8 +54,7 @@ fn a_ladder_has_its_rates_from_k6_and_what_it_could_not_send_is_no_failure_of_th
     let ladder = study(&["good"], "ladder").replace("path = \"/\"", "path = \"/\"\nload_pct = [50]");
     fs::write(home.path("arena/studies/tiny.toml"), ladder).unwrap();
     let mut command = home.with_k6(&["run", "tiny", "--load", "k6", "--quick"]);
-    let output = command.env("FAKE_K6_DROPS", "900000").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&command.env("FAKE_K6_DROPS", "900000").output().unwrap());
     let asked = home.asked_k6();
     let rate = asked.split("RATE=").nth(1).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
     let summary = home.summary();
@@ -140,16 +130,14 @@ fn what_k6_counted_on_other_machines_is_a_run_like_any_other() {
         ["import", "tiny", "--contender", name, "--server-version", version, "--ruby", "ruby 3.4", "--machine", "big"]
     };
     let run = |words: [&str; 10], more: &[&str]| home.run(&[&words[..], more].concat());
-    let output = run(said_of("good", "7"), &[&one, &two]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&run(said_of("good", "7"), &[&one, &two]));
     let folder = home.folder();
     let into = ["--into", folder.to_str().unwrap()];
     let add = |words: [&str; 10], file: &str| run(words, &[&into[..], &[file]].concat());
     let next = counted(&home, "next.json", "page", 3000, 9);
     assert!(add(said_of("good", "7"), &next).status.success());
     let of_slow = counted(&home, "slow.json", "page", 1000, 5);
-    let output = add(said_of("slow", "1"), &of_slow);
-    assert!(output.status.success(), "{}", said(&output));
+    let words = succeeded(&add(said_of("slow", "1"), &of_slow));
     let summary = home.summary();
     let all = results(&summary);
     let of = |name: &str, number: &str| all[name]["numbers"][number]["all"].clone();
@@ -171,7 +159,7 @@ fn what_k6_counted_on_other_machines_is_a_run_like_any_other() {
     let short = "2 rounds of at least 3; its loads were imported: how the servers ran is as it was stated.</div>";
     assert!(page.contains(short), "{page}");
     // An import has no rules for the number of its rounds, no order of turns, no twin, no recipes and no logs.
-    let texts = [page, said(&output), summary["notes"].to_string()];
+    let texts = [page, words, summary["notes"].to_string()];
     for of_a_run in ["further ones", "near in time", "turn of every", "twin", "recipes", "stayed undecided", "logs/"] {
         assert!(texts.iter().all(|text| !text.contains(of_a_run)), "{of_a_run}: {texts:?}");
     }
@@ -211,8 +199,7 @@ fn a_file_that_a_run_has_is_not_counted_again() {
     let says = format!("{copy}: it is a copy of {one}: give the file of each machine once");
     assert!(!output.status.success() && said(&output).contains(&says), "{}", said(&output));
     assert!(!home.path("arena/runs").exists(), "a folder of runs is left");
-    let output = import("good", &[&one]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&import("good", &[&one]));
     let folder = home.folder();
     let into = folder.to_str().unwrap();
     let says = "this run already has its numbers, from 1.json as round 1 of good in page: leave it out, or give";
@@ -238,8 +225,7 @@ fn a_duel_at_a_rate_has_k6_make_those_loads_as_well() {
     let home = Home::with(&["slow"]);
     let rackup = home.path("apps/tiny/config.ru").display().to_string();
     let words = ["duel", &rackup, "--rate", "20", "--quick", "--budget", "1", "--load", "k6"];
-    let output = home.run_with_k6(&words);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&home.run_with_k6(&words));
     let asked = home.asked_k6();
     // Whether multiples of the rate are asked as well depends on the machine's other work.
     assert!(asked.lines().any(|line| line.contains("RATE=20.000") && line.contains("/traffic-1-")), "{asked}");

@@ -16,8 +16,7 @@ fn a_challenger_meets_ours_of_the_same_server_under_the_same_rules() {
     let theirs = home.path("good.toml");
     fs::write(&theirs, contender("good").replace("title = \"good\"", "title = \"Good\"")).unwrap();
     let file = theirs.display().to_string();
-    let output = home.run(&["challenge", &file, "tiny", "--quick", "--by", "A. Rival", "-w", "1"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["challenge", &file, "tiny", "--quick", "--by", "A. Rival", "-w", "1"]);
     let summary = home.summary();
     assert_eq!(names(&summary), ["good-challenge", "good"], "wrong was not challenged");
     let who = &summary["contenders"][0];
@@ -34,8 +33,7 @@ fn a_challenger_meets_ours_of_the_same_server_under_the_same_rules() {
     // The run folder contains the recipe; the file is no longer needed.
     fs::remove_file(theirs).unwrap();
     let folder = home.folder().display().to_string();
-    let again = home.run(&["run", "--resume", &folder]);
-    assert!(again.status.success(), "{}", said(&again));
+    home.succeeds(&["run", "--resume", &folder]);
 }
 
 #[test]

@@ -12,6 +12,9 @@ use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server,
 use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{ServiceName, Studies};
 use loadgen::process::until;
+use tempfile::TempDir;
+
+use super::{foolsgold, recipe};
 
 const NAMES: [&str; 26] = [
     "agoo",
@@ -50,32 +53,75 @@ fn recipes() -> Catalogue {
     Catalogue::read(&here("../../arena/contenders")).expect("the recipes of the house are right")
 }
 
+/// Servers that ignore a setting, exit at once, never answer, do not end, or leave files or a process behind.
 fn bad() -> Catalogue {
-    Catalogue::read(&here("tests/bad")).expect("the recipes of bad servers are right")
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = |name: &str| here("tests/bad").join(name).display().to_string();
+    let (answers, dies, silent) = (script("answers.rb"), script("dies.rb"), script("silent.rb"));
+    let servers: [(&str, &[&str], &str); 7] = [
+        ("alone", &[&answers, "{{ port }}", "-w", "{{ workers }}"], "worker = 'answers\\.rb'"),
+        ("dies", &[&dies], "worker = 'dies\\.rb'"),
+        ("litters", &[&answers, "{{ port }}", "litters"], "worker = 'answers\\.rb .* litters'"),
+        ("mother", &[&answers, "{{ port }}", "mother"], "worker = 'answers\\.rb .* mother'"),
+        ("silent", &[&silent], "worker = 'silent\\.rb'"),
+        ("stubborn", &[&answers, "{{ port }}", "stubborn"], "worker = 'answers\\.rb'"),
+        ("threadless", &[&answers, "{{ port }}"], "worker = 'answers\\.rb'\nthread = '^serving'"),
+    ];
+    for (name, words, count) in servers {
+        let tables = "[stop]\npatience_s = 1\n[cannot]\nreload = \"it is bad\"\n[count]\nwithin_s = 1\n";
+        let text = recipe(name, 2, words, &format!("{tables}{count}\n"));
+        fs::write(folder.path().join(format!("{name}.toml")), text).expect("written");
+    }
+    Catalogue::read(folder.path()).expect("the recipes of bad servers are right")
 }
 
 fn system() -> Environment {
-    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("foolsgold")));
-    let foolsgold = std::env::var_os("FOOLSGOLD").map(PathBuf::from).or(beside).filter(|path| path.is_file());
-    Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() })
+    Environment::open(&EnvironmentOptions { foolsgold: foolsgold(), ..EnvironmentOptions::default() })
         .expect("the system is an environment")
 }
 
-fn wanted<'a>(recipe: &'a Recipe, environment: &'a Environment, rackup: &'a Path, logs: &'a Path) -> Wanted<'a> {
-    Wanted {
-        recipe,
-        environment,
-        rackup,
-        workers: 2,
-        threads: 2,
-        env: BTreeMap::new(),
-        logs,
-        label: recipe.name.clone(),
-        memory_limit: None,
-        allocator: None,
-        idle_s: None,
-        stock: false,
-        extra: Vec::new(),
+/// Recipes, with one application for their servers and a folder for the logs.
+struct Ground {
+    all: Catalogue,
+    environment: Environment,
+    rackup: PathBuf,
+    logs: TempDir,
+}
+
+impl Ground {
+    fn of(all: Catalogue) -> Ground {
+        let (rackup, logs) = (here("tests/hello/config.ru"), tempfile::tempdir().expect("a folder"));
+        Ground { all, environment: system(), rackup, logs }
+    }
+
+    fn wanted(&self, name: &str) -> Wanted<'_> {
+        let recipe = self.all.get(name).expect("a recipe");
+        Wanted {
+            recipe,
+            environment: &self.environment,
+            rackup: &self.rackup,
+            workers: 2,
+            threads: 2,
+            env: BTreeMap::new(),
+            logs: self.logs.path(),
+            label: recipe.name.clone(),
+            memory_limit: None,
+            allocator: None,
+            idle_s: None,
+            stock: false,
+            extra: Vec::new(),
+        }
+    }
+
+    fn started(&self, name: &str) -> Server {
+        Server::start(self.wanted(name)).expect(name)
+    }
+
+    /// A server that answers.
+    fn ready(&self, name: &str) -> Server {
+        let mut server = self.started(name);
+        server.wait_ready(&hello).expect(name);
+        server
     }
 }
 
@@ -88,14 +134,6 @@ fn hello(port: u16) -> Result<(), String> {
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let is_right = answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello\n");
     if is_right { Ok(()) } else { Err(answer) }
-}
-
-/// Starts one bad server with its own application.
-fn start_bad(name: &str, logs: &Path) -> Result<Server, String> {
-    let (all, environment) = (bad(), system());
-    let rackup = here("tests/bad/config.ru");
-    let recipe = all.get(name).expect("there is such a bad server");
-    Server::start(wanted(recipe, &environment, &rackup, logs))
 }
 
 #[test]
@@ -242,12 +280,8 @@ fn servers_that_want_a_proxy_have_one_where_clients_are_slow() {
 
 #[test]
 fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
-    let (catalogue, environment) = (recipes(), system());
-    let logs = tempfile::tempdir().expect("a folder");
-    let rackup = here("tests/hello/config.ru");
-    let recipe = catalogue.get("puma").expect("a recipe");
-    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("started");
-    server.wait_ready(&hello).expect("ready");
+    let ground = Ground::of(recipes());
+    let server = ground.ready("puma");
     let commands = server.commands().join("\n");
     assert!(commands.contains("max_keep_alive Float::INFINITY") && commands.contains("/puma.rb"), "{commands}");
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("connected");
@@ -263,7 +297,7 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
         }
     }
     drop(server);
-    let stock = Wanted { stock: true, ..wanted(recipe, &environment, &rackup, logs.path()) };
+    let stock = Wanted { stock: true, ..ground.wanted("puma") };
     let server = Server::start(stock).expect("started");
     let commands = server.commands().join("\n");
     assert!(commands.contains(" -C - ") && !commands.contains("backlog"), "{commands}");
@@ -271,15 +305,11 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
 
 #[test]
 fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
-    let (catalogue, environment) = (recipes(), system());
-    let logs = tempfile::tempdir().expect("a folder");
-    let rackup = here("tests/hello/config.ru");
+    let ground = Ground::of(recipes());
     let mut tried = Vec::new();
     for name in ["unicorn-nginx", "puma-phased"] {
-        let recipe = catalogue.get(name).expect("a recipe");
-        let Presence::Here { .. } = detect(recipe, &environment) else { continue };
-        let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);
-        server.wait_ready(&hello).expect(name);
+        let Presence::Here { .. } = detect(ground.all.get(name).expect(name), &ground.environment) else { continue };
+        let mut server = ground.ready(name);
         server.reload().expect(name);
         hello(server.port()).expect(name);
         assert!(!server.has_ended(), "{name}");
@@ -290,16 +320,13 @@ fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
 
 #[test]
 fn those_that_are_here_answer_are_counted_and_leave_nothing() {
-    let (catalogue, environment) = (recipes(), system());
-    let logs = tempfile::tempdir().expect("a folder");
-    let rackup = here("tests/hello/config.ru");
+    let ground = Ground::of(recipes());
     let mut tried = Vec::new();
-    for recipe in catalogue.all() {
-        let Presence::Here { version, ruby } = detect(recipe, &environment) else { continue };
+    for recipe in ground.all.all() {
+        let Presence::Here { version, ruby } = detect(recipe, &ground.environment) else { continue };
         assert!(version.contains('.') && !ruby.is_empty(), "{}: {version} on {ruby}", recipe.name);
         let name = &recipe.name;
-        let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);
-        server.wait_ready(&hello).expect(name);
+        let mut server = ground.ready(name);
         // Some servers start their threads only after some requests.
         (0..20).for_each(|_| hello(server.port()).expect(name));
         let counts = server.check_counts().expect(name);
@@ -322,12 +349,8 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
 
 #[test]
 fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
-    let (catalogue, environment) = (recipes(), system());
-    let logs = tempfile::tempdir().expect("a folder");
-    let rackup = here("tests/hello/config.ru");
-    let recipe = catalogue.get("puma").expect("a recipe");
-    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("started");
-    server.wait_ready(&hello).expect("ready");
+    let ground = Ground::of(recipes());
+    let mut server = ground.ready("puma");
     let killed = server.kill_worker().expect("killed");
     assert!(until(Duration::from_secs(10), || server.members().iter().all(|one| one.id != killed)));
     server.check_counts().expect("replaced");
@@ -335,8 +358,7 @@ fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
     assert!(until(Duration::from_secs(20), || hello(server.port()).is_ok()));
     // Puma may hang when it is stopped so soon after its workers have started; this test is not about that.
     drop(server);
-    let alone = catalogue.get("thin").expect("a recipe");
-    let mut server = Server::start(wanted(alone, &environment, &rackup, logs.path())).expect("started");
+    let mut server = ground.started("thin");
     let error = server.kill_worker().expect_err("it is alone");
     assert!(error.contains("its death is the server's"), "{error}");
     assert!(server.reload().expect_err("it cannot").contains("starts another"));
@@ -344,8 +366,8 @@ fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
 
 #[test]
 fn who_never_gets_ready_is_told_with_the_log() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let mut server = start_bad("silent", logs.path()).expect("it starts");
+    let ground = Ground::of(bad());
+    let mut server = ground.started("silent");
     let error = server.wait_ready(&hello).expect_err("it never answers");
     assert!(error.contains("silent gave no right answer within 2 s: connect"), "{error}");
     assert!(error.contains("waiting for a database"), "{error}");
@@ -354,8 +376,8 @@ fn who_never_gets_ready_is_told_with_the_log() {
 
 #[test]
 fn who_dies_is_told_at_once_with_the_log() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let mut server = start_bad("dies", logs.path()).expect("it starts");
+    let ground = Ground::of(bad());
+    let mut server = ground.started("dies");
     let error = server.wait_ready(&hello).expect_err("it dies");
     assert!(error.contains("dies ended before it answered") && error.contains("exit status: 3"), "{error}");
     assert!(error.contains("no such database") && server.has_ended(), "{error}");
@@ -363,8 +385,8 @@ fn who_dies_is_told_at_once_with_the_log() {
 
 #[test]
 fn another_program_on_the_port_of_a_dead_server_is_not_taken_for_it() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let mut server = start_bad("dies", logs.path()).expect("it starts");
+    let ground = Ground::of(bad());
+    let mut server = ground.started("dies");
     assert!(until(Duration::from_secs(20), || server.has_ended()), "it ends by itself");
     let error = server.wait_ready(&|_| Ok(())).expect_err("it is dead, whoever answers");
     assert!(error.contains("dies ended before it answered") && error.contains("exit status: 3"), "{error}");
@@ -374,16 +396,12 @@ fn another_program_on_the_port_of_a_dead_server_is_not_taken_for_it() {
 
 #[test]
 fn ignored_settings_are_caught() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let mut server = start_bad("alone", logs.path()).expect("it starts");
-    server.wait_ready(&hello).expect("it answers");
+    let ground = Ground::of(bad());
+    let server = ground.ready("alone");
     let error = server.check_counts().expect_err("it has one worker");
     assert!(error.contains("was told to have 2 workers and has 1: it ignores the setting"), "{error}");
     server.stop().expect("it ends");
-    let (all, environment) = (bad(), system());
-    let rackup = here("tests/bad/config.ru");
-    let recipe = all.get("threadless").expect("a bad server");
-    let one = Wanted { workers: 1, ..wanted(recipe, &environment, &rackup, logs.path()) };
+    let one = Wanted { workers: 1, ..ground.wanted("threadless") };
     let mut server = Server::start(one).expect("it starts");
     server.wait_ready(&hello).expect("it answers");
     let error = server.check_counts().expect_err("it has no thread of that name");
@@ -392,27 +410,19 @@ fn ignored_settings_are_caught() {
 
 #[test]
 fn who_does_not_end_is_killed_and_who_leaves_children_is_told() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let mut server = start_bad("stubborn", logs.path()).expect("it starts");
-    server.wait_ready(&hello).expect("it answers");
-    let error = server.stop().expect_err("it does not end");
+    let ground = Ground::of(bad());
+    let error = ground.ready("stubborn").stop().expect_err("it does not end");
     assert!(error.contains("did not end within 1 s of SIGTERM and was killed"), "{error}");
-    let mut server = start_bad("mother", logs.path()).expect("it starts");
-    server.wait_ready(&hello).expect("it answers");
-    let error = server.stop().expect_err("it leaves a child");
+    let error = ground.ready("mother").stop().expect_err("it leaves a child");
     assert!(error.contains("behind") && error.contains("killed"), "{error}");
 }
 
 #[test]
 fn the_temporary_files_of_a_server_end_with_it_and_no_others() {
-    let logs = tempfile::tempdir().expect("a folder");
-    let (all, environment) = (bad(), system());
-    let rackup = here("tests/bad/config.ru");
-    let recipe = all.get("litters").expect("a bad server");
+    let ground = Ground::of(bad());
     let others = PathBuf::from(format!("/tmp/facil_io_tmpfile_{}-of-another", std::process::id()));
     let open = fs::File::create(&others).expect("/tmp can be written to");
-    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("it starts");
-    server.wait_ready(&hello).expect("it answers");
+    let server = ground.ready("litters");
     let log = server.log_tail();
     let folder = log.lines().find_map(|line| line.strip_prefix("temporary: ")).map(PathBuf::from).expect("its folder");
     let own = PathBuf::from(format!("/tmp/facil_io_tmpfile_{}", server.port()));
@@ -426,15 +436,11 @@ fn the_temporary_files_of_a_server_end_with_it_and_no_others() {
 
 #[test]
 fn what_cannot_be_done_is_refused_in_words() {
-    let (catalogue, environment) = (recipes(), system());
-    let logs = tempfile::tempdir().expect("a folder");
-    let puma = catalogue.get("puma").expect("a recipe");
-    let nowhere = here("tests/hello/nowhere.ru");
-    let error = Server::start(wanted(puma, &environment, &nowhere, logs.path())).expect_err("no such file");
+    let ground = Ground::of(recipes());
+    let nowhere = Wanted { rackup: &here("tests/hello/nowhere.ru"), ..ground.wanted("puma") };
+    let error = Server::start(nowhere).expect_err("no such file");
     assert!(error.starts_with("puma: there is no ") && error.contains("nowhere.ru"), "{error}");
-    let nginx = catalogue.get("passenger-apache").expect("a recipe");
-    let rackup = here("tests/hello/config.ru");
-    let more = Wanted { extra: vec!["--more".into()], ..wanted(nginx, &environment, &rackup, logs.path()) };
+    let more = Wanted { extra: vec!["--more".into()], ..ground.wanted("passenger-apache") };
     assert!(Server::start(more).expect_err("no further words").contains("it takes no further words (--more)"));
     let both =
         EnvironmentOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), ..EnvironmentOptions::default() };

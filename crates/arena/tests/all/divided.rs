@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Home, said};
+use super::{Home, recipe, said, succeeded};
 
 const SLEEPS_MS: f64 = 20.0;
 const COMPUTES_MS: f64 = 30.0;
@@ -33,31 +33,10 @@ fn home() -> Home {
     let home = Home::with(&[]);
     fs::write(home.path("apps/tiny/config.ru"), APP).unwrap();
     fs::write(home.path("apps/tiny/answer.rb"), "ANSWER = \"right\\n\"\n").unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/rack.rb");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/rack.rb").display().to_string();
+    let tables = "[count]\nworker = '^rack worker'\n[cannot]\nreload = \"it has none\"\n";
     for kind in ["alone", "locked", "threads", "liar", "stays"] {
-        let recipe = format!(
-            r#"
-title = "{kind}"
-about = "Made for a test."
-home = "https://example.com"
-runtime = "cruby"
-[needs]
-programs = ["ruby"]
-[get]
-apt = ["ruby"]
-[version]
-command = ["ruby", "--version"]
-pattern = 'ruby (\S+)'
-[[process]]
-name = "{kind}"
-command = ["ruby", "{}", "{{{{ port }}}}", "{kind}", "{{{{ file }}}}"]
-[count]
-worker = '^rack worker'
-[cannot]
-reload = "it has none"
-"#,
-            script.display()
-        );
+        let recipe = recipe(kind, 60, &[&script, "{{ port }}", kind, "{{ file }}"], tables);
         fs::write(home.path(&format!("arena/contenders/{kind}.toml")), recipe).unwrap();
     }
     let study = r#"
@@ -103,10 +82,9 @@ fn divided(home: &Home) -> BTreeMap<(String, String), BTreeMap<String, f64>> {
 #[test]
 fn a_requests_time_is_where_it_was_put() {
     let home = home();
-    let output = home.run(&["run", "tiny"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let words = home.succeeds(&["run", "tiny"]);
     let found = divided(&home);
-    assert_eq!(found.len(), 6, "{found:?}\n{}", said(&output));
+    assert_eq!(found.len(), 6, "{found:?}\n{words}");
     for (of, numbers) in &found {
         let parts = ["in_generator_ms", "in_accept_queue_ms", "in_server_ms", "app_processor_ms", "app_waiting_ms"];
         let sum = parts.iter().map(|name| numbers[*name]).sum::<f64>() + numbers["after_app_ms"];
@@ -148,11 +126,8 @@ fn a_requests_time_is_where_it_was_put() {
 #[test]
 fn who_answers_wrongly_while_its_time_is_divided_is_disqualified() {
     let home = home();
-    let file = home.path("arena/studies/tiny.toml");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("recipe = \"threads\"", "recipe = \"liar\"")).unwrap();
-    let output = home.run(&["run", "tiny", "--without", "locked", "--case", "sleep"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.change("arena/studies/tiny.toml", "recipe = \"threads\"", "recipe = \"liar\"");
+    home.succeeds(&["run", "tiny", "--without", "locked", "--case", "sleep"]);
     let summary = home.summary();
     assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["alone"]]), "{summary}");
     let liar = summary["cases"][0]["results"].as_array().unwrap().iter().find(|one| one["contender"] == "liar");
@@ -163,14 +138,9 @@ fn who_answers_wrongly_while_its_time_is_divided_is_disqualified() {
 #[test]
 fn that_a_server_had_to_be_killed_after_its_time_was_divided_is_in_the_report() {
     let home = home();
-    let file = home.path("arena/studies/tiny.toml");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("recipe = \"threads\"", "recipe = \"stays\"")).unwrap();
-    let recipe = home.path("arena/contenders/stays.toml");
-    let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text + "[stop]\npatience_s = 1\n").unwrap();
-    let output = home.run(&["run", "tiny", "--only", "stays", "--case", "sleep"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.change("arena/studies/tiny.toml", "recipe = \"threads\"", "recipe = \"stays\"");
+    home.change("arena/contenders/stays.toml", "[count]", "[stop]\npatience_s = 1\n[count]");
+    home.succeeds(&["run", "tiny", "--only", "stays", "--case", "sleep"]);
     let notes = home.summary()["contenders"][0]["notes"].to_string();
     let told = "it did not stop as it should: round 1, where its time was divided: stays did not end within 1 s";
     assert!(notes.contains(told), "{notes}");
@@ -180,8 +150,7 @@ fn that_a_server_had_to_be_killed_after_its_time_was_divided_is_in_the_report() 
 #[test]
 fn a_load_of_k6_is_divided_by_the_arenas_own_and_the_report_says_so() {
     let home = home();
-    let output = home.run_with_k6(&["run", "tiny", "--load", "k6", "--only", "threads", "--case", "sleep"]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&home.run_with_k6(&["run", "tiny", "--load", "k6", "--only", "threads", "--case", "sleep"]));
     let found = divided(&home);
     let [((case, contender), numbers)] = &found.iter().collect::<Vec<_>>()[..] else { panic!("{found:?}") };
     assert_eq!((case.as_str(), contender.as_str()), ("sleep", "threads"));
@@ -195,12 +164,8 @@ fn a_load_of_k6_is_divided_by_the_arenas_own_and_the_report_says_so() {
 fn what_has_no_middleware_is_not_divided_and_the_report_says_why() {
     let home = Home::with(&["good"]);
     // Its command names the application, but the server does not run it.
-    let recipe = home.path("arena/contenders/good.toml");
-    let text = fs::read_to_string(&recipe).unwrap().replace("\"{{ workers }}\"]", "\"{{ workers }}\", \"{{ file }}\"]");
-    assert!(text.contains("{{ file }}"), "{text}");
-    fs::write(&recipe, text).unwrap();
-    let output = home.run(&["run", "tiny", "--rounds", "1"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.change("arena/contenders/good.toml", "\"{{ workers }}\"]", "\"{{ workers }}\", \"{{ file }}\"]");
+    home.succeeds(&["run", "tiny", "--rounds", "1"]);
     let summary = home.summary();
     let result = &summary["cases"][0]["results"][0];
     let why = "where a request’s time goes was not measured: ";

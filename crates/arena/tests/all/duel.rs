@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use arena::duel::plan::DuelPlan;
@@ -12,6 +13,8 @@ use arena::duel::request::DuelRequest;
 use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
 use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
+
+use super::foolsgold;
 
 const PLAN: DuelPlan = DuelPlan {
     settings: 2,
@@ -47,10 +50,13 @@ run lambda { |env|
 "#;
 
 #[derive(Default)]
-struct Heard {
-    words: Vec<String>,
-    steps: Vec<TimeLeft>,
-    samples: Vec<Sample>,
+pub struct Heard {
+    pub words: Vec<String>,
+    pub steps: Vec<TimeLeft>,
+    pub samples: Vec<Sample>,
+    /// Beginning of the name of a phase, and the time before which it does not begin, as if the machine had been slow
+    /// until then.
+    pub held_until: Option<(&'static str, Instant)>,
 }
 
 impl Listener for Heard {
@@ -60,6 +66,10 @@ impl Listener for Heard {
 
     fn left(&mut self, left: &TimeLeft) {
         self.steps.push(left.clone());
+        let until = self.held_until.filter(|(phase, _)| left.what.starts_with(phase));
+        while let Some(still) = until.and_then(|(_, until)| until.checked_duration_since(Instant::now())) {
+            thread::park_timeout(still);
+        }
     }
 
     fn sample(&mut self, sample: &Sample) -> Result<(), String> {
@@ -71,15 +81,7 @@ impl Listener for Heard {
 /// Serializes tests that measure or depend on time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The program beside this test, if it has been built.
-fn foolsgold() -> Option<PathBuf> {
-    let named = std::env::var_os("FOOLSGOLD").map(PathBuf::from);
-    let test = std::env::current_exe().ok()?;
-    let built = test.ancestors().nth(2).map(|folder| folder.join("foolsgold"));
-    named.or(built).filter(|path| path.is_file())
-}
-
-fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
+pub fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
     fs::write(folder.join("config.ru"), APP).unwrap();
     let logs = folder.join("logs");
     fs::create_dir_all(&logs).unwrap();

@@ -1,19 +1,19 @@
 //! Duels in which servers lie, die, never listen, ignore their settings, answer with another status or break at twice
 //! the user's rate: each is detected and named, and the honest one is recommended.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use arena::duel::pace::Rate;
 use arena::duel::plan::DuelPlan;
-use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
+use arena::duel::{DuelOptions, Now, run};
 use arena::environment::EnvironmentOptions;
-use arena::record::Sample;
 use arena::record::summary::Summary;
+
+use super::duel::{Heard, options};
+use super::recipe;
 
 const PLAN: DuelPlan = DuelPlan {
     settings: 1,
@@ -109,36 +109,8 @@ loop do
 end
 "#;
 
-#[derive(Default)]
-struct Heard {
-    words: Vec<String>,
-    samples: Vec<Sample>,
-    /// Beginning of the name of a phase, and the time before which it does not begin, as if the machine had been slow
-    /// until then.
-    held_until: Option<(&'static str, Instant)>,
-}
-
-impl Listener for Heard {
-    fn says(&mut self, words: &str) {
-        self.words.push(words.to_owned());
-    }
-
-    fn left(&mut self, left: &TimeLeft) {
-        let until = self.held_until.filter(|(phase, _)| left.what.starts_with(phase));
-        while let Some(still) = until.and_then(|(_, until)| until.checked_duration_since(Instant::now())) {
-            thread::park_timeout(still);
-        }
-    }
-
-    fn sample(&mut self, sample: &Sample) -> Result<(), String> {
-        self.samples.push(sample.clone());
-        Ok(())
-    }
-}
-
-fn recipe(folder: &Path, mode: &str) {
-    let script = folder.join("server.rb");
-    let script = script.display();
+fn write_recipe(folder: &Path, mode: &str) {
+    let script = folder.join("server.rb").display().to_string();
     // These recipes claim workers, but the server has one.
     let claims = ["ignorer", "heavy"].contains(&mode);
     let shape = if claims { "" } else { "[shape]\nworkers = '1'\nthreads = '1'" };
@@ -147,46 +119,20 @@ fn recipe(folder: &Path, mode: &str) {
     let within_s = if claims { 1 } else { 15 };
     let ready_s = if mode == "never" { 1 } else { 10 };
     let stop = if mode == "deaf" { "[stop]\npatience_s = 1" } else { "" };
-    let text = format!(
+    let tables = format!(
         r#"
-title = "{mode}"
-about = "A server for tests."
-home = "{mode}"
-runtime = "cruby"
-ready_s = {ready_s}
-
-[needs]
-programs = ["ruby"]
-
-[get]
-how = "It is part of the test."
-
-[version]
-command = ["ruby", "--version"]
-pattern = 'ruby (\S+)'
-
 {shape}
-
 {stop}
-
-[[process]]
-name = "{mode}"
-command = ["ruby", "--disable-gems", "{script}", "{mode}", "{{{{ port }}}}"]
-
 [count]
 worker = 'server\.rb'
 within_s = {within_s}
-
 [cannot]
 reload = "no"
 {cannot}
 "#
     );
+    let text = recipe(mode, ready_s, &["--disable-gems", &script, mode, "{{ port }}"], &tables);
     fs::write(folder.join(format!("{mode}.toml")), text).unwrap();
-}
-
-fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
-    duel_with(modes, &|_| {})
 }
 
 fn duel_with(modes: &[&str], change: &dyn Fn(&mut DuelOptions)) -> Result<(Summary, String), String> {
@@ -198,35 +144,20 @@ fn duel_with(modes: &[&str], change: &dyn Fn(&mut DuelOptions)) -> Result<(Summa
 fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Heard) -> Result<Summary, String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("server.rb"), SERVER).unwrap();
-    fs::write(folder.path().join("config.ru"), "# Nobody reads it.\n").unwrap();
-    let logs = folder.path().join("logs");
-    fs::create_dir(&logs).unwrap();
     if modes.contains(&"editor") {
         let words = [("a", 400), ("b", 200), ("c", 100)].map(|(letter, count)| letter.repeat(count));
         fs::write(folder.path().join("page"), format!("<p>{}</p>", words.join(" "))).unwrap();
     }
     for mode in modes.iter().chain(&["honest"]) {
-        recipe(folder.path(), mode);
+        write_recipe(folder.path(), mode);
     }
     let mut options = DuelOptions {
-        rackup: folder.path().join("config.ru"),
         environment: EnvironmentOptions::default(),
         recipes: folder.path().to_owned(),
-        contenders: Vec::new(),
-        asked: urls::from_words(&["/".to_owned()], folder.path()).unwrap(),
-        workload: Vec::new(),
-        is_recorded: false,
-        rate: None,
         now: Some(Now::parse("honest").unwrap()),
-        p99_max_ms: None,
         plan: PLAN,
-        is_quick: true,
-        budget_minutes: None,
-        env: BTreeMap::new(),
-        k6: None,
-        logs,
         seed: 1,
-        command: "arena duel".to_owned(),
+        ..options(folder.path(), &["/"], &[])
     };
     change(&mut options);
     // Other tests run beside this one, with servers that need the processors.
@@ -242,7 +173,7 @@ static MACHINE: RwLock<()> = RwLock::new(());
 fn honest_wins(bad: &[(&str, &[&str])]) {
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let modes: Vec<&str> = bad.iter().map(|(mode, _)| *mode).collect();
-    let (summary, words) = duel(&modes).unwrap();
+    let (summary, words) = duel_with(&modes, &|_| {}).unwrap();
     let advice = summary.advice.unwrap();
     assert!(advice.sentence.contains("with honest with -w 1 -t 1"), "{modes:?}: {advice:?}\n{words}");
     for (mode, parts) in bad {
@@ -487,7 +418,6 @@ fn where_the_budget_ends_in_the_heats_the_settings_that_were_not_tried_are_said(
     assert!(advice.sentence.contains("honest with -w 1 -t 1"), "{advice:?}");
 }
 
-/// As a twin it is the same server: that it had to be killed there, or that a load could not be made, was said nowhere.
 #[test]
 fn what_is_noted_of_the_twin_is_said() {
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use loadgen::process::until;
+
+use super::{Home, recipe};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -31,7 +32,7 @@ end
 "#;
 
 const STUDY: &str = r#"
-title = "Long"
+title = "Tiny"
 question = "Until when?"
 about = ["A study for a test."]
 app = "tiny"
@@ -49,7 +50,7 @@ expect = { exactly = "ok" }
 
 /// A run that would take ten minutes.
 struct LongRun {
-    home: TempDir,
+    home: Home,
     arena: Child,
     /// All processes that it has started, except its guard.
     family: BTreeSet<u32>,
@@ -58,18 +59,14 @@ struct LongRun {
 impl LongRun {
     fn begin(manner: &str) -> LongRun {
         let home = home_with(manner);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
-        command.arg("--home").arg(home.path()).args(["run", "long", "--must", "server"]).stdin(Stdio::null());
+        let mut command = home.arena(&["run", "tiny", "--must", "server"]);
         let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut run = LongRun { home, arena, family: BTreeSet::new() };
         // The load has begun when the server computes; its stray process exists by then.
-        let stray = format!("stray {}", run.home.path().display());
-        let end = Instant::now() + TIMEOUT;
-        while !everybody().iter().any(|id| title(*id).starts_with(&stray)) || run.folders().is_empty() {
-            assert!(Instant::now() < end && run.arena.try_wait().unwrap().is_none(), "it does not begin");
-            thread::park_timeout(Duration::from_millis(20));
-        }
-        let home = run.home.path().display().to_string();
+        let stray = format!("stray {}", run.home.name());
+        let has_begun = || is_titled(&stray) && !run.folders().is_empty();
+        assert!(until(TIMEOUT, has_begun), "it does not begin");
+        let home = run.home.name();
         run.family = everybody().into_iter().filter(|id| title(*id).contains(&home)).collect();
         run.family.remove(&run.arena.id());
         assert!(run.family.len() >= 3, "{:?}", run.family);
@@ -112,38 +109,15 @@ impl LongRun {
 }
 
 /// A folder like the one that comes with the program, with one server.
-fn home_with(manner: &str) -> TempDir {
-    let home = tempfile::tempdir().unwrap();
-    let path = |inside: &str| home.path().join(inside);
-    for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
-        fs::create_dir_all(path(folder)).unwrap();
-    }
-    fs::write(path("apps/tiny/config.ru"), "# Nobody reads it.\n").unwrap();
-    fs::write(path("arena/published.toml"), "[study.long]\nresult = []\n").unwrap();
-    fs::write(path("arena/studies/long.toml"), STUDY).unwrap();
-    fs::write(path("server.rb"), SERVER).unwrap();
-    fs::write(path("arena/contenders/server.toml"), recipe(&path("server.rb"), manner)).unwrap();
+fn home_with(manner: &str) -> Home {
+    let home = Home::with(&[]);
+    fs::write(home.path("arena/studies/tiny.toml"), STUDY).unwrap();
+    let script = home.path("server.rb").display().to_string();
+    fs::write(&script, SERVER).unwrap();
+    let tables = "[count]\nworker = 'server\\.rb'\nleaves = true\n[cannot]\nreload = \"no\"\n";
+    let recipe = recipe("server", 60, &[&script, "{{ port }}", manner, &home.name()], tables);
+    fs::write(home.path("arena/contenders/server.toml"), recipe).unwrap();
     home
-}
-
-fn recipe(script: &Path, manner: &str) -> String {
-    let (script, home) = (script.display(), script.parent().unwrap().display());
-    format!(
-        r#"
-title = "Server"
-about = "Made for a test."
-home = "https://example.com"
-runtime = "cruby"
-needs = {{ programs = ["ruby"] }}
-get = {{ how = "it is here" }}
-version = {{ command = ["ruby", "--version"], pattern = 'ruby (\S+)' }}
-count = {{ worker = 'server\.rb', leaves = true }}
-cannot = {{ reload = "no" }}
-[[process]]
-name = "server"
-command = ["ruby", "{script}", "{{{{ port }}}}", "{manner}", "{home}"]
-"#
-    )
 }
 
 /// The processes that are running.
@@ -154,6 +128,11 @@ fn everybody() -> BTreeSet<u32> {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     };
     ids.filter(is_running).collect()
+}
+
+/// Whether a process runs whose title begins so.
+fn is_titled(start: &str) -> bool {
+    everybody().into_iter().any(|id| title(id).starts_with(start))
 }
 
 fn title(id: u32) -> String {
@@ -169,11 +148,10 @@ fn servers_that_do_not_listen_end_with_a_run_that_is_told_to() {
     let (code, said) = run.end();
     assert_eq!(code, Some(143), "{said}");
     assert!(said.contains("SIGTERM: ending the servers") && said.contains("arena run --resume "), "{said}");
-    assert!(said.contains(&format!(" --must server --home {}", run.home.path().display())), "{said}");
+    assert!(said.contains(&format!(" --must server --home {}", run.home.name())), "{said}");
     assert!(run.is_gone() && since.elapsed() < Duration::from_secs(10), "{:?}", run.folders());
     assert!(!said.contains("disqualified") && !said.contains("Error"), "{said}");
-    let folder = fs::read_dir(run.home.path().join("arena/runs")).unwrap().next().unwrap().unwrap().path();
-    assert!(!folder.join("raw.jsonl").exists(), "what was cut is no sample");
+    assert!(!run.home.folder().join("raw.jsonl").exists(), "what was cut is no sample");
 }
 
 #[test]
@@ -200,20 +178,14 @@ fn a_closed_terminal_ends_it_too() {
 #[test]
 fn a_list_that_is_interrupted_speaks_of_no_servers_and_no_measurements() {
     let home = home_with("meek");
-    let asked = format!("asked {}", home.path().display());
-    let recipe = home.path().join("arena/contenders/server.toml");
+    let asked = format!("asked {}", home.name());
+    let recipe = home.path("arena/contenders/server.toml");
     let question = format!("[\"ruby\", \"--disable-gems\", \"-e\", \"$0 = '{asked}'; sleep\"]");
     let text = fs::read_to_string(&recipe).unwrap().replace("[\"ruby\", \"--version\"]", &question);
     assert!(text.contains(&asked), "{text}");
     fs::write(&recipe, text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
-    command.arg("--home").arg(home.path()).arg("list").stdin(Stdio::null());
-    let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let end = Instant::now() + TIMEOUT;
-    while !everybody().iter().any(|id| title(*id).starts_with(&asked)) {
-        assert!(Instant::now() < end, "no program is asked for its version");
-        thread::park_timeout(Duration::from_millis(20));
-    }
+    let arena = home.arena(&["list"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    assert!(until(TIMEOUT, || is_titled(&asked)), "no program is asked for its version");
     assert!(Command::new("kill").args(["-INT", &arena.id().to_string()]).status().unwrap().success());
     let output = arena.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -227,9 +199,5 @@ fn killed_it_leaves_nothing_behind_either() {
     let mut run = LongRun::begin("stubborn");
     run.tell("KILL");
     run.end();
-    let end = Instant::now() + TIMEOUT;
-    while !run.is_gone() {
-        assert!(Instant::now() < end, "{:?} {:?}", run.family, run.folders());
-        thread::park_timeout(Duration::from_millis(50));
-    }
+    assert!(until(TIMEOUT, || run.is_gone()), "{:?} {:?}", run.family, run.folders());
 }

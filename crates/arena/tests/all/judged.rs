@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use serde_json::Value;
@@ -68,8 +67,7 @@ fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
     let tools = ["wrk", "ab", "siege"];
     let full = "full = { rounds = 1, seconds = 0.6, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "hangup", "mover"], &tools, full)).unwrap();
-    let output = home.run(&["run", "tiny"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny"]);
     let summary = home.summary();
     for (case, tool) in summary["cases"].as_array().unwrap().iter().zip(tools) {
         assert_eq!(case["ranking"], serde_json::json!([["good"]]), "{tool}: {case}");
@@ -109,13 +107,8 @@ fn a_tool_that_was_sent_fewer_bytes_than_right_answers_have_was_answered_wrongly
     for (bytes, is_wrong) in [("30.00KB", true), ("43.00KB", false), ("1.20MB", false)] {
         let home = Home::with(&["good"]);
         fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good"], &["wrk"], full)).unwrap();
-        let bin = home.path("bin");
-        fs::create_dir(&bin).unwrap();
-        let tool = bin.join("wrk");
-        fs::write(&tool, format!("#!/bin/sh\necho '{}'\n", OF_WRK.replace("BYTES", bytes))).unwrap();
-        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        let output = home.arena(&["run", "tiny"]).env("PATH", &path).output().unwrap();
+        let wrk = format!("echo '{}'", OF_WRK.replace("BYTES", bytes));
+        let output = home.arena_beside("wrk", &wrk, &["run", "tiny"]).output().unwrap();
         let result = &home.summary()["cases"][0]["results"][0];
         let why = result["disqualified"].as_str().unwrap_or("not disqualified");
         let words = "wrong answers to the load tool: an answer, with its head, had at most 31 bytes on average, and \
@@ -154,12 +147,10 @@ fn a_wrong_body_of_the_right_length_and_a_missing_header_field_are_found() {
 #[test]
 fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
     let home = Home::with(&["liar"]);
-    let recipe = home.path("arena/contenders/liar.toml");
     // A reload that changes nothing: only the answers under its load matter here.
     let reload = "[reload]\nabout = \"none\"\nkeeps_master = true\nnew_workers = \"false\"\n\
                   [[reload.step]]\ncommand = [\"true\"]\n";
-    let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text.replace("reload = \"it has none\"\n", "") + reload).unwrap();
+    home.change("arena/contenders/liar.toml", "reload = \"it has none\"\n", reload);
     let few = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections"];
     let tools = [&few[..], &["killed", "reload", "overload"]].concat();
     // On a busy machine the 512 clients by whom a capacity is measured may wait for a second.
@@ -200,15 +191,10 @@ fn what_takes_long_beside_a_load_has_a_right_answer_as_well() {
 fn a_load_tool_that_fails_in_every_case_of_a_contender_or_for_all_in_a_case_fails_the_run() {
     let home = Home::with(&["good", "slow"]);
     let full = "full = { rounds = 1, seconds = 0.3, warm_up_s = 0, clients = 2 }";
-    let bin = home.path("bin");
-    fs::create_dir(&bin).unwrap();
-    let tool = bin.join("wrk");
-    fs::write(&tool, "#!/bin/sh\necho 'wrk: out of order' >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let wrk = "echo 'wrk: out of order' >&2\nexit 1";
     let run = |tools: &[&str]| {
         fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], tools, full)).unwrap();
-        home.arena(&["run", "tiny"]).env("PATH", &path).output().unwrap()
+        home.arena_beside("wrk", wrk, &["run", "tiny"]).output().unwrap()
     };
     // In the only case: nothing is known of any contender.
     let output = run(&["wrk"]);
@@ -225,8 +211,7 @@ fn a_load_tool_that_fails_in_every_case_of_a_contender_or_for_all_in_a_case_fail
 #[test]
 fn the_draws_are_others_in_each_round_and_the_same_for_all_contenders() {
     let home = Home::with(&["good", "slow"]);
-    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--seed", "4"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--seconds", "0.3", "--seed", "4"]);
     let seeds = |round: u64| -> BTreeSet<String> {
         let own = samples(&home).into_iter().filter(|one| one["round"] == round);
         own.map(|one| one["command"].as_str().unwrap().split_once(", seed ").unwrap().1.to_owned()).collect()
@@ -242,8 +227,7 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     let home = Home::with(&["good", "slow"]);
     let full = "full = { rounds = 3, rounds_most = 4, seconds = 0.3, warm_up_s = 0.1, clients = 2 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], &["ladder"], full)).unwrap();
-    let output = home.run(&["run", "tiny", "--seed", "2"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let words = home.succeeds(&["run", "tiny", "--seed", "2"]);
     let samples = samples(&home);
     let of = |case: &str, contender: &str| -> Vec<u64> {
         let own = samples.iter().filter(|one| one["case"] == case && one["contender"] == contender);
@@ -257,7 +241,7 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     assert_eq!(summary["twin_of"], "good", "by the seed");
     assert_eq!(of("ladder", "twin"), of("ladder", "good"));
     assert!(summary["cases"][0]["twin"]["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 0.0);
-    assert!(said(&output).contains("good was measured twice"), "{}", said(&output));
+    assert!(words.contains("good was measured twice"), "{words}");
     // The same rate for all is known from the first round on.
     assert_eq!(of("ladder=50", "slow")[0], 2, "{samples:#?}");
     let rates: BTreeSet<&str> = samples
@@ -281,8 +265,7 @@ fn beside_slow_clients_and_what_hangs_all_are_asked_at_the_same_rate() {
     let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 2 }";
     let text = by_tools(&["good", "slow"], &["slow-clients", "stuck"], full);
     fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
-    let output = home.run(&["run", "tiny"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny"]);
     let rates: Vec<f64> = samples(&home).iter().map(asked_per_s).collect();
     assert_eq!(rates, [50.0; 4]);
     let what = |case: usize| home.summary()["cases"][case]["what"].as_str().unwrap().to_owned();
@@ -328,8 +311,7 @@ fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on
     // Long enough for some answers beside the other tests: without one there is no capacity to take shares of.
     let full = "full = { rounds = 2, seconds = 0.8, warm_up_s = 0, clients = 2 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], &["closed", "ladder"], full)).unwrap();
-    let output = home.run(&["run", "tiny", "--seed", "3"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--seed", "3"]);
     let whole = samples(&home);
     let mut blocks: Vec<(u64, &str, &str)> = whole
         .iter()
@@ -355,8 +337,7 @@ fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on
     assert!(kept.len() < lines.len());
     fs::write(&raw, kept.concat()).unwrap();
     fs::remove_file(folder.join("summary.json")).unwrap();
-    let output = home.run(&["run", "--resume", folder.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "--resume", folder.to_str().unwrap()]);
     let again = samples(&home);
     assert_eq!(again.len(), whole.len(), "{again:#?}");
     check_shares(&again);
@@ -370,8 +351,7 @@ fn a_cold_start_is_timed_by_the_path_of_its_own_case() {
     let (first, second) = text.split_at(text.rfind("path = \"/\"").unwrap());
     let text = format!("{first}{}", second.replacen("path = \"/\"", "path = \"/cold\"", 1));
     fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
-    let output = home.run(&["run", "tiny"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny"]);
     let samples = samples(&home);
     let number = |case: &str, name: &str| {
         samples.iter().find(|one| one["case"] == case).unwrap()["numbers"][name].as_f64().unwrap()
@@ -384,40 +364,37 @@ fn a_cold_start_is_timed_by_the_path_of_its_own_case() {
 fn what_is_open_has_further_rounds_up_to_the_last_one() {
     // One round decides nothing: all are open after it.
     let home = Home::with(&["good", "slow"]);
-    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "2"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let words = home.succeeds(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "2"]);
     let mut rounds: Vec<u64> = samples(&home).iter().map(|one| one["round"].as_u64().unwrap()).collect();
     rounds.sort_unstable();
     assert_eq!(rounds, [1, 1, 2, 2]);
     assert_eq!(home.summary()["rounds"], 2);
     let notes = home.summary()["notes"].to_string();
     assert!(notes.contains("1 round of everything"), "{notes}");
-    assert!(said(&output).contains("round 2: 2 contenders in 1 case are neither"), "{}", said(&output));
+    assert!(words.contains("round 2: 2 contenders in 1 case are neither"), "{words}");
 }
 
 #[test]
 fn a_run_that_may_have_three_rounds_has_a_twin() {
     let home = Home::with(&["good"]);
-    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "3"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "3"]);
     assert_eq!(home.summary()["twin_of"], "good");
 }
 
 #[test]
 fn a_single_round_has_no_twin_and_a_busy_machine_is_told() {
     let home = Home::with(&["good"]);
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let output = home.succeeds(&["run", "tiny", "--quick"]);
     assert!(home.summary()["twin_of"].is_null());
     // The present load decides, and may pass the bound at this moment: the warning is only required where it is clear.
     let text = fs::read_to_string("/proc/loadavg").unwrap();
     let load: f64 = text.split(' ').next().unwrap().parse().unwrap();
     let per_processor = load / thread::available_parallelism().unwrap().get() as f64;
     let words = "the machine was busy";
-    let told = (home.summary()["notes"].to_string().contains(words), said(&output).contains(words));
+    let told = (home.summary()["notes"].to_string().contains(words), output.contains(words));
     match per_processor {
-        busy if busy > 1.0 => assert_eq!(told, (true, true), "{}", said(&output)),
-        calm if calm < 0.25 => assert_eq!(told, (false, false), "{}", said(&output)),
+        busy if busy > 1.0 => assert_eq!(told, (true, true), "{output}"),
+        calm if calm < 0.25 => assert_eq!(told, (false, false), "{output}"),
         _ => {}
     }
 }

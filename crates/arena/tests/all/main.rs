@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use loadgen::process::until;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -47,8 +47,22 @@ impl Home {
         home
     }
 
+    /// Its path as a word.
+    fn name(&self) -> String {
+        self.0.path().display().to_string()
+    }
+
     fn path(&self, inside: &str) -> PathBuf {
         self.0.path().join(inside)
+    }
+
+    /// Replaces this, which must be there, by that in a file of the folder.
+    #[track_caller]
+    fn change(&self, file: impl AsRef<Path>, this: &str, that: &str) {
+        let file = self.0.path().join(file);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(this), "{this}: {text}");
+        fs::write(&file, text.replacen(this, that, 1)).unwrap();
     }
 
     fn arena(&self, words: &[&str]) -> Command {
@@ -57,8 +71,24 @@ impl Home {
         command
     }
 
+    /// The command with a program of this name, which is this script, first on its PATH.
+    fn arena_beside(&self, program: &str, script: &str, words: &[&str]) -> Command {
+        let folder = self.path("programs");
+        fs::create_dir_all(&folder).unwrap();
+        write_program(&folder.join(program), script);
+        let mut command = self.arena(words);
+        command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
+        command
+    }
+
     fn run(&self, words: &[&str]) -> Output {
         self.arena(words).output().unwrap()
+    }
+
+    /// What a command says that must succeed.
+    #[track_caller]
+    fn succeeds(&self, words: &[&str]) -> String {
+        succeeded(&self.run(words))
     }
 
     fn folder(&self) -> PathBuf {
@@ -74,37 +104,56 @@ impl Home {
 }
 
 fn contender(kind: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/server.rb");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/server.rb").display().to_string();
     // The one that never has them is not waited for.
     let ready_s = if kind == "never" { 2 } else { 10 };
     let within_s = if kind == "alone" { 1 } else { 15 };
     let program = if kind == "absent" { "no-such-program" } else { "ruby" };
-    format!(
+    let tables = format!(
         r#"
-title = "{kind}"
-about = "Made for a test."
-home = "https://example.com"
-runtime = "cruby"
-ready_s = {ready_s}
-[needs]
-programs = ["{program}"]
-[get]
-apt = ["the-package-of-{kind}"]
-[version]
-command = ["ruby", "--version"]
-pattern = 'ruby (\S+)'
-[[process]]
-name = "{kind}"
-command = ["ruby", "--disable-gems", "{}", "{{{{ port }}}}", "{kind}", "{{{{ workers }}}}"]
 [count]
 worker = '^study worker'
 within_s = {within_s}
 [cannot]
 threads = "it has none"
 reload = "it has none"
-"#,
-        script.display()
+"#
+    );
+    let words = ["--disable-gems", &script, "{{ port }}", kind, "{{ workers }}"];
+    recipe(kind, ready_s, &words, &tables).replace("programs = [\"ruby\"]", &format!("programs = [\"{program}\"]"))
+}
+
+/// A recipe of a server that Ruby runs with these words. The tables say how it is counted and what it cannot do.
+fn recipe(name: &str, ready_s: u32, words: &[&str], tables: &str) -> String {
+    let command = [&["ruby"][..], words].concat();
+    format!(
+        r#"
+title = "{name}"
+about = "Made for a test."
+home = "https://example.com"
+runtime = "cruby"
+ready_s = {ready_s}
+[needs]
+programs = ["ruby"]
+[get]
+apt = ["the-package-of-{name}"]
+[version]
+command = ["ruby", "--version"]
+pattern = 'ruby (\S+)'
+[[process]]
+name = "{name}"
+command = {command:?}
+{tables}
+"#
     )
+}
+
+/// The program beside this test, if it has been built.
+fn foolsgold() -> Option<PathBuf> {
+    let named = std::env::var_os("FOOLSGOLD").map(PathBuf::from);
+    let test = std::env::current_exe().ok()?;
+    let built = test.ancestors().nth(2).map(|folder| folder.join("foolsgold"));
+    named.or(built).filter(|path| path.is_file())
 }
 
 fn study(kinds: &[&str], tool: &str) -> String {
@@ -140,6 +189,20 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
+/// What a command said that must have succeeded.
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", said(output));
+    said(output)
+}
+
+/// Writes a program that is this script. This process does not write it itself: a program that is open for writing, if
+/// only in a child of another test, cannot be started.
+fn write_program(file: &Path, script: &str) {
+    let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0\" && chmod +x \"$0\"";
+    assert!(Command::new("sh").args(["-c", write]).arg(file).arg(script).status().unwrap().success());
+}
+
 /// Whether a process with this word in its command line is running.
 fn is_running(word: &str) -> bool {
     let lines =
@@ -149,10 +212,6 @@ fn is_running(word: &str) -> bool {
 
 /// Waits for something that a running program does.
 fn within(done: impl Fn() -> bool, child: &mut Child) {
-    let end = Instant::now() + TIMEOUT;
-    while !done() {
-        assert!(Instant::now() < end, "it takes too long");
-        assert!(child.try_wait().unwrap().is_none(), "it has ended");
-        thread::park_timeout(Duration::from_millis(20));
-    }
+    let mut has_ended = || child.try_wait().unwrap().is_some();
+    assert!(until(TIMEOUT, || has_ended() || done()) && !has_ended(), "it takes too long, or has ended");
 }

@@ -1,24 +1,21 @@
 //! Runs that finish, with good and bad servers, and what is made of them afterwards.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{Home, is_running, results, said, within};
+use super::{Home, is_running, results, said, succeeded, within};
 
 #[test]
 fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let home = Home::with(&["good", "wrong", "early", "later", "dies", "never", "alone", "absent"]);
     // On a busy machine a warm-up of 0.2 s may end before a connection has had the answer that is wrong early, and a
     // load of 0.5 s may have too few answers for a rate. Of two workers one may get no connection before the load.
-    let study = home.path("arena/studies/tiny.toml");
-    let text = fs::read_to_string(&study).unwrap();
-    let text = text.replace("recipe = \"early\", workers = 2", "recipe = \"early\", workers = 1");
-    assert!(text.contains("workers = 1"), "{text}");
-    fs::write(study, text.replace("warm_up_s = 0.2", "warm_up_s = 2").replace("seconds = 0.5", "seconds = 3")).unwrap();
+    let study = "arena/studies/tiny.toml";
+    home.change(study, "recipe = \"early\", workers = 2", "recipe = \"early\", workers = 1");
+    home.change(study, "seconds = 0.5, warm_up_s = 0.2", "seconds = 3, warm_up_s = 2");
     let output = home.run(&["run", "tiny", "--rounds", "1"]);
     let words = said(&output);
     // An installed contender could not be measured: the exit code of the command shows it.
@@ -53,18 +50,14 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     assert_eq!((good["counted_workers"].as_u64(), good["workers"].as_u64()), (Some(2), Some(2)));
     let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
     assert!(page.contains("Who answers?") && page.contains("the-package-of-absent"));
-    let marked = home.0.path().display().to_string();
-    assert!(!is_running(&format!("{marked}/apps")), "a server is left");
+    assert!(!is_running(&format!("{}/apps", home.name())), "a server is left");
 }
 
 #[test]
 fn that_a_server_had_to_be_killed_is_in_the_report() {
     let home = Home::with(&["stays"]);
-    let recipe = home.path("arena/contenders/stays.toml");
-    let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text + "[stop]\npatience_s = 1\n").unwrap();
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.change("arena/contenders/stays.toml", "[count]", "[stop]\npatience_s = 1\n[count]");
+    home.succeeds(&["run", "tiny", "--quick"]);
     let told = "it did not stop as it should: round 1: stays did not end within 1 s of SIGTERM and was killed";
     let notes = || home.summary()["contenders"][0]["notes"].to_string();
     assert!(notes().contains(told), "{}", notes());
@@ -78,8 +71,7 @@ fn that_a_server_had_to_be_killed_is_in_the_report() {
 #[test]
 fn a_daemon_without_environment_is_measured_and_ends_with_its_server() {
     let home = Home::with(&["hidden"]);
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--quick"]);
     let summary = home.summary();
     let hidden = &summary["contenders"][0];
     // Both workers are the daemon's.
@@ -107,8 +99,7 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     ] {
         command.env(name, value);
     }
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&command.output().unwrap());
     let summary = home.summary();
     let told = &results(&summary)["told"];
     assert!(told["disqualified"].is_null(), "{told}");
@@ -121,21 +112,16 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
 #[test]
 fn with_yjit_all_servers_get_it_and_a_ruby_without_it_is_refused() {
     let home = Home::with(&["good", "told"]);
-    let folder = home.path("bin");
-    fs::create_dir(&folder).unwrap();
-    let path = std::env::var("PATH").unwrap();
     let real = Command::new("sh").args(["-c", "command -v ruby"]).output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     let run = |compiles: &str, words: &[&str]| {
         let script = format!(
-            "#!/bin/sh\ncase \"$*\" in *RUBY_DESCRIPTION*) ;; *) exec {} \"$@\" ;; esac\n\
+            "case \"$*\" in *RUBY_DESCRIPTION*) ;; *) exec {} \"$@\" ;; esac\n\
              echo \"ruby 9.8.7 (of today) +YJIT [here]\"\n\
-             case \"$*\" in *enabled*) [ \"$RUBY_YJIT_ENABLE\" = 1 ] && echo {compiles} ;; esac\n",
+             case \"$*\" in *enabled*) [ \"$RUBY_YJIT_ENABLE\" = 1 ] && echo {compiles} ;; esac",
             real.trim()
         );
-        fs::write(folder.join("ruby"), script).unwrap();
-        fs::set_permissions(folder.join("ruby"), fs::Permissions::from_mode(0o755)).unwrap();
-        home.arena(words).env("PATH", format!("{}:{path}", folder.display())).output().unwrap()
+        home.arena_beside("ruby", &script, words).output().unwrap()
     };
     let refused = run("not", &["run", "tiny", "--quick", "--yjit"]);
     assert!(!refused.status.success() && !home.path("arena/runs").exists(), "{}", said(&refused));
@@ -172,9 +158,8 @@ fn an_interrupted_run_goes_on_where_it_was() {
     let folder = home.folder();
     let torn = format!("{}{{\"case\":\"pa", raw());
     fs::write(folder.join("raw.jsonl"), torn).unwrap();
-    let output = home.run(&["run", "--resume", folder.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("dropped"), "{}", said(&output));
+    let words = home.succeeds(&["run", "--resume", folder.to_str().unwrap()]);
+    assert!(words.contains("dropped"), "{words}");
     let samples: Vec<Value> = raw().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     // Samples of the timed loads only: the server does not speak Rack, so no time is divided.
     let timed = samples.iter().filter(|sample| sample["undivided"].is_null());
@@ -185,11 +170,9 @@ fn an_interrupted_run_goes_on_where_it_was() {
 #[test]
 fn runs_are_compared_reported_and_spliced() {
     let home = Home::with(&["good"]);
-    let recipe = home.path("arena/contenders/good.toml");
-    let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text + "[allocator]\ncommand = [\"echo\", \"jemalloc 5\"]\npattern = '(jemalloc)'\n").unwrap();
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let allocator = "[allocator]\ncommand = [\"echo\", \"jemalloc 5\"]\npattern = '(jemalloc)'\n";
+    home.change("arena/contenders/good.toml", "[count]", &format!("{allocator}[count]"));
+    home.succeeds(&["run", "tiny", "--quick"]);
     let folder = home.folder();
     let folder = folder.to_str().unwrap();
     let output = home.run(&["compare", folder, folder]);
@@ -232,8 +215,7 @@ fn runs_are_compared_reported_and_spliced() {
 #[test]
 fn a_place_of_a_page_is_for_one_run() {
     let home = Home::with(&["good"]);
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--quick"]);
     let first = home.folder();
     let second = home.path("arena/runs/9-second");
     assert!(Command::new("cp").arg("-r").args([&first, &second]).status().unwrap().success());

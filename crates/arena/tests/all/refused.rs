@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::{Home, said, study};
+use super::{Home, said, study, succeeded, write_program};
 
 #[test]
 fn what_is_wrong_is_said_at_once() {
@@ -157,9 +157,8 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let path = folder.display().to_string();
     let resumed = || said(&home.run(&["run", "--resume", &path]));
     // A finished run is summarized again, but not under other servers.
-    let recipe = home.path("arena/contenders/good.toml");
-    let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text.replace("ready_s = 10", "ready_s = 9")).unwrap();
+    let recipe = "arena/contenders/good.toml";
+    home.change(recipe, "ready_s = 10", "ready_s = 9");
     let before = fs::read(folder.join("summary.json")).unwrap();
     let words = resumed();
     assert!(words.contains("it is whole, and was measured with others") && words.contains("others: good"), "{words}");
@@ -168,13 +167,8 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let words = resumed();
     assert!(words.contains(&format!("--resume {path}: what is left cannot be measured")), "{words}");
     assert!(words.contains("these recipes were others: good") && !words.contains("the servers came from"), "{words}");
-    fs::write(&recipe, text).unwrap();
-    let put = |file: &str, from: &str, to: &str| {
-        let file = folder.join(file);
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from), "{from}: {text}");
-        fs::write(file, text.replacen(from, to, 1)).unwrap();
-    };
+    home.change(recipe, "ready_s = 9", "ready_s = 10");
+    let put = |file: &str, from: &str, to: &str| home.change(folder.join(file), from, to);
     put("run.json", "\"this machine\"", "\"a ring\"");
     put("who.json", "\"version\": \"", "\"version\": \"0.");
     let words = resumed();
@@ -210,8 +204,7 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
 #[test]
 fn a_finished_run_that_lost_samples_is_not_summarized_again() {
     let home = Home::with(&["good", "slow"]);
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--quick"]);
     let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
     let whole = fs::read_to_string(&raw).unwrap();
     let before = home.summary();
@@ -234,8 +227,7 @@ fn a_finished_run_that_lost_samples_is_not_summarized_again() {
     fs::remove_file(&raw).unwrap();
     refused("in page, round 1 and 1 more. ");
     fs::write(&raw, &whole).unwrap();
-    let output = home.run(&["run", "--resume", &path]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "--resume", &path]);
 }
 
 #[test]
@@ -243,16 +235,14 @@ fn a_run_goes_on_without_what_its_study_got_since() {
     let home = Home::with(&["good", "early"]);
     let file = home.path("arena/studies/tiny.toml");
     fs::write(&file, study(&["good"], "closed")).unwrap();
-    let output = home.run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    home.succeeds(&["run", "tiny", "--quick"]);
     let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
     let before = fs::read_to_string(&raw).unwrap();
     let more = "[[case]]\nname = \"more\"\ntitle = \"More\"\ntool = \"closed\"\npath = \"/\"\n\
                 expect = { exactly = \"right\\n\" }\n";
     fs::write(&file, study(&["early", "good"], "closed") + more).unwrap();
     let resumed = || {
-        let output = home.run(&["run", "--resume", &path]);
-        assert!(output.status.success(), "{}", said(&output));
+        home.succeeds(&["run", "--resume", &path]);
         let summary = home.summary();
         let who = summary["contenders"].as_array().unwrap();
         assert_eq!(who.iter().map(|who| who["name"].as_str().unwrap()).collect::<Vec<_>>(), ["good"]);
@@ -269,23 +259,14 @@ fn a_run_goes_on_without_what_its_study_got_since() {
 #[test]
 fn a_run_goes_on_only_with_the_build_and_on_the_machine_with_which_it_began() {
     let home = Home::with(&["good"]);
-    let recipe = home.path("arena/contenders/good.toml");
-    let text = fs::read_to_string(&recipe).unwrap();
-    let needs = "programs = [\"ruby\"]";
-    assert!(text.contains(needs), "{text}");
-    fs::write(&recipe, text.replace(needs, "programs = [\"ruby\", \"foolsgold\"]")).unwrap();
-    // It is only asked for its version, which is always the same. This process does not write it: a program that is
-    // open for writing, if only in a child of another test, cannot be started.
+    home.change("arena/contenders/good.toml", "programs = [\"ruby\"]", "programs = [\"ruby\", \"foolsgold\"]");
+    // It is only asked for its version, which is always the same.
     let program = home.path("foolsgold");
-    let build = |what: &str| {
-        let write = "printf '#!/bin/sh\\necho foolsgold 0.0.1 # %s\\n' \"$1\" >\"$0\" && chmod +x \"$0\"";
-        assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(what).status().unwrap().success());
-    };
+    let build = |what: &str| write_program(&program, &format!("echo foolsgold 0.0.1 # {what}"));
     build("a build");
     let named = program.display().to_string();
     let run = |words: &[&str]| home.run(&[words, &["--foolsgold", &named]].concat());
-    let output = run(&["run", "tiny", "--quick"]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&run(&["run", "tiny", "--quick"]));
     let folder = home.folder();
     let path = folder.display().to_string();
     let resumed = || said(&run(&["run", "--resume", &path]));

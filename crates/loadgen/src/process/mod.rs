@@ -24,7 +24,7 @@ pub use ledger::{LedgerEntry, RUN, sweep};
 pub use output::output_within;
 pub use ports::{Ports, free_ports};
 pub use sampler::{ProcessSample, Sampled, Sampler};
-pub use tree::{Member, Tree, Usage, delay_us, signal_one, threads, with_environment};
+pub use tree::{Member, Tree, Usage, delay_us, machine_ticks, signal_one, threads, ticks_of, with_environment};
 
 /// Waits until `done` returns true; returns false if it did not within `limit`.
 pub fn until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 
 use procfs::process::{Process, all_processes};
+use procfs::{CurrentSI, KernelStats};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::adopted::{adopts, is_started, reap};
@@ -144,6 +145,21 @@ pub fn delay_us(id: u32) -> u64 {
 fn waited_us(process: &Process) -> u64 {
     let tasks = process.tasks().into_iter().flatten().flatten();
     tasks.filter_map(|task| Some(task.schedstat().ok()?.run_delay)).sum::<u64>() / 1000
+}
+
+/// Clock ticks in which the machine's processors were free, and all ticks.
+pub fn machine_ticks() -> Option<(u64, u64)> {
+    let ticks = KernelStats::current().ok()?.total;
+    // A wait for a disk leaves the processor free.
+    let free = ticks.idle + ticks.iowait.unwrap_or(0);
+    let busy = ticks.user + ticks.nice + ticks.system;
+    Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))
+}
+
+/// Clock ticks for which a process has used a processor, its ended threads included.
+pub fn ticks_of(id: u32) -> Option<u64> {
+    let stat = process(id)?.stat().ok()?;
+    Some(stat.utime + stat.stime)
 }
 
 /// Processor time of a process, which may be a zombie; `None` once its parent has waited for it.

@@ -56,7 +56,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     if let Some(error) = error {
         outcome.errors.insert(error, u64::from(wanted - open));
     }
-    Ok(ScenarioReport { outcome, words, timeline: Vec::new(), acts: 0 })
+    Ok(ScenarioReport { outcome, words, timeline: Vec::new() })
 }
 
 /// What was seen of them.

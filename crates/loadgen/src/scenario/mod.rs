@@ -1,11 +1,9 @@
 //! Scenarios beyond speed: slow clients, stuck endpoints, crashes, reloads, overload. Each takes the port of a running
 //! server, causes the trouble, and reports what ordinary clients saw of it.
 
-pub mod big;
+pub mod acts;
 pub mod idle;
-pub mod killed;
 pub mod overload;
-pub mod reload;
 pub mod slow_clients;
 pub mod stuck;
 mod trickle;
@@ -31,8 +29,6 @@ pub struct ScenarioReport {
     pub words: Vec<String>,
     /// Results second by second.
     pub timeline: Vec<Second>,
-    /// Number of kills or reloads.
-    pub acts: u32,
 }
 
 /// An action on the server; returns the id of the process that it was done to.
@@ -64,6 +60,15 @@ pub(crate) fn acting<T: Send>(
     })
 }
 
+/// Runs two loads at the same time.
+pub(crate) fn both<T, U: Send>(one: impl FnOnce() -> T, other: impl FnOnce() -> U + Send) -> Result<(T, U), String> {
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let seen = one();
+        Ok((seen, other.join().map_err(|_| "the load generator has crashed".to_owned())?))
+    })
+}
+
 /// Counts the kills or reloads that succeeded, and adds a sentence on them with the first error. It is an error if none
 /// succeeded.
 pub(crate) fn count_acts(what: &str, acts: &[Result<u32, String>], words: &mut Vec<String>) -> Result<u32, String> {
@@ -76,13 +81,6 @@ pub(crate) fn count_acts(what: &str, acts: &[Result<u32, String>], words: &mut V
         (_, None) => words.push(format!("{what}: {done} times")),
     }
     Ok(u32::try_from(done).unwrap_or(u32::MAX))
-}
-
-/// Records how many kills or reloads there were, and how many were planned: fewer of them cause fewer failures, and a
-/// server that reloads slowly must not seem better for that.
-pub(crate) fn note_acts(outcome: &mut Outcome, done: u32, planned: u32) {
-    let counts = [(metric::ACTS, done), (metric::ACTS_PLANNED, planned)];
-    outcome.numbers.extend(counts.map(|(name, count)| (name.to_owned(), f64::from(count))));
 }
 
 /// Adds a sentence on whether the server answers rightly again, and after how long; waits for that until `limit`.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{ScenarioReport, failures_in_words};
-use crate::metric::{GOODPUT, OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
+use crate::metric::{GOODPUT, OFFERED, PERCENTILES, RECOVERY};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
 /// What is asked before and after, as a part of the capacity.
@@ -23,8 +23,8 @@ const SLACK: f64 = 1.5;
 pub struct Overload {
     /// Requests per second that the server can answer.
     pub capacity_per_s: f64,
-    /// Factors of the capacity that are offered: 1, 2, 5. One after the other, each with calm before and after.
-    pub factors: Vec<f64>,
+    /// Factor of the capacity that is offered, with calm before and after.
+    pub factor: f64,
     /// Seconds before the overload.
     pub calm_s: u32,
     /// Seconds of overload.
@@ -41,20 +41,17 @@ pub struct Overload {
     pub seed: u64,
 }
 
-/// Runs the scenario, with a report for each factor.
-pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<ScenarioReport>, String> {
+/// Runs the scenario.
+pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<ScenarioReport, String> {
     if plan.calm_s < 2 || plan.over_s == 0 || plan.after_s == 0 {
         return Err("an overload needs 2 s before it, 1 s of its own and 1 s after it, at least".into());
     }
     let patience = Duration::try_from_secs_f64(plan.patience_s);
     let patience = patience.map_err(|_| format!("a patience of {} s: give seconds", plan.patience_s))?;
-    Ok(plan.factors.iter().map(|factor| one(port, workload, plan, *factor, patience)).collect())
-}
-
-fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> ScenarioReport {
+    let factor = plan.factor;
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
-    let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed, is_real_time: false };
+    let steps = Steps { phases, connections: plan.connections, seed: plan.seed, is_real_time: false };
     let watch = Watch { timeout: patience, timeline: true, threads: LOAD_THREADS, ..Watch::default() };
     let seen = watch_open(port, workload, &steps, &watch);
     let deadline = Duration::from_millis(plan.deadline_ms);
@@ -86,7 +83,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
         }
     });
     words.push(failures_in_words(&seen));
-    ScenarioReport { outcome, words, timeline: seen.timeline, acts: 0 }
+    Ok(ScenarioReport { outcome, words, timeline: seen.timeline })
 }
 
 /// Recomputes the percentiles with failed requests as endless. A server that refuses excess requests at once would
@@ -94,7 +91,6 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
 fn with_failures_as_endless(outcome: &mut Outcome, timeline: &[Second]) {
     let times_us = timeline.iter().flat_map(|second| &second.times_us).copied().collect();
     let all = Second { times_us, failed: timeline.iter().map(|second| second.failed).sum() };
-    outcome.numbers.remove(P99_OVER_P50);
     for (one_in, name) in PERCENTILES {
         match all.percentile_ms(one_in) {
             Some(ms) => outcome.numbers.insert(name.to_owned(), ms),
@@ -148,12 +144,12 @@ mod tests {
                 Second { times_us: vec![1_000; 10], failed },
             ];
             // As if the failed requests had failed at once and were left out.
-            let numbers = [("p50_ms", 41.0), ("p99_ms", 1.0), ("p99_over_p50", 1.0), ("failed", failed as f64)];
+            let numbers = [("p50_ms", 41.0), ("p99_ms", 1.0), ("failed", failed as f64)];
             let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
             let mut outcome = Outcome { numbers, ..Outcome::default() };
             with_failures_as_endless(&mut outcome, &timeline);
             let numbers = outcome.numbers;
-            assert_eq!((numbers.get("p99_over_p50"), numbers["failed"]), (None, failed as f64));
+            assert_eq!(numbers["failed"], failed as f64);
             assert_eq!(
                 numbers.contains_key("p99_ms"),
                 !outcome.missing_numbers.contains_key("p99_ms"),

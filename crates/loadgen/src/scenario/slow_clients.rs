@@ -54,7 +54,7 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Scenari
     words.push(counts);
     now.outcome.command =
         format!("{}; beside it {slow} slow clients, a piece each {} ms", now.outcome.command, plan.pace_ms);
-    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline })
 }
 
 /// What was seen of the slow clients.

@@ -1,9 +1,8 @@
 //! One endpoint hangs for seconds, and some clients request it all the time, while others request something fast.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ASKED, ScenarioReport, add_failures, compared, failures_in_words, fast, note_void, requests_of};
+use super::{ASKED, ScenarioReport, add_failures, both, compared, failures_in_words, fast, note_void, requests_of};
 use crate::{Ask, Closed, Open, Until, Watch, Workload, judge_patiently, watch_closed};
 
 /// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
@@ -31,12 +30,8 @@ pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<ScenarioRepor
     let others = Open { seconds, ..plan.others };
     let before = fast(port, workload, &others);
     let closed = Closed { clients: plan.hanging, until: Until::Seconds(seconds), keep: true, seed: others.seed };
-    let (mut now, stuck) = thread::scope(|scope| {
-        let hanging = scope.spawn(|| watch_closed(port, &hangs, &closed, &Watch::default()));
-        let now = fast(port, workload, &others);
-        (now, hanging.join())
-    });
-    let stuck = stuck.map_err(|_| "the load generator has crashed".to_owned())?;
+    let hanging = || watch_closed(port, &hangs, &closed, &Watch::default());
+    let (mut now, stuck) = both(|| fast(port, workload, &others), hanging)?;
     let mut words = vec![compared(&before, &now)];
     let path = plan.hangs.in_words();
     words.push(format!("{} clients that hang in {path}: {}", plan.hanging, failures_in_words(&stuck)));
@@ -48,5 +43,5 @@ pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<ScenarioRepor
     now.outcome.wrong = now.outcome.wrong.or(wrong);
     note_void(&mut now.outcome, before.outcome.void);
     now.outcome.command = format!("{}; beside it {} clients in {path}", now.outcome.command, plan.hanging);
-    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline })
 }

@@ -1,8 +1,6 @@
 //! Short requests mixed with some long ones, at the same rate for all servers: how long do the short ones wait?
 
-use std::thread;
-
-use super::{ASKED, ScenarioReport, add_failures, failures_in_words, fast, requests_of};
+use super::{ASKED, ScenarioReport, add_failures, both, failures_in_words, fast, requests_of};
 use crate::{Ask, Open, Workload};
 
 /// Options of the scenario.
@@ -22,16 +20,12 @@ pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<ScenarioRepo
     let part = |share: f64, seed: u64| Open { per_s: plan.all.per_s * share, seed, ..plan.all.clone() };
     let of_long = part(plan.share, plan.all.seed.wrapping_add(1));
     let of_short = part(1.0 - plan.share, plan.all.seed);
-    let (mut short, long) = thread::scope(|scope| {
-        let long = scope.spawn(|| fast(port, &long, &of_long));
-        (fast(port, workload, &of_short), long.join())
-    });
-    let long = long.map_err(|_| "the load generator has crashed".to_owned())?;
+    let (mut short, long) = both(|| fast(port, workload, &of_short), || fast(port, &long, &of_long))?;
     let path = plan.long.in_words();
     let words = vec![format!("{path}, {:.1}/s: {}", of_long.per_s, failures_in_words(&long))];
     short.outcome.command = format!("{}; beside it {:.1}/s of {path}", short.outcome.command, of_long.per_s);
     let all = requests_of(&short) + requests_of(&long);
     add_failures(&mut short, long);
     short.outcome.numbers.insert(ASKED.into(), all);
-    Ok(ScenarioReport { outcome: short.outcome, words, timeline: short.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: short.outcome, words, timeline: short.timeline })
 }

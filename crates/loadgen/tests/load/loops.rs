@@ -5,11 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use loadgen::{
-    Ask, Closed, LOAD_THREADS, Open, Outcome, Phase, Settled, Steps, Until, Watch, Workload, check, check_patiently,
-    closed, may_be_real_time, warm_up, watch_closed, watch_open,
+    Ask, BodyRule, Closed, LOAD_THREADS, Open, Outcome, Phase, Settled, Steps, Until, Watch, Workload, check,
+    check_patiently, closed, may_be_real_time, warm_up, watch_closed, watch_open,
 };
 
-use crate::small::Small;
+use crate::small::{LARGE, Small};
 use crate::{NOBODY, ask, check_waited, number, workload};
 
 fn requests(clients: u32, requests: u64, keep: bool) -> Closed {
@@ -53,7 +53,7 @@ fn threads_divide_the_clients_and_count_as_one() {
 fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
     let server = Small::start();
     let mixed = Workload { asks: vec![ask("/right"), Ask { weight: 0.25, ..ask("/rare") }] };
-    let plan = Open { per_s: 300.0, seconds: 1.0, connections: 9, keep: true, seed: 4 }.steps();
+    let plan = Open { per_s: 300.0, seconds: 1.0, connections: 9, seed: 4 }.steps();
     let of = |watch: &Watch| {
         let before = server.asked("/rare");
         let seen = watch_open(server.port, &mixed, &plan, watch);
@@ -83,7 +83,7 @@ fn the_rate_is_that_of_the_time_given() {
 #[test]
 fn a_loop_of_requests_or_seconds_ends_with_the_first_of_them() {
     let server = Small::start();
-    let plan = |requests, seconds| Closed { until: Until::First { requests, seconds }, ..requests_of(4) };
+    let plan = |most, seconds| Closed { until: Until::First { requests: most, seconds }, ..requests(4, 1, true) };
     let outcome = closed(server.port, &workload("/right"), &plan(50, 60.0));
     assert_eq!(number(&outcome, "requests"), 50.0, "{outcome:?}");
     let rate = number(&outcome, "requests_per_s");
@@ -115,13 +115,9 @@ fn a_server_that_answers_more_than_it_was_asked_is_found_in_both_loops() {
         assert_eq!(outcome.errors.get("wrong answer"), Some(&5), "{outcome:?}");
         assert!(outcome.wrong.is_some_and(|why| why.contains("bytes that nobody asked for: \"garbage\"")));
     }
-    let plan = Open { per_s: 100.0, seconds: 0.5, connections: 4, keep: true, seed: 1 }.steps();
+    let plan = Open { per_s: 100.0, seconds: 0.5, connections: 4, seed: 1 }.steps();
     let outcome = watch_open(server.port, &workload("/twice"), &plan, &Watch::default()).outcome;
     assert!(outcome.errors.keys().eq(["wrong answer"]) && number(&outcome, "requests") == 0.0, "{outcome:?}");
-}
-
-fn requests_of(clients: u32) -> Closed {
-    requests(clients, 1, true)
 }
 
 #[test]
@@ -132,6 +128,22 @@ fn a_queue_that_a_load_left_is_waited_for_and_a_wrong_answer_is_not() {
     assert_eq!(server.asked("/full"), 4);
     let error = check_patiently(server.port, &workload("/wrong"), Duration::from_secs(600)).unwrap_err();
     assert!(error.contains("not the right one"), "{error}");
+}
+
+#[test]
+fn large_bodies_go_both_ways() {
+    let server = Small::start();
+    let up = Ask { method: "POST".into(), body: vec![b'x'; LARGE], ..Ask::get("/upload") };
+    let up = up.with_body(BodyRule::Exactly(format!("{LARGE} bytes\n").into_bytes()));
+    let down = |length: usize| Ask::get("/large").with_body(BodyRule::Length(length));
+    for keep in [true, false] {
+        let both = Workload { asks: vec![up.clone(), down(LARGE)] };
+        let outcome = closed(server.port, &both, &requests(2, 20, keep));
+        assert_eq!((number(&outcome, "failed"), &outcome.wrong), (0.0, &None), "{outcome:?}");
+    }
+    assert!(server.asked("/upload") > 0 && server.asked("/large") > 0);
+    let wrong = Workload { asks: vec![down(LARGE + 1)] };
+    assert!(closed(server.port, &wrong, &requests(2, 4, true)).wrong.is_some());
 }
 
 #[test]
@@ -202,7 +214,7 @@ fn a_pause_of_the_server_shows_in_the_open_loop_and_hides_in_the_closed_one() {
         std::thread::park_timeout(Duration::from_millis(500));
         server.freeze_for(Duration::from_millis(500));
     };
-    let plan = Open { per_s: 200.0, seconds: 2.0, connections: 8, keep: true, seed: 1 };
+    let plan = Open { per_s: 200.0, seconds: 2.0, connections: 8, seed: 1 };
     let seen = std::thread::scope(|scope| {
         scope.spawn(freeze_soon);
         watch_open(server.port, &workload("/right"), &plan.steps(), &Watch::default()).outcome
@@ -223,7 +235,7 @@ fn a_pause_of_the_server_shows_in_the_open_loop_and_hides_in_the_closed_one() {
 fn to_wait_for_a_connection_is_to_wait() {
     let server = Small::start();
     // Two connections answer 40 requests per second; 80 come.
-    let plan = Open { per_s: 80.0, seconds: 1.0, connections: 2, keep: true, seed: 2 };
+    let plan = Open { per_s: 80.0, seconds: 1.0, connections: 2, seed: 2 };
     let outcome = watch_open(server.port, &workload("/slow"), &plan.steps(), &Watch::default()).outcome;
     assert_eq!(server.connections(), 2);
     assert!(number(&outcome, "max_ms") > 500.0 && number(&outcome, "failed") == 0.0, "{outcome:?}");
@@ -231,7 +243,7 @@ fn to_wait_for_a_connection_is_to_wait() {
     assert!((25.0..41.0).contains(&rate) && offered > 60.0, "{outcome:?}");
     // A client without patience gets nothing; a request that was not sent in time is not sent at all.
     let phases = vec![Phase { per_s: 80.0, seconds: 1.0 }];
-    let steps = Steps { phases, connections: 2, keep: true, seed: 2, is_real_time: false };
+    let steps = Steps { phases, connections: 2, seed: 2, is_real_time: false };
     let watch = Watch { timeout: Duration::from_millis(300), ..Watch::by_seconds() };
     let seen = watch_open(server.port, &workload("/slow"), &steps, &watch);
     assert!(seen.outcome.errors.contains_key("timeout"), "{seen:?}");
@@ -243,7 +255,7 @@ fn to_wait_for_a_connection_is_to_wait() {
 #[test]
 fn an_open_loop_says_whether_it_ran_at_real_time_priority() {
     let server = Small::start();
-    let plan = Open { per_s: 100.0, seconds: 0.3, connections: 2, keep: true, seed: 5 }.steps();
+    let plan = Open { per_s: 100.0, seconds: 0.3, connections: 2, seed: 5 }.steps();
     let is_real_time = |plan: &Steps| {
         let outcome = watch_open(server.port, &workload("/right"), plan, &Watch::default()).outcome;
         outcome.remarks.iter().any(|words| words.ends_with("ms late, with real-time priority"))

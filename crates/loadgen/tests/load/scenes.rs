@@ -3,13 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loadgen::scenario::{ASKED, Act, ScenarioReport, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
-use loadgen::{Ask, BodyRule, Division, Open, Workload, divide};
+use loadgen::scenario::acts::{self, ActKind, Acts};
+use loadgen::scenario::{ASKED, Act, ScenarioReport, idle, overload, slow_clients, stuck, uneven};
+use loadgen::{Division, Open, Workload, divide};
 
-use crate::small::{LARGE, Small, lock};
+use crate::small::{Small, lock};
 use crate::{ask, number, workload};
 
-const OTHERS: Open = Open { per_s: 100.0, seconds: 1.0, connections: 16, keep: true, seed: 1 };
+const OTHERS: Open = Open { per_s: 100.0, seconds: 1.0, connections: 16, seed: 1 };
 
 #[test]
 fn slow_clients_are_held_and_the_others_served() {
@@ -87,13 +88,13 @@ fn what_a_killed_worker_takes_with_it_is_counted() {
         control.dead.store(is_dying, Ordering::SeqCst);
         Ok(7)
     };
-    let plan = killed::Killed { clients: 4, seconds: 1.0, every_s: 0.2, keep: true, seed: 1 };
-    let told = killed::run(server.port, &workload("/right"), &plan, kill).unwrap();
+    let plan = Acts { kind: ActKind::Kill(0.2), clients: 4, seconds: 1.0, seed: 1 };
+    let told = acts::run(server.port, &workload("/right"), &plan, kill).unwrap();
     assert!(number(&told.outcome, "failed") > 0.0 && number(&told.outcome, "requests") > 0.0, "{told:?}");
-    assert_eq!(told.acts, 4);
+    assert_eq!(number(&told.outcome, "acts"), 4.0);
     assert!(told.outcome.errors.contains_key("closed early"), "{told:?}");
     assert!(told.words.iter().any(|words| words.starts_with("afterwards it answers rightly")), "{:?}", told.words);
-    let error = killed::run(server.port, &workload("/right"), &plan, &mut || Err("no worker".into())).unwrap_err();
+    let error = acts::run(server.port, &workload("/right"), &plan, &mut || Err("no worker".into())).unwrap_err();
     assert!(error.contains("never worked: no worker"), "{error}");
 }
 
@@ -107,16 +108,16 @@ fn a_load_that_cannot_be_made_is_void_in_every_scenario_and_no_fault_of_the_serv
         uneven::run(port, &right, &uneven::Uneven { long: ask("/slow"), share, all: all.clone() })
     };
     let nothing = Workload::default();
-    let killed = killed::Killed { clients: 1, seconds: 0.5, every_s: 0.2, keep: true, seed: 1 };
-    let reload = reload::Reloaded { clients: 1, seconds: 0.5, times: 1, keep: true, seed: 1 };
+    let killed = Acts { kind: ActKind::Kill(0.2), clients: 1, seconds: 0.5, seed: 1 };
+    let reloaded = Acts { kind: ActKind::Reload(1), ..killed.clone() };
     for told in [
         uneven(0.2, &none),
         // Only the long requests cannot be sent.
         uneven(0.0, &OTHERS),
         stuck::run(port, &right, &stuck::Stuck { hangs: ask("/right"), hanging: 1, others: none.clone() }),
         slow_clients::run(port, &right, &slow_clients::SlowClients { slow: 1, pace_ms: 1, others: none }),
-        killed::run(port, &nothing, &killed, &mut || Ok(1)),
-        reload::run(port, &nothing, &reload, &mut || Ok(1)),
+        acts::run(port, &nothing, &killed, &mut || Ok(1)),
+        acts::run(port, &nothing, &reloaded, &mut || Ok(1)),
     ] {
         let outcome = told.unwrap().outcome;
         assert!(outcome.void.is_some() && outcome.wrong.is_none(), "{outcome:?}");
@@ -130,9 +131,9 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
         server.freeze_for(Duration::from_millis(300));
         Ok(1)
     };
-    let plan = reload::Reloaded { clients: 4, seconds: 1.2, times: 1, keep: true, seed: 1 };
-    let told = reload::run(server.port, &workload("/right"), &plan, pause).unwrap();
-    assert_eq!((number(&told.outcome, "failed"), told.acts), (0.0, 1), "{told:?}");
+    let plan = Acts { kind: ActKind::Reload(1), clients: 4, seconds: 1.2, seed: 1 };
+    let told = acts::run(server.port, &workload("/right"), &plan, pause).unwrap();
+    assert_eq!((number(&told.outcome, "failed"), number(&told.outcome, "acts")), (0.0, 1.0), "{told:?}");
     assert!((200.0..600.0).contains(&number(&told.outcome, "max_ms")), "{told:?}");
 }
 
@@ -142,7 +143,7 @@ fn overload_costs_goodput_and_passes() {
     let plan = overload::Overload {
         // Far below its capacity: on a busy machine its sleep takes several times as long.
         capacity_per_s: 50.0,
-        factors: vec![9.0],
+        factor: 9.0,
         calm_s: 3,
         over_s: 1,
         after_s: 7,
@@ -151,7 +152,7 @@ fn overload_costs_goodput_and_passes() {
         patience_s: 1.0,
         seed: 1,
     };
-    let told = overload::run(server.port, &workload("/limited"), &plan).unwrap().remove(0);
+    let told = overload::run(server.port, &workload("/limited"), &plan).unwrap();
     // Of 450 that arrive per second it can answer about 200, and those late.
     assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
     assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
@@ -222,13 +223,13 @@ fn a_wrong_answer_is_seen_in_every_other_scenario() {
     assert!(is_wrong(&uneven("/wrong", "/right")) && is_wrong(&uneven("/slow", "/liar")));
     let told = idle::run(port, &liar, &idle::Idle { connections: 100 }, &|| 1).unwrap();
     assert!(is_wrong(&told) && number(&told.outcome, "failed") == 2.0, "{told:?}");
-    let plan = killed::Killed { clients: 2, seconds: 0.5, every_s: 0.2, keep: true, seed: 1 };
-    assert!(is_wrong(&killed::run(port, &liar, &plan, &mut || Ok(7)).unwrap()));
-    let plan = reload::Reloaded { clients: 2, seconds: 0.5, times: 1, keep: true, seed: 1 };
-    assert!(is_wrong(&reload::run(port, &liar, &plan, &mut || Ok(0)).unwrap()));
+    for kind in [ActKind::Kill(0.2), ActKind::Reload(1)] {
+        let plan = Acts { kind, clients: 2, seconds: 0.5, seed: 1 };
+        assert!(is_wrong(&acts::run(port, &liar, &plan, &mut || Ok(7)).unwrap()), "{kind:?}");
+    }
     let plan = overload::Overload {
         capacity_per_s: 100.0,
-        factors: vec![2.0],
+        factor: 2.0,
         calm_s: 2,
         over_s: 1,
         after_s: 1,
@@ -237,7 +238,7 @@ fn a_wrong_answer_is_seen_in_every_other_scenario() {
         patience_s: 5.0,
         seed: 1,
     };
-    assert!(is_wrong(&overload::run(port, &liar, &plan).unwrap()[0]));
+    assert!(is_wrong(&overload::run(port, &liar, &plan).unwrap()));
 }
 
 #[test]
@@ -250,18 +251,4 @@ fn a_wrong_answer_is_seen_while_a_requests_time_is_divided() {
     let found = of("/right");
     assert!(found.wrong.is_none() && found.numbers.is_err_and(|why| why.contains("header")));
     assert_eq!((of("/status").wrong, of("/close").wrong), (None, None));
-}
-
-#[test]
-fn large_bodies_go_both_ways() {
-    let server = Small::start();
-    let up = Ask { method: "POST".into(), body: vec![b'x'; LARGE], ..Ask::get("/upload") };
-    let up = up.with_body(BodyRule::Exactly(format!("{LARGE} bytes\n").into_bytes()));
-    let down = Ask::get("/large").with_body(BodyRule::Length(LARGE));
-    let plan = big::Big { clients: 2, seconds: 0.5, seed: 1 };
-    let told = big::run(server.port, &Workload { asks: vec![up, down] }, &plan).unwrap();
-    assert_eq!((number(&told.outcome, "failed"), told.outcome.wrong), (0.0, None), "{:?}", told.words);
-    assert!(server.asked("/upload") > 0 && server.asked("/large") > 0);
-    let wrong = Workload { asks: vec![Ask::get("/large").with_body(BodyRule::Length(LARGE + 1))] };
-    assert!(big::run(server.port, &wrong, &plan).unwrap().outcome.wrong.is_some());
 }

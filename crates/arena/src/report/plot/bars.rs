@@ -3,8 +3,7 @@
 //! apart from it reach the line. A published figure of the original study is an open diamond.
 
 use super::drawing::{
-    Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
-    unranked_by,
+    Drawing, LETTERS, NARROW, WIDE, counted, good_end, in_order, in_words, set_beside, unranked, unranked_by,
 };
 use super::pen::{At, Ink, Names, Pen, fitted, fitted_name, picture, text_width, wrapped};
 use super::scale::Scale;
@@ -62,6 +61,7 @@ struct Panel<'a> {
     top: f64,
 }
 
+/// Bars of all contenders in a case, with a panel for each metric.
 pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Drawing {
     let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
     let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, styles)).collect();
@@ -152,7 +152,7 @@ fn panel<'a>(
 
 impl Panel<'_> {
     fn draw(&self, pen: &mut Pen, layout: &BarLayout) {
-        let title = axis_title(self.metric);
+        let title = number::title(self.metric);
         pen.bold((self.left, self.top + 12.0), &title, LETTERS, Ink::Text, At::Left);
         pen.text((self.right, self.top + 12.0), good_end(self.metric), LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, layout);
@@ -288,7 +288,7 @@ impl Panel<'_> {
         }
         // An arrow at the edge for a figure off the scale, with its number if there is room for it.
         let x = self.end() - 1.0;
-        pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5, "");
+        pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5);
         let text = number::value(value, self.metric);
         let wide = text_width(&text, LETTERS - 2.0);
         if x - 36.0 - wide > free {
@@ -303,16 +303,11 @@ mod tests {
     use loadgen::metric::{P99, PSS_PEAK, RATE};
 
     use super::*;
-    use crate::record::summary::{Spread, Summary};
+    use crate::record::summary::Summary;
 
-    /// On a phone, where a name stands above its bar, the line ran through the names.
     #[test]
     fn the_line_of_the_best_runs_through_no_name() {
-        let of = |name: &str, rate: f64| Measured {
-            contender: name.into(),
-            numbers: [(RATE.to_owned(), Spread::of(&[rate; 3]).unwrap())].into(),
-            ..Measured::default()
-        };
+        let of = |name: &str, rate: f64| Measured::of(name, &[(RATE, [rate; 3])]);
         let results = vec![of("best", 100.0), of("other", 50.0), of("third", 40.0)];
         let mut case = Case { metrics: vec![RATE.into()], results, ..Case::default() };
         crate::stats::rank(&mut case);
@@ -343,9 +338,8 @@ mod tests {
     #[test]
     fn a_bar_is_hatched_by_its_own_metric_and_not_by_the_one_that_ranks_the_case() {
         let of = |first: &str, shown: &str| {
-            let numbers = [RATE, P99, PSS_PEAK].map(|name| (name.to_owned(), Spread::of(&[9.0]).unwrap())).into();
-            let share = Some(0.5);
-            let behind = Measured { contender: "behind".into(), numbers, served_share: share, ..Measured::default() };
+            let figures = Measured::of("behind", &[RATE, P99, PSS_PEAK].map(|name| (name, [9.0])));
+            let behind = Measured { served_share: Some(0.5), ..figures };
             let case = Case { metrics: vec![first.into()], results: vec![behind], ..Case::default() };
             let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
             let drawing = draw(&case, &[Metric::of(shown).unwrap()], &styles, "b");

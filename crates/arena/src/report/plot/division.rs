@@ -17,6 +17,7 @@ const SEAM: f64 = 1.0;
 /// Width in pixels below which a part is not drawn.
 const LEAST: f64 = 0.25;
 
+/// Division of a request's time, as a stacked bar for each contender; `None` if it was not measured.
 pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = in_order(case).into_iter().filter(|result| is_divided(result)).collect();
     if results.is_empty() {

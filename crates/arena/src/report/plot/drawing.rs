@@ -68,14 +68,6 @@ pub fn set_beside(spread: &Spread, metric: &Metric, beside: &Beside, contender: 
     }
 }
 
-/// Title of an axis: `Rate, requests/s`.
-pub fn axis_title(metric: &Metric) -> String {
-    match number::unit(metric) {
-        "" => metric.title.to_owned(),
-        unit => format!("{}, {unit}", metric.title),
-    }
-}
-
 /// Words for the good direction of a metric.
 pub fn good_end(metric: &Metric) -> &'static str {
     match metric.direction {
@@ -97,5 +89,5 @@ pub fn in_words(case: &Case, metric: &Metric, styles: &Styles) -> String {
         format!("{title}: {}{ratio}{why}", number::value(spread.median, metric))
     };
     let all: Vec<String> = in_order(case).iter().map(words).collect();
-    format!("{}: {}.", axis_title(metric), all.join("; "))
+    format!("{}: {}.", number::title(metric), all.join("; "))
 }

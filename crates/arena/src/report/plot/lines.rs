@@ -1,7 +1,7 @@
 //! Curve plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
 //! over the percentiles of one case, or over the seconds of a load.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked_by};
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, counted, good_end, in_full, set_beside, unranked_by};
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, fitted_name, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot, requests_needed};
@@ -75,6 +75,7 @@ struct Chart<'a> {
     here: Option<&'a (f64, String)>,
 }
 
+/// Lines of all contenders over the x values of the cases; `None` if no contender has a figure.
 pub fn draw(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<Option<Drawing>, String> {
     let Some(metric) = Metric::of(&plot.metric) else {
         return Err(format!("the plot {:?} shows {:?}, which is no metric", plot.title, plot.metric));
@@ -85,7 +86,8 @@ pub fn draw(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<O
     Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, styles, id)))
 }
 
-/// Plot of a case's percentiles, over the share of requests that took longer.
+/// Percentiles of all contenders in a case, over the share of requests that took longer; `None` if its tool does not
+/// report them.
 pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(case, result, **place).is_some());
@@ -124,7 +126,7 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     Some(drawing(&chart, &format!("Latencies of {}", case.title), styles, id))
 }
 
-/// A metric over the seconds of one load of each contender.
+/// A metric of one round of a case, second by second; `None` if no contender has such figures.
 pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let line = |result: &Measured| {
         let why = unranked_by(case, result, metric.name);
@@ -146,7 +148,7 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
     let across = Scale::over(&places, false);
     let up = Scale::around(0.0, high, false);
-    let title = axis_title(metric);
+    let title = number::title(metric);
     let hint = good_end(metric).to_owned();
     let place: fn(f64) -> String = in_seconds;
     let chart = Chart {
@@ -223,7 +225,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles:
     let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
     let across = Scale::over(&places, plot.is_log);
     let up = Scale::around(low, high, plot.is_log || tall);
-    let title = axis_title(metric);
+    let title = number::title(metric);
     let hint = good_end(metric).to_owned();
     let place = if plot.mark.is_some() { rate_in_words } else { number::tick };
     Chart {
@@ -554,7 +556,6 @@ mod tests {
         assert_eq!(behind.wide.matches("<circle").count(), 1, "{}", behind.wide);
     }
 
-    /// As seen in both curves of a duel: "FoolsGold -w 2 -…(not ranked)", of a line whose last point alone is hollow.
     #[test]
     fn the_settings_stand_at_the_ends_of_lines() {
         let names = ["FoolsGold with a long name -w 2 -t 1", "FoolsGold with a long name -w 2 -t 5"];
@@ -575,14 +576,9 @@ mod tests {
         }
     }
 
-    /// As seen in the curves of a duel of four rounds: three wide bars over the whole height hid the lines.
     #[test]
     fn an_interval_as_high_as_the_picture_is_thin() {
-        let of = |name: &str, rounds: [f64; 3]| Measured {
-            contender: name.into(),
-            numbers: [("p99_ms".to_owned(), Spread::of(&rounds).unwrap())].into(),
-            ..Measured::default()
-        };
+        let of = |name: &str, rounds: [f64; 3]| Measured::of(name, &[("p99_ms", rounds)]);
         let one = |x: f64| Case {
             name: x.to_string(),
             x: Some(x),

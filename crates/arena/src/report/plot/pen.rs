@@ -37,8 +37,6 @@ pub enum Ink {
     Quiet,
     /// Grid lines.
     Rule,
-    /// The background.
-    Paper,
     /// Errors.
     Bad,
     /// The contender of the group.
@@ -115,14 +113,13 @@ impl Pen {
 
     /// Draws a straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
-        self.path(&[from, to], ink, width, "");
+        self.path(&[from, to], ink, width);
     }
 
-    /// Draws a line through these points, with a dash pattern.
-    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dash: &str) {
-        let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    /// Draws a line through these points.
+    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64) {
         let width = if width == 1.0 { String::new() } else { format!(" stroke-width=\"{width}\"") };
-        self.put(format_args!("<path class=\"s-{}\" d=\"{}\"{width}{dash}/>", name(ink), way(points)));
+        self.put(format_args!("<path class=\"s-{}\" d=\"{}\"{width}/>", name(ink), way(points)));
     }
 
     /// Draws straight lines, each between two points.
@@ -181,28 +178,19 @@ impl Pen {
     }
 
     /// Draws a bar from left to right, centered at this height; style.css has its thickness.
-    pub fn bar(&mut self, (from, to): (f64, f64), y: f64, ink: Ink) {
-        let x = px(from);
-        let y = px(y);
-        let width = px(to - from);
-        self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
+    pub fn bar(&mut self, ends: (f64, f64), y: f64, ink: Ink) {
+        self.put(format_args!("<path class=\"s-{} bar\" d=\"{}\"/>", name(ink), across(ends, y)));
     }
 
     /// Draws the bar of a contender that is not ranked: hatched, and paler than the bars that are ranked.
-    pub fn hatched(&mut self, (from, to): (f64, f64), y: f64) {
-        let x = px(from);
-        let y = px(y);
-        let width = px(to - from);
-        self.put(format_args!("<path class=\"s-o bar n\" d=\"M{x} {y}h{width}\"/>"));
+    pub fn hatched(&mut self, ends: (f64, f64), y: f64) {
+        self.put(format_args!("<path class=\"s-o bar n\" d=\"{}\"/>", across(ends, y)));
     }
 
     /// Adds an invisible area from left to right around this height, on which a pointer shows the tooltip; style.css
     /// has its thickness.
-    pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
-        let x = px(from);
-        let y = px(y);
-        let width = px(to - from);
-        self.put(format_args!("<path class=\"row\" d=\"M{x} {y}h{width}\"/>"));
+    pub fn row(&mut self, ends: (f64, f64), y: f64) {
+        self.put(format_args!("<path class=\"row\" d=\"{}\"/>", across(ends, y)));
     }
 
     /// Draws a line of text; `y` is its middle.
@@ -244,13 +232,17 @@ impl Pen {
     }
 }
 
+/// Way from left to right at this height.
+fn across((from, to): (f64, f64), y: f64) -> String {
+    format!("M{} {}h{}", px(from), px(y), px(to - from))
+}
+
 /// Letter of an ink's classes in style.css: `s-t` is a stroke in the color of text, `f-t` an area in it.
 fn name(ink: Ink) -> char {
     match ink {
         Ink::Text => 't',
         Ink::Quiet => 'q',
         Ink::Rule => 'r',
-        Ink::Paper => 'p',
         Ink::Bad => 'b',
         Ink::Own => 'o',
         Ink::Faint => 'h',
@@ -339,7 +331,7 @@ mod tests {
         let names = Names { id: "p1", title: "A <title>", about: "All & more", places: "" };
         let svg = picture((100.0, 50.0), names, true, |pen| {
             pen.of(&style, &style.title, "A <server>\n5", |pen| {
-                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, style.dash());
+                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5);
                 pen.bar((0.0, 5.0), 7.0, Ink::Faint);
             });
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);
@@ -349,11 +341,7 @@ mod tests {
         assert!(svg.contains("A &lt;title&gt;</title>") && svg.contains("All &amp; more</desc>"));
         assert!(svg.contains("<g data-who=\"9\" data-found=\"A &lt;server&gt;\">"), "{svg}");
         assert!(svg.contains("<title>A &lt;server&gt;\n5</title>") && svg.contains("M0 0l10.5 10"), "{svg}");
-        assert!(
-            svg.contains("<path class=\"s-h bar\" d=\"M0 7h5\"/>")
-                && svg.contains("stroke-dasharray")
-                && svg.contains("a &lt; b")
-        );
+        assert!(svg.contains("<path class=\"s-h bar\" d=\"M0 7h5\"/>") && svg.contains("a &lt; b"), "{svg}");
     }
 
     #[test]
