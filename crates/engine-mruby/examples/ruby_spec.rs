@@ -8,25 +8,23 @@ mod support;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use engine::{Body, Engine};
+use engine::Body;
 
 const USAGE: &str = "usage: ruby_spec RUNNER FOLDER FILE VERSION PLATFORM SECONDS";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [runner, folder, file, version, platform, seconds] = args.as_slice() else { return Err(USAGE.into()) };
-    let config = tempfile::tempdir()?;
-    let rackup = config.path().join("config.ru");
     let run =
         format!("SpecRun.run({file:?}, {version:?}, {platform:?}) {{ |line| out.write(line + \"\\n\"); out.flush }}");
     let reads = format!("FoolsGold.allow_read({folder:?})\nFoolsGold.allow_read(File.dirname({runner:?}))");
-    std::fs::write(&rackup, format!("{reads}\nload {runner:?}\nrun ->(env) {{ [200, {{}}, ->(out) {{ {run} }}] }}\n"))?;
-    let engine = engine_mruby::MrubyEngine::start(support::single(rackup))?;
+    let config = format!("{reads}\nload {runner:?}\nrun ->(env) {{ [200, {{}}, ->(out) {{ {run} }}] }}\n");
+    let app = support::try_app(&config, support::single())?;
     let mut request = support::get("/");
     request.deadline = Instant::now() + Duration::from_secs(seconds.parse()?);
     let deadline = request.deadline + Duration::from_secs(5);
     let mut out = std::io::stdout().lock();
-    match support::wait(engine.call(request)).result.map(|response| response.body) {
+    match app.call(request).result.map(|response| response.body) {
         Ok(Body::Stream(mut lines)) => loop {
             match lines.next_blocking(deadline) {
                 Ok(Some(chunk)) => out.write_all(&chunk)?,

@@ -317,7 +317,7 @@ extern "C" fn fg_host_unasked(host: *mut c_void) {
 extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
     with(host, (), |host| {
         let error = host.error.take();
-        let limit = host.shared.memory_bytes;
+        let limit = host.shared.settings.memory_bytes;
         let Some(writer) = &mut host.writer else { return };
         let fault = match (ended, writer.bad.take()) {
             (sys::DONE, None) => return writer.finish(),
@@ -332,7 +332,7 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
             },
         };
         if writer.has_lost_client() {
-            log_unseen(&fault, &writer.request, host.shared.app.as_deref());
+            log_unseen(&fault, &writer.request, host.shared.settings.app.as_deref());
         }
         writer.fail(fault);
     })
@@ -459,7 +459,7 @@ extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
     with(host, (), |host| {
         let (Some(writer), Some(error)) = (&host.writer, host.error.take()) else { return };
-        let app = host.shared.app.as_deref();
+        let app = host.shared.settings.app.as_deref();
         let Request { id, method, path, .. } = &*writer.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();

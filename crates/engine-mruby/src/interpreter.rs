@@ -49,12 +49,12 @@ pub struct Interpreter {
     stack: Stack,
     began: Option<Instant>,
     /// Whether the last call was for a request of the server itself, a probe.
-    is_own: bool,
+    pub is_own: bool,
     served: u64,
     /// Number of requests after which the interpreter is replaced; None for no limit.
     quota: Option<u64>,
     /// Generation of the pool in which the interpreter was opened.
-    generation: u64,
+    pub generation: u64,
     ended: Ended,
     broken: Option<Box<AppError>>,
 }
@@ -159,7 +159,7 @@ impl Interpreter {
     fn run(&mut self, job: Job, queued: Duration, migration: Migration) {
         let number = self.number;
         let run_state = self.host().run_state.clone();
-        let writer = ResponseWriter::new(job.request, job.responder, queued, migration).by(number, run_state);
+        let writer = ResponseWriter::new(job, queued, migration, number, run_state);
         let writer = self.host().writer.insert(writer);
         let request = &raw const *writer.request;
         if let Some(vm) = &mut self.vm {
@@ -176,20 +176,10 @@ impl Interpreter {
     fn roll_back(&mut self, why: &str) {
         let left = ruby_data::roll_back(&self.host().handles);
         if left > 0 {
-            let app = self.host().shared.app.clone();
+            let app = self.host().shared.settings.app.clone();
             let what = count(left, "transaction");
             tracing::warn!(target: "app", app, "rolled back {what} that {why}");
         }
-    }
-
-    /// Whether the last call was for a request of the server itself, a probe.
-    pub fn was_own(&self) -> bool {
-        self.is_own
-    }
-
-    /// Generation of the pool in which the interpreter was opened.
-    pub fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// Time since the last call began: its service time, when asked right after it.

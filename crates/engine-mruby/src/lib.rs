@@ -34,15 +34,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::{AppError, Engine, Handover, Order, Recorded, Reply, Request, Snapshot, Status, Waiting};
+use engine::{AppError, Fault};
 
 pub use keep::Keep;
 pub use libraries::provides;
+pub use pool::Pool as MrubyEngine;
 pub use settings::Settings;
 pub use vm::{lacks, version};
 
 use interpreter::Interpreter;
-use pool::Pool;
 use run_state::{Clock, RunState};
 use shared::Shared;
 use watchdog::Watchdog;
@@ -78,21 +78,17 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The embedded engine: a pool of mruby interpreters with one application loaded.
-pub struct MrubyEngine(Arc<Pool>);
-
 impl MrubyEngine {
     /// Opens `settings.interpreters` interpreters and loads the application into each. The first failure ends the
     /// start.
     pub fn start(settings: Settings) -> Result<Arc<MrubyEngine>, StartError> {
-        if !vm::path_is_usable(&settings.rackup) {
+        if settings.rackup.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(StartError::Path(settings.rackup));
         }
         settings.meter.recorder.set_slow(settings.slow_time);
         let clock = Clock::new();
         let run_states: Vec<Arc<RunState>> = (0..settings.interpreters).map(|_| Arc::new(RunState::new())).collect();
-        let keep = settings.keep.clone();
-        let shared = Arc::new(Shared::new(keep, &settings));
+        let shared = Arc::new(Shared::new(settings.clone()));
         let watchdog = Watchdog::start(run_states.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(run_states.len());
         for (number, run_state) in run_states.iter().enumerate() {
@@ -101,55 +97,12 @@ impl MrubyEngine {
             interpreter.load(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
-        let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;
-        Ok(Arc::new(MrubyEngine(pool)))
+        MrubyEngine::with(settings, interpreters, watchdog).map_err(StartError::Machine)
     }
 
     /// Ends the requests that still run, at once, and refuses those that wait.
     pub fn cut(&self) {
-        self.0.refuse_waiting();
-        self.0.watchdog.end_all();
-    }
-}
-
-impl Engine for MrubyEngine {
-    fn call(&self, request: Request) -> Reply {
-        self.0.call(request)
-    }
-
-    fn status(&self) -> Status {
-        self.0.status()
-    }
-
-    fn close(&self) {
-        self.0.close();
-    }
-
-    fn hand_over_waiting(&self) -> Option<Handover<Waiting>> {
-        self.0.hand_over_waiting()
-    }
-
-    fn take_over(&self, waiting: Handover<Waiting>) {
-        self.0.take_over(waiting);
-    }
-
-    fn unfinished(&self) -> usize {
-        self.0.unfinished()
-    }
-
-    fn unanswered(&self) -> usize {
-        self.0.unanswered()
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
-    }
-
-    fn recorded(&self) -> Recorded {
-        self.0.recorded()
-    }
-
-    fn order(&self, order: Order) -> Result<String, String> {
-        self.0.order(order)
+        self.queue.take_all().into_iter().for_each(|job| job.refuse(Fault::Stopping));
+        self.watchdog.end_all();
     }
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::snapshot::Bounds;
-use engine::{Engine, Order, Recorded, Snapshot, count};
+use engine::{Engine, Order, Snapshot, count};
 
 use crate::pool::Pool;
 
 impl Pool {
     /// The state of all interpreters and of the queue.
-    pub fn snapshot(&self) -> Snapshot {
+    pub(crate) fn view(&self) -> Snapshot {
         let now = Instant::now();
         let count = self.settings.interpreters;
         let waited = self.queue.first(|job| now.saturating_duration_since(job.offered));
@@ -28,19 +28,14 @@ impl Pool {
         }
     }
 
-    /// Recorded past requests: the slow, failed and refused ones.
-    pub fn recorded(&self) -> Recorded {
-        self.settings.meter.recorder.read()
-    }
-
     /// Ends a pause, and runs the waiting requests.
-    pub fn resume(&self) {
+    pub(crate) fn resume(&self) {
         let pairs = self.queue.resume(Instant::now());
         pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
     }
 
     /// Carries out an order and returns a sentence about it; an error where the order does not apply.
-    pub fn order(&self, order: Order) -> Result<String, String> {
+    pub(crate) fn carry_out(&self, order: Order) -> Result<String, String> {
         match order {
             Order::Pause => {
                 self.queue.pause(Instant::now());
@@ -60,7 +55,7 @@ impl Pool {
             Order::Recycle => {
                 let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
                 // Interpreters that run a request are replaced after it.
-                while let Some(interpreter) = self.queue.take_idle(|one| one.generation() < generation) {
+                while let Some(interpreter) = self.queue.take_idle(|one| one.generation < generation) {
                     self.recycle_idle(interpreter);
                 }
                 Ok(format!("replacing {}", count(self.settings.interpreters, "interpreter")))

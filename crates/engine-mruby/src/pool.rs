@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
-use engine::{AppError, Engine, Fault, Handover, IoThread, Reply, Request, Status, Waiting, panic_words, reply};
+use engine::snapshot::{Recorded, Snapshot};
+use engine::{AppError, Engine, Fault, Handover, IoThread, Order, Reply, Request, Status, Waiting, panic_words, reply};
 use parking_lot::Mutex;
 
 use crate::interpreter::{Interpreter, Place, Step};
@@ -49,13 +50,13 @@ enum Task {
     Recycle(Box<Interpreter>),
 }
 
-/// The interpreters of one engine, with queue, runners and watchdog.
+/// The embedded engine: a pool of mruby interpreters with one application loaded, their queue, runners and watchdog.
 pub struct Pool {
     /// Idle interpreters and waiting requests.
-    pub queue: Queue<Box<Interpreter>, Job>,
-    pub settings: Settings,
+    pub(crate) queue: Queue<Box<Interpreter>, Job>,
+    pub(crate) settings: Settings,
     tasks: Sender<Task>,
-    pub watchdog: Arc<Watchdog>,
+    pub(crate) watchdog: Arc<Watchdog>,
     /// A moving average of recent service times, in nanoseconds.
     expected: AtomicU64,
     /// Until then no request runs on an I/O thread; by `clock`, 0 for never.
@@ -75,13 +76,13 @@ pub struct Pool {
     /// Numbers of interpreters recycled so far, by the reason's label.
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     /// The generation: the number of recycle orders so far. An interpreter of an older one is recycled.
-    pub generation: AtomicU64,
+    pub(crate) generation: AtomicU64,
 }
 
 impl Pool {
     /// Starts one runner for each interpreter, all of which have the application loaded.
     #[expect(clippy::vec_box, reason = "an interpreter keeps its address: C holds pointers into it")]
-    pub fn start(
+    pub(crate) fn with(
         settings: Settings,
         interpreters: Vec<Box<Interpreter>>,
         watchdog: Arc<Watchdog>,
@@ -155,7 +156,7 @@ impl Pool {
     }
 
     /// Name of the application in the log; None where the server has only one.
-    pub fn app(&self) -> Option<&str> {
+    pub(crate) fn app(&self) -> Option<&str> {
         self.settings.app.as_deref()
     }
 
@@ -171,7 +172,7 @@ impl Pool {
     /// follows: the next waiting request, or the recycling, which must not hold up an I/O thread.
     fn next(&self, mut interpreter: Box<Interpreter>, took: Duration, place: Place) -> Option<Task> {
         self.learn(took);
-        if !interpreter.was_own() {
+        if !interpreter.is_own {
             self.served.fetch_add(1, Ordering::Relaxed);
         }
         match place {
@@ -283,17 +284,17 @@ impl Pool {
     }
 
     /// Numbers of interpreters recycled so far, by the reason's label.
-    pub fn restarts_by(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn restarts_by(&self) -> BTreeMap<String, u64> {
         self.restarts.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
     /// Runs a request that the queue has released in a runner.
-    pub fn begin(&self, interpreter: Box<Interpreter>, job: Job) {
+    pub(crate) fn begin(&self, interpreter: Box<Interpreter>, job: Job) {
         self.hand_over(Task::Begin(interpreter, job));
     }
 
     /// Recycles an interpreter that was idle, in a runner.
-    pub fn recycle_idle(&self, interpreter: Box<Interpreter>) {
+    pub(crate) fn recycle_idle(&self, interpreter: Box<Interpreter>) {
         self.hand_over(Task::Recycle(interpreter));
     }
 
@@ -339,11 +340,6 @@ impl Pool {
             Offer::Full(job) => job.turn_away(Fault::QueueFull(self.settings.queue_places)),
             Offer::Closed(job) => job.turn_away(Fault::Stopping),
         }
-    }
-
-    /// Answers all requests that wait with [`Fault::Stopping`]: no interpreter will run them.
-    pub fn refuse_waiting(&self) {
-        self.queue.take_all().into_iter().for_each(|job| job.refuse(Fault::Stopping));
     }
 
     fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job, io: Option<&Arc<IoThread>>) {
@@ -439,6 +435,18 @@ impl Engine for Pool {
         }
         self.watchdog.wake();
     }
+
+    fn snapshot(&self) -> Snapshot {
+        self.view()
+    }
+
+    fn recorded(&self) -> Recorded {
+        self.settings.meter.recorder.read()
+    }
+
+    fn order(&self, order: Order) -> Result<String, String> {
+        self.carry_out(order)
+    }
 }
 
 #[cfg(test)]
@@ -447,12 +455,12 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::{Keep, MrubyEngine};
+    use crate::Keep;
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
     /// An engine with one interpreter, and the folder of its application.
-    fn start() -> (Arc<MrubyEngine>, tempfile::TempDir) {
+    fn start() -> (Arc<Pool>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let rackup = folder.path().join("config.ru");
         std::fs::write(&rackup, "run ->(_) { [200, {}, ['gold']] }").unwrap();
@@ -471,7 +479,7 @@ mod tests {
             slow_time: PATIENCE,
             meter: Arc::default(),
         };
-        (MrubyEngine::start(settings).unwrap(), folder)
+        (Pool::start(settings).unwrap(), folder)
     }
 
     /// Waits until the only interpreter is idle again.
@@ -484,15 +492,15 @@ mod tests {
     }
 
     /// Whether a request gets 200.
-    fn is_answered(engine: &MrubyEngine) -> bool {
+    fn is_answered(pool: &Pool) -> bool {
         let deadline = Instant::now() + PATIENCE;
-        let mut reply = engine.call(Request::sample(http::Method::GET, "/"));
+        let mut reply = pool.call(Request::sample(http::Method::GET, "/"));
         let mut context = Context::from_waker(Waker::noop());
         let answer = loop {
             if let Poll::Ready(answer) = Pin::new(&mut reply).poll(&mut context) {
                 break answer;
             }
-            assert!(Instant::now() < deadline, "{:?}", engine.status());
+            assert!(Instant::now() < deadline, "{:?}", pool.status());
             thread::park_timeout(Duration::from_millis(1));
         };
         answer.result.is_ok_and(|response| response.head.status == http::StatusCode::OK)
@@ -501,21 +509,19 @@ mod tests {
     /// The old generation of a reload ends when no request is unfinished.
     #[test]
     fn an_interpreter_in_which_a_call_panics_loads_the_application_anew() {
-        let (engine, _folder) = start();
-        let pool = &engine.0;
+        let (pool, _folder) = start();
         let interpreter = pool.queue.take_idle(|_| true).unwrap();
         let call = || pool.step(interpreter, Interpreter::panics);
         assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "the caller hears of it");
-        wait(pool);
+        wait(&pool);
         assert_eq!(pool.restarts_by().get("load"), Some(&1));
-        assert!(is_answered(&engine));
+        assert!(is_answered(&pool));
     }
 
     /// It counted as busy for ever, and as one that loads.
     #[test]
     fn an_interpreter_in_which_the_loading_panics_is_not_lost() {
-        let (engine, _folder) = start();
-        let pool = &engine.0;
+        let (pool, _folder) = start();
         let mut interpreter = pool.queue.take_idle(|_| true).unwrap();
         let loaded = pool.load_by(&mut interpreter, |interpreter| {
             interpreter.panics();
@@ -525,8 +531,8 @@ mod tests {
         assert!(pool.release(interpreter).is_none(), "nothing waits for it");
         let seen = pool.status();
         assert_eq!((seen.idle, seen.busy, pool.loading.load(Ordering::SeqCst)), (1, 0, 0));
-        assert!(!is_answered(&engine), "as where the application has raised");
-        wait(pool);
-        assert!(is_answered(&engine), "it is loaded by then");
+        assert!(!is_answered(&pool), "as where the application has raised");
+        wait(&pool);
+        assert!(is_answered(&pool), "it is loaded by then");
     }
 }

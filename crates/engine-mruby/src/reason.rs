@@ -22,27 +22,24 @@ pub enum Reason {
 impl Reason {
     /// Label of the reason in metrics and in structured log fields.
     pub fn name(self) -> &'static str {
-        match self {
-            Reason::Load => "load",
-            Reason::Timeout => "timeout",
-            Reason::Memory => "memory",
-            Reason::Fresh => "fresh",
-            Reason::MaxRequests => "max_requests",
-            Reason::Recycle => "recycle",
-            Reason::Order => "order",
-        }
+        self.told().0
     }
 
     /// Text of the reason in log lines.
     pub fn words(self) -> &'static str {
+        self.told().1
+    }
+
+    /// The label and the words.
+    fn told(self) -> (&'static str, &'static str) {
         match self {
-            Reason::Load => "the application did not load",
-            Reason::Timeout => "a request timed out",
-            Reason::Memory => "a request used up its memory (--memory-limit)",
-            Reason::Fresh => "a fresh interpreter for each request",
-            Reason::MaxRequests => "served its number of requests (--max-requests)",
-            Reason::Recycle => "recycle",
-            Reason::Order => "kill-worker",
+            Reason::Load => ("load", "the application did not load"),
+            Reason::Timeout => ("timeout", "a request timed out"),
+            Reason::Memory => ("memory", "a request used up its memory (--memory-limit)"),
+            Reason::Fresh => ("fresh", "a fresh interpreter for each request"),
+            Reason::MaxRequests => ("max_requests", "served its number of requests (--max-requests)"),
+            Reason::Recycle => ("recycle", "recycle"),
+            Reason::Order => ("order", "kill-worker"),
         }
     }
 }

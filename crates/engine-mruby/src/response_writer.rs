@@ -17,7 +17,8 @@ use http::header::CONTENT_LENGTH;
 use http::{Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::run_state::RunState;
+use crate::job::Job;
+use crate::run_state::{NAP, RunState};
 use crate::stack::Migration;
 use mruby_sys as sys;
 
@@ -27,8 +28,6 @@ const WHOLE_BYTES: usize = 64 << 10;
 const COLLECT_BYTES: usize = 16 << 20;
 /// Bytes of a stream that wait between the interpreter and the front, which itself buffers for the client.
 const STREAM_BYTES: usize = 256 << 10;
-/// Longest time until a request that waits for its client notices that an order has ended it.
-const NAP: Duration = Duration::from_millis(100);
 
 /// A request under way and its response so far.
 pub struct ResponseWriter {
@@ -55,7 +54,7 @@ pub struct ResponseWriter {
     /// The number of the interpreter.
     number: usize,
     /// The run state that the live page and the watchdog read; a long request describes itself there.
-    run_state: Option<Arc<RunState>>,
+    run_state: Arc<RunState>,
     /// Processor time of the I/O thread at the watchdog's first tick for this request.
     worked: Option<Duration>,
 }
@@ -66,13 +65,20 @@ pub struct ResponseWriter {
 const WORK: Duration = Duration::from_micros(500);
 
 impl ResponseWriter {
-    /// The writer for a request that begins to run after `queued` in the queue.
-    pub fn new(request: Box<Request>, responder: Responder, queued: Duration, migration: Migration) -> ResponseWriter {
+    /// The writer for a request that begins to run after `queued` in the queue, in the interpreter with this number and
+    /// run state.
+    pub fn new(
+        job: Job,
+        queued: Duration,
+        migration: Migration,
+        number: usize,
+        run_state: Arc<RunState>,
+    ) -> ResponseWriter {
         ResponseWriter {
-            request,
+            request: job.request,
             queued,
             bad: None,
-            responder: Some(responder),
+            responder: Some(job.responder),
             head: ResponseHead::default(),
             buffer: BytesMut::new(),
             sink: None,
@@ -83,20 +89,15 @@ impl ResponseWriter {
             prompt: false,
             migration,
             has_migrated: false,
-            number: 0,
-            run_state: None,
+            number,
+            run_state,
             worked: None,
         }
     }
 
     /// Whether an order has ended its request.
     pub fn is_ended_by_order(&self) -> bool {
-        self.run_state.as_ref().is_some_and(|state| state.is_ended())
-    }
-
-    /// Names the interpreter that runs the request, and its run state.
-    pub fn by(self, number: usize, run_state: Arc<RunState>) -> ResponseWriter {
-        ResponseWriter { number, run_state: Some(run_state), ..self }
+        self.run_state.is_ended()
     }
 
     /// Describes the request for the live page: id, method and path.
@@ -194,10 +195,8 @@ impl ResponseWriter {
     pub fn migrate(&mut self) {
         if !self.has_migrated {
             self.has_migrated = true;
-            if let Some(run_state) = &self.run_state {
-                run_state.leave_io();
-                run_state.describe(self.about());
-            }
+            self.run_state.leave_io();
+            self.run_state.describe(self.about());
             self.migration.migrate();
         }
     }
@@ -234,9 +233,7 @@ impl ResponseWriter {
         if self.sink.is_none() {
             let (sink, source) = stream(STREAM_BYTES);
             self.sink = Some(sink);
-            if let Some(run_state) = &self.run_state {
-                run_state.begin_stream();
-            }
+            self.run_state.begin_stream();
             self.respond(Ok(Body::Stream(source)));
         }
         self.put(chunk)
@@ -256,9 +253,7 @@ impl ResponseWriter {
         };
         let waited = began.elapsed();
         self.waited += waited;
-        if let Some(run_state) = &self.run_state {
-            run_state.put_off(waited);
-        }
+        self.run_state.put_off(waited);
         sent
     }
 

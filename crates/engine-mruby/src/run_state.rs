@@ -16,6 +16,9 @@ use mruby_sys as sys;
 /// the interval of the watchdog's ticks.
 pub const TICK: Duration = Duration::from_millis(1);
 
+/// Longest time until a request that sleeps, or waits for its client, notices that an order has ended it.
+pub const NAP: Duration = Duration::from_millis(100);
+
 /// Time after which a request that is still on an I/O thread must be in a native function that cannot be interrupted:
 /// another OS thread takes over the event loop.
 const HELD: Duration = Duration::from_millis(10);

@@ -3,36 +3,22 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::keep::Keep;
 use crate::settings::Settings;
 
 /// State that all interpreters of an engine share.
 pub struct Shared {
-    /// The counter of requests and the key-value store.
-    pub keep: Keep,
-    /// Memory limit of one interpreter, in bytes.
-    pub memory_bytes: usize,
-    /// Time limit for loading the application.
-    pub boot_time: Duration,
-    /// Name of the application in the log; None where the server has only one.
-    pub app: Option<String>,
-    /// The name of the environment the application runs in, such as `production`.
-    pub environment: String,
+    /// The engine's settings.
+    pub settings: Settings,
     sources: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
 }
 
 impl Shared {
     /// Shared state without any source files.
-    pub fn new(keep: Keep, settings: &Settings) -> Shared {
-        let app = settings.app.clone();
-        let environment = settings.environment.clone();
-        let memory_bytes = settings.memory_bytes;
-        let boot_time = settings.boot_time;
-        Shared { keep, memory_bytes, boot_time, app, environment, sources: Mutex::default() }
+    pub fn new(settings: Settings) -> Shared {
+        Shared { settings, sources: Mutex::default() }
     }
 
     /// A source file as it was when it was first read. A new interpreter must not load the code of the next deploy,

@@ -1,6 +1,6 @@
 //! The safe owner of one interpreter: open it, load the application, call it, close it.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -65,11 +65,11 @@ impl Vm {
         let vm = Vm { vm, host, environment: Environment::new(vm) };
         vm.connect();
         vm.define()?;
-        for (index, file) in prelude::compiled(|name, source| vm.compile(source, name))?.iter().enumerate() {
+        for (index, code) in prelude::compiled(|name, source| vm.compile(source, name))?.iter().enumerate() {
             if index == prelude::BEFORE_NATIVES {
                 vm.define_natives();
             }
-            vm.run(&file.code)?;
+            vm.run(code)?;
         }
         vm.start(rackup)?;
         Ok(vm)
@@ -128,12 +128,13 @@ impl Vm {
         let host = unsafe { host.as_mut() };
         // SAFETY: the interpreter is open and does not run.
         unsafe { sys::fg_vm_reset(self.vm.as_ptr()) };
+        let settings = &host.shared.settings;
         match ended {
             sys::DONE => Ok(()),
-            sys::NO_MEMORY => Err(no_memory(host.shared.memory_bytes)),
+            sys::NO_MEMORY => Err(no_memory(settings.memory_bytes)),
             sys::STOPPED => Err(Box::new(AppError {
                 class: "FoolsGold::RequestTimeout".into(),
-                message: format!("the application was not loaded within {:?} (--boot-time)", host.shared.boot_time),
+                message: format!("the application was not loaded within {:?} (--boot-time)", settings.boot_time),
                 causes: Vec::new(),
                 backtrace: host.take_trace(),
             })),
@@ -213,9 +214,4 @@ pub fn lacks() -> Vec<String> {
         lacks.push("`$!`, a bare `raise` and Exception#cause do not work (mruby was built without our patch)".into());
     }
     lacks
-}
-
-/// Whether a path can be passed to C and Ruby: it must not contain a NUL byte.
-pub fn path_is_usable(path: &Path) -> bool {
-    CString::new(path.as_os_str().as_encoded_bytes()).is_ok()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support;
-use crate::support::peer::{Peer, answer, asked, await_port};
+use crate::support::peer::{Peer, Started, answer, asked, await_port};
 use crate::support::table::{ANSWER, agrees, assert_begins, value};
 use crate::support::{App, assert_holds_nobody_up};
 
@@ -209,8 +209,7 @@ fn a_proxy_is_that_of_the_variables_unless_the_application_names_another() {
         ("Net::HTTP.start('shop.invalid', 80, '127.0.0.1', PORT) { |http| http.get('/hello').body }", hello),
         ("ENV['http_proxy'] = here; Net::HTTP.new('shop.invalid', 80, nil).get('/hello').body", unknown),
     ] {
-        let got = value(&app, &format!("{clear}\n{code}"));
-        assert!(got.starts_with(expected), "{code}: {got}");
+        assert_begins(&app, &format!("{clear}\n{code}"), expected);
     }
     for (uri, no_proxy, expected) in [
         ("https://a.example/", "", "http://p:1"),
@@ -311,7 +310,7 @@ fn servers_that_never_end_hold_nobody_up() {
 
 /// An `openssl s_server -www` with a self-signed certificate.
 struct Secure {
-    server: std::process::Child,
+    _server: Started,
     folder: tempfile::TempDir,
     port: u16,
 }
@@ -336,14 +335,7 @@ impl Secure {
             .spawn()
             .unwrap();
         await_port(port);
-        Secure { server, folder, port }
-    }
-}
-
-impl Drop for Secure {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        Secure { _server: Started(server), folder, port }
     }
 }
 
@@ -355,20 +347,17 @@ fn a_certificate_is_believed_where_the_application_says_so() {
     let start = |options: &str| {
         format!("Net::HTTP.start('localhost', PORT, use_ssl: true{options}) {{ |http| http.get('/').code }}")
     };
-    let refused = value(&app, &start(""));
-    assert!(refused.starts_with("OpenSSL::SSL::SSLError: "), "{refused}");
+    assert_begins(&app, &start(""), "OpenSSL::SSL::SSLError: ");
     assert_eq!(value(&app, &start(", ca_file: FILE")), r#""200""#);
     assert_eq!(value(&app, &start(", verify_mode: OpenSSL::SSL::VERIFY_NONE")), r#""200""#);
-    let elsewhere = value(&app, &start(", ca_file: FILE").replace("localhost", "127.0.0.1"));
-    assert!(elsewhere.starts_with("OpenSSL::SSL::SSLError: "), "{elsewhere}");
-    let none = value(&app, &start(", ca_file: '/etc/hostname'"));
-    assert!(none.starts_with("OpenSSL::SSL::SSLError: there are no certificates"), "{none}");
+    let elsewhere = start(", ca_file: FILE").replace("localhost", "127.0.0.1");
+    assert_begins(&app, &elsewhere, "OpenSSL::SSL::SSLError: ");
+    assert_begins(&app, &start(", ca_file: '/etc/hostname'"), "OpenSSL::SSL::SSLError: there are no certificates");
     // As HTTParty says it.
     let by_store = "http = Net::HTTP.new('localhost', PORT)\nhttp.use_ssl = true\nhttp.ssl_version = :TLSv1_2\n\
                     http.cert_store = OpenSSL::X509::Store.new\nhttp.cert_store.add_file(FILE)\nhttp.get('/').code";
     assert_eq!(value(&app, by_store), r#""200""#);
     for store in ["OpenSSL::X509::Store.new.tap(&:set_default_paths)", "OpenSSL::X509::Store.new"] {
-        let refused = value(&app, &start(&format!(", cert_store: {store}")));
-        assert!(refused.starts_with("OpenSSL::SSL::SSLError: "), "{store}: {refused}");
+        assert_begins(&app, &start(&format!(", cert_store: {store}")), "OpenSSL::SSL::SSLError: ");
     }
 }

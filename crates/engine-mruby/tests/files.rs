@@ -6,25 +6,16 @@ use std::os::unix::fs::symlink;
 use crate::support;
 use crate::support::table::{ANSWER, agrees, value};
 use crate::support::{App, settings};
-use engine_mruby::{MrubyEngine, Settings};
 
 /// An application with these files in its folder. It answers each request with the value of the Ruby expression in the
 /// query.
 fn app(config: &str, files: &[(&str, &str)]) -> App {
-    let folder = tempfile::tempdir().unwrap();
-    let rackup = folder.path().join("config.ru");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    fs::write(&rackup, format!("HERE = __dir__\n{config}\n{ANSWER}")).unwrap();
+    let folder = support::folder(files);
+    fs::write(folder.path().join("config.ru"), format!("HERE = __dir__\n{config}\n{ANSWER}")).unwrap();
     symlink("/etc/hostname", folder.path().join("leak")).unwrap();
     symlink("notes.txt", folder.path().join("alias")).unwrap();
     symlink(".", folder.path().join("circle")).unwrap();
-    let settings = Settings { rackup, ..settings() };
-    let engine = MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
-    App::of(engine, folder)
+    App::start(folder, settings()).unwrap()
 }
 
 fn small() -> App {

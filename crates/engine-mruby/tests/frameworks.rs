@@ -3,8 +3,7 @@
 
 use std::process::Command;
 
-use crate::support::{get, read, settings, wait};
-use engine_mruby::{MrubyEngine, Settings};
+use crate::support::{app, get};
 
 /// The `lib` folders of gems, if the machine's Ruby finds all of them.
 fn gems(names: &[&str]) -> Option<Vec<String>> {
@@ -19,14 +18,11 @@ fn gems(names: &[&str]) -> Option<Vec<String>> {
 
 /// Status and body of each path.
 fn answers(folders: &[String], config: &str, paths: &[&str]) -> Vec<(u16, String)> {
-    let folder = tempfile::tempdir().unwrap();
-    let rackup = folder.path().join("config.ru");
     let load_path: Vec<String> = folders.iter().map(|folder| format!("{folder:?}")).collect();
-    std::fs::write(&rackup, format!("$LOAD_PATH.push({})\n{config}", load_path.join(", "))).unwrap();
-    let engine = MrubyEngine::start(Settings { rackup, ..settings() }).unwrap_or_else(|error| panic!("{error}"));
+    let app = app(&format!("$LOAD_PATH.push({})\n{config}", load_path.join(", ")));
     let answer = |path: &&str| {
-        let response = wait(engine::Engine::call(&*engine, get(path))).result.unwrap();
-        (response.head.status.as_u16(), read(response.body))
+        let got = app.got(get(path));
+        (got.status, got.body)
     };
     paths.iter().map(answer).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{app, get, settings, try_app, within};
+use crate::support::{app, get, settings, try_app, until, within};
 use engine::Engine;
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
@@ -69,11 +69,7 @@ fn what_is_large_or_long_ends_in_time_and_the_next_request_is_served() {
 }
 
 fn assert_goes(path: &str) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while std::path::Path::new(path).exists() {
-        assert!(Instant::now() < deadline, "{path} is still there");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    until("the file is gone", || !std::path::Path::new(path).exists());
 }
 
 #[test]

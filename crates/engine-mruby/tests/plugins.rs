@@ -5,12 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{App, gems, get, single};
-use engine_mruby::MrubyEngine;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::support::{App, folder, gems, single};
 
 /// The folder of a gem, of which one version is installed.
 fn gem(name: &str) -> PathBuf {
@@ -39,8 +34,6 @@ fn ruby_files(folder: &Path, below: &str, found: &mut Vec<String>) {
 
 /// The results of these lines of Ruby, which run one after the other in one interpreter.
 fn said(prelude: &str, lines: &[String]) -> Vec<String> {
-    let place = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(gems(), place.path().join("vendor")).unwrap();
     let list = lines.iter().map(|line| format!("{line:?}")).collect::<Vec<_>>().join(",\n  ");
     let config = format!(
         "{prelude}\nLINES = [\n  {list}\n]\n\
@@ -48,11 +41,9 @@ fn said(prelude: &str, lines: &[String]) -> Vec<String> {
          \"#{{error.class}}: #{{error.message}}\"\nend\n\
          run ->(_) {{ [200, {{}}, [SAID.map {{ |one| one.tr(\"\\n\", \" \") }}.join(\"\\n\")]] }}\n"
     );
-    let rackup = place.path().join("config.ru");
-    fs::write(&rackup, config).unwrap();
-    let settings = single(rackup);
-    let engine = MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
-    let body = App::of(engine, place).got(get("/")).body;
+    let place = folder(&[("config.ru", &config)]);
+    std::os::unix::fs::symlink(gems(), place.path().join("vendor")).unwrap();
+    let body = App::start(place, single()).unwrap().body("/");
     let said: Vec<String> = body.split('\n').map(str::to_owned).collect();
     assert_eq!(said.len(), lines.len(), "{body}");
     said
@@ -134,7 +125,7 @@ fn plugins() -> String {
 fn the_tables_of_frameworks_are_true() {
     let tables = format!("{}\n### Roda's plugins\n\n{}", files(), plugins());
     println!("{tables}");
-    let page = fs::read_to_string(root().join("docs/frameworks.md")).unwrap();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/frameworks.md")).unwrap();
     let shown = page.split_once("<!-- bin/frameworks -->\n").and_then(|(_, rest)| rest.split_once("<!-- end -->"));
     let shown = shown.map_or("", |(shown, _)| shown);
     assert!(shown.trim() == tables.trim(), "docs/frameworks.md says something else: bin/frameworks writes it anew");

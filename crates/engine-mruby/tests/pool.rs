@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{app, get, settings, try_app, wait, within};
+use crate::support::{app, get, settings, try_app, until, wait, within};
 use engine::{Engine, Fault, IoThread};
 use engine_mruby::Settings;
 
@@ -74,11 +74,7 @@ fn every_request_of_many_threads_gets_its_own_answer() {
         }
     });
     assert_eq!(answered.load(Ordering::Relaxed), 480);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while app.engine.status().idle < 4 {
-        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
-        thread::park_timeout(Duration::from_millis(1));
-    }
+    until("all are idle", || app.engine.status().idle == 4);
     assert_eq!(app.engine.status().queued, 0);
 }
 
@@ -109,10 +105,7 @@ fn a_request_whose_client_left_the_queue_is_never_run() {
     assert!(wait(stuck).result.is_err());
     assert_eq!(app.body("/?a"), "fine a");
     // The answer is sent shortly before the call is counted.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while app.engine.status().idle < 1 && Instant::now() < deadline {
-        thread::park_timeout(Duration::from_millis(1));
-    }
+    until("it is idle", || app.engine.status().idle == 1);
     assert_eq!(app.engine.status().served, 2, "the stuck one and the last one");
 }
 
@@ -125,10 +118,7 @@ fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
         assert!(wait(app.engine.call(request)).result.is_ok());
     }
     // The answer is sent shortly before the call is counted.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while app.engine.status().idle < 1 && Instant::now() < deadline {
-        thread::park_timeout(Duration::from_millis(1));
-    }
+    until("it is idle", || app.engine.status().idle == 1);
     let snapshot = app.engine.snapshot();
     assert_eq!((snapshot.status.served, snapshot.workers[0].served), (1, 1));
 }

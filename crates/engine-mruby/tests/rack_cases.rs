@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{gems, settings, wait};
-use engine::{Body, Engine, Fault, Input, Response};
-use engine_mruby::{MrubyEngine, Settings};
+use crate::support::{App, bytes_of, gems, settings};
+use engine::{Fault, Input, Response};
+use engine_mruby::Settings;
 use http::{HeaderName, HeaderValue, Method};
 
 /// Modification time of all files of an application, so that `last-modified` is the same everywhere.
@@ -145,29 +145,9 @@ impl Jar {
     }
 }
 
-/// The whole body, or the fault with which it broke off.
-fn bytes_of(body: Body) -> Result<Vec<u8>, Fault> {
-    let mut all = Vec::new();
-    match body {
-        Body::Empty | Body::Unasked => {}
-        Body::Full(bytes) => all.extend_from_slice(&bytes),
-        Body::File(mut file, _) => {
-            std::io::Read::read_to_end(&mut file, &mut all).unwrap();
-        }
-        Body::Stream(mut source) => {
-            let deadline = std::time::Instant::now() + Duration::from_secs(20);
-            while let Some(chunk) = source.next_blocking(deadline).map_err(|fault| fault.expect("in time"))? {
-                all.extend_from_slice(&chunk);
-            }
-        }
-        other => panic!("{other:?}"),
-    }
-    Ok(all)
-}
-
 /// An application under test.
 struct Case {
-    engine: std::sync::Arc<MrubyEngine>,
+    app: App,
     path: String,
     masks: Masks,
     jar: Jar,
@@ -196,7 +176,7 @@ impl Case {
             request.input = Input::Memory(body.into());
         }
         // A body may raise before or after its head is sent, depending on its speed.
-        let said = match wait(self.engine.call(request)).result.and_then(|response| self.answer(response)) {
+        let said = match self.app.call(request).result.and_then(|response| self.answer(response)) {
             Ok(said) => said,
             Err(Fault::App(error)) => {
                 println!("{}: {} {}\n  {}", rows[0], error.class, error.message, error.backtrace.join("\n  "));
@@ -240,10 +220,10 @@ fn run(given: &Path) -> Outcome {
     let text = fs::read_to_string(given.join("cases.txt")).unwrap();
     let blocks: Vec<(Vec<&str>, Vec<&str>)> =
         text.split("\n\n").map(sides).filter(|(asked, _)| !asked.is_empty()).collect();
-    let rackup = place.path().join("config.ru");
-    let settings = Settings { rackup, interpreters: 1, memory_bytes: 128 << 20, ..settings() };
-    let engine = match MrubyEngine::start(settings) {
-        Ok(engine) => engine,
+    let path = place.path().to_string_lossy().into_owned();
+    let settings = Settings { interpreters: 1, memory_bytes: 128 << 20, ..settings() };
+    let app = match App::start(place, settings) {
+        Ok(app) => app,
         Err(error) => {
             return Outcome {
                 name,
@@ -253,8 +233,7 @@ fn run(given: &Path) -> Outcome {
         }
     };
     let masks = text.lines().filter_map(|line| line.strip_prefix("# mask ")).map(str::to_owned).collect();
-    let path = place.path().to_string_lossy().into_owned();
-    let mut case = Case { engine, path, masks: Masks { masks, kept: HashMap::new() }, jar: Jar::default() };
+    let mut case = Case { app, path, masks: Masks { masks, kept: HashMap::new() }, jar: Jar::default() };
     let mut differ = Vec::new();
     for (asked, expected) in &blocks {
         let said = case.ask(asked);

@@ -3,18 +3,18 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support;
-use crate::support::peer::{Peer, await_port};
+use crate::support::peer::{Peer, Started, await_port};
 use crate::support::table::{ANSWER, agrees, assert_begins, value};
 use crate::support::{App, assert_holds_nobody_up};
 
 /// A real Redis server with a folder of its own.
 struct Server {
-    child: Child,
+    _child: Started,
     folder: tempfile::TempDir,
     port: u16,
 }
@@ -38,14 +38,7 @@ impl Server {
         let child = spawn("redis-server").or_else(|_| spawn("redis-check-rdb"));
         let child = child.unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs redis-tools"));
         await_port(port);
-        Server { child, folder, port }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Server { _child: Started(child), folder, port }
     }
 }
 

@@ -3,18 +3,14 @@
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{App, app, app_with, get, settings, wait, within};
+use crate::support::{App, app, app_with, assert_ends_in_time, get, settings, until, wait, within};
 use engine::{Engine, Fault};
 use engine_mruby::Settings;
 use http::{HeaderName, HeaderValue};
 
 /// Waits until `count` interpreters have been replaced.
 fn replaced(app: &App, count: u64) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while app.engine.status().restarts < count {
-        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
+    until("they have been replaced", || app.engine.status().restarts >= count);
 }
 
 const HOSTILE: &str = "
@@ -54,14 +50,7 @@ fn endless_scripts_end_in_time_and_leave_the_engine_well() {
     let app = app(HOSTILE);
     for path in ["/loop", "/times", "/rescue", "/swallow", "/retry", "/ensure", "/fiber", "/alloc", "/sleep", "/block"]
     {
-        let begin = Instant::now();
-        match app.fault(within(path, 100)) {
-            Fault::OutOfTime(_) => {}
-            Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
-            other => panic!("{path}: {other:?}"),
-        }
-        assert!(begin.elapsed() < Duration::from_secs(2), "{path} took {:?}", begin.elapsed());
-        assert_eq!(app.body("/ok"), "fine", "after {path}");
+        assert_ends_in_time(&app, path, 100, Duration::from_secs(2));
     }
     // All but the sleeper were interrupted. The last one may still be running.
     replaced(&app, 9);
@@ -111,10 +100,7 @@ run ->(env) {
   end
 }");
     drop(app.call(within("/clean", 100)));
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while app.body("/done") != "y[[1],2]" {
-        assert!(Instant::now() < deadline, "{:?}", app.body("/done"));
-    }
+    until("the clause has run", || app.body("/done") == "y[[1],2]");
     for (path, count) in [("/endless", 2), ("/long", 3)] {
         assert!(matches!(app.fault(within(path, 100)), Fault::OutOfTime(_)), "{path}");
         replaced(&app, count);

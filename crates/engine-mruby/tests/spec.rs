@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support;
-use crate::support::{Got, get};
 
 /// The page that shows the figures.
 const PAGE: &str = "../../docs/ruby-agreement.md";
@@ -21,19 +20,13 @@ rescue Exception => error
   "!#{error.class}"
 end
 BEFORE
-run ->(env) { [200, {}, File.readlines("EXPRESSIONS").map { |line| __value(line.chomp) + "\n" }] }
+run ->(env) { [200, {}, File.readlines(__dir__ + "/expressions").map { |line| __value(line.chomp) + "\n" }] }
 "#;
 
 fn values(before: &str, expressions: &[&str]) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let list = folder.path().join("expressions");
-    fs::write(&list, expressions.join("\n")).unwrap();
-    let config = folder.path().join("config.ru");
-    fs::write(&config, RUN.replace("BEFORE", before).replace("EXPRESSIONS", &list.to_string_lossy())).unwrap();
-    let settings = engine_mruby::Settings { rackup: config, memory_bytes: 256 << 20, ..support::settings() };
-    let engine = engine_mruby::MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
-    let Got { body, .. } = support::App::of(engine, folder).got(get("/"));
-    body.lines().map(str::to_owned).collect()
+    let files = [("config.ru", &*RUN.replace("BEFORE", before)), ("expressions", &*expressions.join("\n"))];
+    let settings = engine_mruby::Settings { memory_bytes: 256 << 20, ..support::settings() };
+    support::try_files(&files, settings).unwrap().body("/").lines().map(str::to_owned).collect()
 }
 
 /// The result of a table: its name, the number of expressions, and those that differ.

@@ -1,20 +1,15 @@
 //! SQLite: the gem's API, and the limits on time, memory and files.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::support::table::{ANSWER, agrees, value};
-use crate::support::{App, get, settings, wait, within};
+use crate::support::table::{ANSWER, agrees, assert_begins, value};
+use crate::support::{App, get, settings, try_files, until, wait, within};
 use engine::{Engine, Fault};
-use engine_mruby::{MrubyEngine, Settings};
+use engine_mruby::Settings;
 
 fn app(config: &str, settings: Settings) -> App {
-    let folder = tempfile::tempdir().unwrap();
-    let rackup = folder.path().join("config.ru");
-    fs::create_dir(folder.path().join("data")).unwrap();
-    fs::write(&rackup, format!("HERE = __dir__\nrequire \"sqlite3\"\n{config}")).unwrap();
-    let engine = MrubyEngine::start(Settings { rackup, ..settings }).unwrap_or_else(|error| panic!("{error}"));
-    App::of(engine, folder)
+    let config = format!("HERE = __dir__\nrequire \"sqlite3\"\n{config}");
+    try_files(&[("config.ru", &config), ("data/.keep", "")], settings).unwrap()
 }
 
 fn small(config: &str) -> App {
@@ -71,8 +66,7 @@ fn only_folders_that_the_application_named_are_written_to() {
     assert_eq!(value(&app, "SQLite3::Database.new(HERE + '/data/x.db').execute('select 1')"), "[[1]]");
     let read = "SQLite3::Database.new(HERE + '/config.db', readonly: true)";
     assert_eq!(value(&app, &format!("{read}.get_first_value('select a from t')")), "5");
-    let write = value(&app, &format!("{read}.execute('insert into t values (1)')"));
-    assert!(write.starts_with("SQLite3::ReadOnlyException: "), "{write}");
+    assert_begins(&app, &format!("{read}.execute('insert into t values (1)')"), "SQLite3::ReadOnlyException: ");
     for (code, expected) in [
         ("SQLite3::Database.new(HERE + '/other.db')", "Errno::EACCES: "),
         ("SQLite3::Database.new('/etc/passwd', readonly: true)", "Errno::EACCES: "),
@@ -87,8 +81,7 @@ fn only_folders_that_the_application_named_are_written_to() {
         ("MEM.execute('pragma temp_store_directory = 1')", "SQLite3::AuthorizationException: "),
         ("MEM.execute('select load_extension(1)')", "SQLite3::"),
     ] {
-        let got = value(&app, code);
-        assert!(got.starts_with(expected), "{code}: {got}");
+        assert_begins(&app, code, expected);
     }
     assert_eq!(value(&app, "MEM.execute(\"attach '\" + HERE + \"/data/y.db' as y\")"), "[]");
     assert_eq!(value(&app, "MEM.execute('vacuum')"), "[]");
@@ -266,9 +259,7 @@ fn a_lock_is_waited_for_and_not_for_ever() {
     let app = app(HOSTILE, settings());
     let holder = app.engine.call(within("/lock", 600));
     let begin = Instant::now();
-    while app.engine.status().idle == 2 && begin.elapsed() < Duration::from_secs(1) {
-        std::thread::yield_now();
-    }
+    until("it runs", || app.engine.status().idle < 2);
     std::thread::park_timeout(Duration::from_millis(50));
     assert_eq!(app.body("/busy"), "SQLite3::BusyException");
     assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
@@ -281,9 +272,7 @@ fn a_timeout_ends_the_wait_for_a_lock() {
     let app = app(HOSTILE, settings());
     let holder = app.engine.call(within("/lock", 2000));
     let begin = Instant::now();
-    while app.engine.status().idle == 2 && begin.elapsed() < Duration::from_secs(1) {
-        std::thread::yield_now();
-    }
+    until("it runs", || app.engine.status().idle < 2);
     std::thread::park_timeout(Duration::from_millis(50));
     assert_eq!(app.got(within("/timeout", 1500)).body, "Timeout::Error");
     assert!(begin.elapsed() < Duration::from_millis(1500), "{:?}", begin.elapsed());

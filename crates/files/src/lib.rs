@@ -16,8 +16,7 @@ pub use temporary::{TempFile, TempFolder};
 /// Opens a regular file for reading; returns it with its length in bytes.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {
     // With NONBLOCK a pipe without a writer opens at once and is refused below, instead of blocking.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     let meta = file.metadata()?;
     if meta.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());

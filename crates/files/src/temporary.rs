@@ -53,7 +53,7 @@ impl Taken {
 impl TempFile {
     /// Creates an empty file: in the temporary folder, else in memory.
     pub fn new() -> io::Result<TempFile> {
-        match tempfile::tempfile() {
+        match tempfile::tempfile_in(folder()) {
             Ok(file) => Ok(TempFile { file, taken: None }),
             Err(error) if is_no_place(&error) => {
                 warn_once(&error);
@@ -75,7 +75,7 @@ impl TempFile {
         self.make_room(at + bytes.len() as u64)?;
         self.file.write_all_at(bytes, at).map_err(|error| match (&self.taken, error.kind()) {
             (None, kind @ (ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) => {
-                io::Error::new(kind, format!("{error}, in {}", std::env::temp_dir().display()))
+                io::Error::new(kind, format!("{error}, in {}", folder().display()))
             }
             _ => error,
         })
@@ -135,6 +135,17 @@ impl Drop for TempFile {
     }
 }
 
+/// The folder for temporary files: `TMPDIR`, or `/tmp` where that is not set.
+pub fn folder() -> PathBuf {
+    or_usual(std::env::temp_dir())
+}
+
+/// The folder of this name, or `/tmp` for an empty one, which Compose makes of a variable that is not set: it would be
+/// the working directory.
+fn or_usual(named: PathBuf) -> PathBuf {
+    if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
+}
+
 /// Tries to create a temporary file, so that the log says at the start where they are kept.
 pub fn check() {
     drop(TempFile::new());
@@ -155,7 +166,7 @@ fn warn_once(error: &io::Error) {
         return;
     }
     // The crate `tempfile` puts the path of its attempt into the error's text; the kind suffices.
-    let folder = std::env::temp_dir();
+    let folder = folder();
     let limit = MEMORY_BYTES >> 20;
     let why = io::Error::from(error.kind());
     let text = format!(
@@ -187,7 +198,7 @@ impl TempFolder {
     /// Creates a folder and fills it by `fill`. If that fails, as on a full disk, tries the next place.
     pub fn with<T>(prefix: &str, fill: impl Fn(&Path) -> io::Result<T>) -> io::Result<(TempFolder, T)> {
         let mut why = Vec::new();
-        for place in [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)] {
+        for place in [folder(), PathBuf::from(SHARED_MEMORY)] {
             let made = if place.as_os_str().len() > PATH_BYTES {
                 Err(io::Error::other("its name is too long for the path of a socket"))
             } else {
@@ -258,8 +269,8 @@ fn is_left(path: &Path, uid: u32) -> bool {
 }
 
 fn open(folder: &Path) -> io::Result<File> {
-    let flags = i32::try_from((OFlags::DIRECTORY | OFlags::NOFOLLOW).bits()).unwrap_or(0);
-    OpenOptions::new().read(true).custom_flags(flags).open(folder)
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(folder)
 }
 
 fn is_same(path: &Path, folder: &File) -> bool {
@@ -296,6 +307,12 @@ mod tests {
         drop(second);
         assert!(!path.exists());
         assert_eq!(fs::metadata(first.path()).unwrap().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn an_empty_name_of_the_folder_is_none() {
+        assert_eq!(or_usual(PathBuf::new()), Path::new("/tmp"));
+        assert_eq!(or_usual("/var/tmp".into()), Path::new("/var/tmp"));
     }
 
     #[test]

@@ -282,6 +282,7 @@ typedef struct {
   size_t few[FG_SLOTS];
 } fg_finder;
 mrb_noreturn void fg_no_pattern(mrb_state *mrb, mrb_value pattern);
+mrb_value fg_as_pattern(mrb_state *mrb, mrb_value pattern);
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text);
 void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind);
 bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored);

@@ -30,6 +30,14 @@ mrb_noreturn void fg_no_pattern(mrb_state *mrb, mrb_value pattern)
   mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Regexp)", pattern);
 }
 
+/* The pattern itself if it is a Regexp, else its String by `to_str`. */
+mrb_value fg_as_pattern(mrb_state *mrb, mrb_value pattern)
+{
+  mrb_value found = fg_is_regexp(mrb, pattern) ? pattern : mrb_check_string_type(mrb, pattern);
+  if (mrb_nil_p(found)) fg_no_pattern(mrb, pattern);
+  return found;
+}
+
 /* Prepares a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
 {
@@ -63,14 +71,7 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
       finder->slots = (size_t *)RSTRING_PTR(room);
     }
   }
-  else if (!mrb_string_p(pattern)) {
-    mrb_value converted = mrb_check_string_type(mrb, pattern);
-    if (mrb_nil_p(converted)) {
-      fg_no_pattern(mrb, pattern);
-    }
-    pattern = converted;
-  }
-  finder->pattern = pattern;
+  finder->pattern = fg_as_pattern(mrb, pattern);
 }
 
 static bool find_text(fg_finder *finder, size_t start, bool anchored)

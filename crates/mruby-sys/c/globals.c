@@ -3,7 +3,6 @@
  * global-variables). */
 #include "fg.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <mruby/class.h>

@@ -3,7 +3,6 @@
 #include "fg.h"
 
 #include <mruby/class.h>
-#include <mruby/hash.h>
 #include <mruby/proc.h>
 
 static mrb_value replace(mrb_state *mrb, mrb_value self)

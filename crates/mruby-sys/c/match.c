@@ -2,12 +2,9 @@
  * */
 #include "fg.h"
 
-#include <string.h>
-
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/error.h>
-#include <mruby/hash.h>
 #include <mruby/range.h>
 #include <mruby/string.h>
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/data.h>
 #include <mruby/error.h>
@@ -44,6 +43,13 @@ static mrb_value handle_new(mrb_state *mrb, uint64_t number, size_t bytes)
   return mrb_obj_value(data);
 }
 
+static void put_text(fg_value *out, fg_tag tag, mrb_value text)
+{
+  out->tag = tag;
+  out->bytes = RSTRING_PTR(text);
+  out->length = (size_t)RSTRING_LEN(text);
+}
+
 static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_value *out)
 {
   memset(out, 0, sizeof *out);
@@ -52,21 +58,9 @@ static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_
   case MRB_TT_TRUE: out->tag = FG_TRUE; return;
   case MRB_TT_INTEGER: out->tag = FG_INT; out->integer = mrb_integer(value); return;
   case MRB_TT_FLOAT: out->tag = FG_FLOAT; out->number = mrb_float(value); return;
-  case MRB_TT_STRING:
-    out->tag = fg_bytes_marked(value) ? FG_BYTES : FG_STR;
-    out->bytes = RSTRING_PTR(value);
-    out->length = (size_t)RSTRING_LEN(value);
-    return;
-  case MRB_TT_SYMBOL: {
-    mrb_int length;
-    out->tag = FG_SYM;
-    /* Short symbols are unpacked into a buffer that the next one reuses, so the text is taken as an object. */
-    mrb_value text = mrb_sym_str(mrb, mrb_symbol(value));
-    length = RSTRING_LEN(text);
-    out->bytes = RSTRING_PTR(text);
-    out->length = (size_t)length;
-    return;
-  }
+  case MRB_TT_STRING: put_text(out, fg_bytes_marked(value) ? FG_BYTES : FG_STR, value); return;
+  /* Short symbols are unpacked into a buffer that the next one reuses, so the text is taken as an object. */
+  case MRB_TT_SYMBOL: put_text(out, FG_SYM, mrb_sym_str(mrb, mrb_symbol(value))); return;
   case MRB_TT_CDATA:
     if (DATA_TYPE(value) == &handle_type && DATA_PTR(value) != NULL) {
       out->tag = FG_HANDLE;
@@ -77,9 +71,7 @@ static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_
   default: {
     mrb_value tree = mrb_str_new_capa(mrb, 256);
     fg_tree_encode(mrb, tree, value, json, 0);
-    out->tag = FG_TREE;
-    out->bytes = RSTRING_PTR(tree);
-    out->length = (size_t)RSTRING_LEN(tree);
+    put_text(out, FG_TREE, tree);
   }
   }
 }

@@ -2,11 +2,8 @@
  * of Numeric, and exponents beyond 64 bits. */
 #include "fg.h"
 
-#include <mruby/array.h>
 #include <mruby/class.h>
-#include <mruby/numeric.h>
 #include <mruby/proc.h>
-#include <mruby/variable.h>
 
 /* Arguments of a function of Math. */
 enum { ARGUMENTS_MAX = 2 };
@@ -53,10 +50,14 @@ static void wrap(mrb_state *mrb, struct RClass *owner, mrb_sym name)
   mrb_define_method_raw(mrb, owner, name, method);
 }
 
-/* Integer#**. Powers of -1, 0 and 1 need no Integer that is larger than memory. */
+/* Integer#**. Powers of -1, 0 and 1 need no Integer that is larger than memory; one with a negative exponent is a
+ * Rational (ruby/core/numeric.rb). */
 static mrb_value power(mrb_state *mrb, mrb_value self)
 {
   mrb_value exponent = mrb_get_arg1(mrb);
+  if (mrb_integer_p(exponent) && mrb_integer(exponent) < 0) {
+    return mrb_funcall(mrb, self, "__fraction_power", 1, exponent);
+  }
   if (mrb_bigint_p(exponent) && mrb_integer_p(self)) {
     mrb_int base = mrb_integer(self);
     bool negative = mrb_test(mrb_funcall(mrb, exponent, "<", 1, mrb_fixnum_value(0)));

@@ -107,20 +107,21 @@ static size_t place_of(const char *source, size_t length, uint32_t options)
   return 1 + hash % REMEMBERED;
 }
 
+/* Whether a pattern has this source and these options. */
+static bool is_of(const fg_pattern *pattern, const char *source, size_t length, uint32_t options)
+{
+  size_t own_length;
+  const char *own_source = fg_pattern_source(pattern, &own_length);
+  return own_length == length && fg_pattern_options(pattern) == options && memcmp(own_source, source, length) == 0;
+}
+
 /* The Regexp of this source and these options, from the table or made now. */
 mrb_value fg_regexp_new(mrb_state *mrb, const char *source, size_t length, uint32_t options)
 {
   fg_vm *vm = fg_of(mrb);
   size_t place = place_of(source, length, options);
   mrb_value known = RARRAY_PTR(vm->regexps)[place];
-  if (!mrb_nil_p(known)) {
-    const fg_pattern *pattern = DATA_PTR(known);
-    size_t known_length;
-    const char *known_source = fg_pattern_source(pattern, &known_length);
-    if (known_length == length && fg_pattern_options(pattern) == options && memcmp(known_source, source, length) == 0) {
-      return known;
-    }
-  }
+  if (!mrb_nil_p(known) && is_of(DATA_PTR(known), source, length, options)) return known;
   mrb_value made = make(mrb, vm->regexp_class, source, length, options);
   mrb_basic_ptr(made)->flags |= MRB_FL_OBJ_IS_FROZEN;
   mrb_ary_set(mrb, vm->regexps, (mrb_int)place, made);
@@ -313,10 +314,9 @@ static mrb_value equal(mrb_state *mrb, mrb_value self)
   mrb_get_args(mrb, "o", &other);
   if (!fg_is_regexp(mrb, other)) return mrb_false_value();
   const fg_pattern *one = fg_regexp_pattern(mrb, self), *two = fg_regexp_pattern(mrb, other);
-  size_t length, other_length;
-  const char *source = fg_pattern_source(one, &length), *other_source = fg_pattern_source(two, &other_length);
-  return mrb_bool_value(length == other_length && fg_pattern_options(one) == fg_pattern_options(two) &&
-                        memcmp(source, other_source, length) == 0);
+  size_t length;
+  const char *source = fg_pattern_source(two, &length);
+  return mrb_bool_value(is_of(one, source, length, fg_pattern_options(two)));
 }
 
 /* The hash of the text of `inspect`, which has source and options: equal Regexps have the same. */
@@ -330,8 +330,7 @@ static mrb_value is_fixed(mrb_state *mrb, mrb_value self)
 {
   size_t length;
   const char *source = fg_pattern_source(fg_regexp_pattern(mrb, self), &length);
-  for (size_t i = 0; i < length; i++) if ((unsigned char)source[i] >= 0x80) return mrb_true_value();
-  return mrb_false_value();
+  return mrb_bool_value(!fg_is_ascii_text(source, length));
 }
 
 static mrb_value is_linear(mrb_state *mrb, mrb_value self)

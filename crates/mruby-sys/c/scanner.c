@@ -137,12 +137,8 @@ static mrb_value scan(mrb_state *mrb, mrb_value self)
   mrb_value pattern;
   mrb_bool advance, text, here;
   mrb_get_args(mrb, "obbb", &pattern, &advance, &text, &here);
-  if (!fg_is_regexp(mrb, pattern) && !mrb_string_p(pattern)) {
-    /* Now: its `to_str` may give this scanner another text. */
-    mrb_value converted = mrb_check_string_type(mrb, pattern);
-    if (mrb_nil_p(converted)) fg_no_pattern(mrb, pattern);
-    pattern = converted;
-  }
+  /* Now: its `to_str` may give this scanner another text. */
+  pattern = fg_as_pattern(mrb, pattern);
   mrb_value string = string_of(mrb, self);
   struct scanner *scanner = scanner_of(mrb, self);
   size_t length = (size_t)RSTRING_LEN(string);

@@ -2,15 +2,11 @@
  * (ruby/substitute.rb), so that the block can do everything that a block can. */
 #include "fg.h"
 
-#include <string.h>
-
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/error.h>
 #include <mruby/proc.h>
-#include <mruby/hash.h>
 #include <mruby/string.h>
-#include <mruby/variable.h>
 
 /* mruby's own methods, for calls without a Regexp. They are the same functions in every interpreter, so that static
  * variables can hold them. */
@@ -268,9 +264,7 @@ static mrb_value string_split(mrb_state *mrb, mrb_value self)
 /* Replaces a method of String by ours and returns the C function behind mruby's own. */
 static mrb_func_t take_over(mrb_state *mrb, const char *name, mrb_func_t ours, mrb_aspec aspec)
 {
-  struct RClass *string = mrb->string_class;
-  mrb_method_t before = mrb_method_search_vm(mrb, &string, mrb_intern_cstr(mrb, name));
-  mrb_func_t plain = MRB_METHOD_UNDEF_P(before) || !MRB_METHOD_CFUNC_P(before) ? NULL : MRB_METHOD_CFUNC(before);
+  mrb_func_t plain = fg_own_function(mrb, mrb->string_class, mrb_intern_cstr(mrb, name));
   mrb_define_method(mrb, mrb->string_class, name, ours, aspec);
   return plain;
 }

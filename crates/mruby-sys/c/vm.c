@@ -3,14 +3,12 @@
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/compile.h>
 #include <mruby/error.h>
 #include <mruby/gc.h>
-#include <mruby/hash.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>

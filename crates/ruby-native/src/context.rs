@@ -47,30 +47,10 @@ pub trait Work {
 }
 
 impl Context<'_> {
-    /// Calls [`Work::migrate`].
-    pub fn migrate(&mut self) {
-        self.work.migrate();
-    }
-
-    /// Calls [`Work::until`].
-    pub fn until(&self) -> Instant {
-        self.work.until()
-    }
-
-    /// Calls [`Work::overdue`].
-    pub fn overdue(&mut self) -> Option<Raise> {
-        self.work.overdue()
-    }
-
-    /// Calls [`Work::overdue_by_now`].
-    pub fn overdue_by_now(&mut self) -> Option<Raise> {
-        self.work.overdue_by_now()
-    }
-
     /// Migrates the request, and returns the exception to raise where its time is over. Called every few milliseconds
     /// by long work, and before anything that can block.
     pub fn tick(&mut self) -> Result<(), Raise> {
-        self.migrate();
-        self.overdue().map_or(Ok(()), Err)
+        self.work.migrate();
+        self.work.overdue().map_or(Ok(()), Err)
     }
 }

@@ -73,6 +73,13 @@ impl Tree {
         if reader.0.is_empty() { Ok(tree) } else { Err(Malformed) }
     }
 
+    /// The encoded tree.
+    pub fn encoded(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.encode(&mut out);
+        out
+    }
+
     /// Appends the encoded tree to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -242,15 +249,12 @@ mod tests {
 
     #[test]
     fn a_tree_comes_back_as_it_went() {
-        let mut bytes = Vec::new();
-        sample().encode(&mut bytes);
-        assert_eq!(Tree::decode(&bytes), Ok(sample()));
+        assert_eq!(Tree::decode(&sample().encoded()), Ok(sample()));
     }
 
     #[test]
     fn every_cut_and_every_extra_byte_is_noticed() {
-        let mut bytes = Vec::new();
-        sample().encode(&mut bytes);
+        let mut bytes = sample().encoded();
         for end in 0..bytes.len() {
             assert_eq!(Tree::decode(&bytes[..end]), Err(Malformed));
         }

@@ -127,19 +127,17 @@ impl<'a> Arg<'a> {
 
     /// The argument as an encoded tree.
     pub fn tree(self) -> Vec<u8> {
-        let mut out = Vec::new();
-        match self {
-            Arg::Nil => Tree::Nil.encode(&mut out),
-            Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
-            Arg::Int(number) => Tree::Int(number).encode(&mut out),
-            Arg::Float(number) => Tree::Float(number).encode(&mut out),
-            Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
-            Arg::Bytes(bytes) => Tree::Bytes(bytes.to_vec()).encode(&mut out),
-            Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
-            Arg::Handle(_) => Tree::Nil.encode(&mut out),
-            Arg::Tree(bytes) => out.extend_from_slice(bytes),
-        }
-        out
+        let tree = match self {
+            Arg::Nil | Arg::Handle(_) => Tree::Nil,
+            Arg::Bool(value) => Tree::Bool(value),
+            Arg::Int(number) => Tree::Int(number),
+            Arg::Float(number) => Tree::Float(number),
+            Arg::Str(bytes) => Tree::Str(bytes.to_vec()),
+            Arg::Bytes(bytes) => Tree::Bytes(bytes.to_vec()),
+            Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()),
+            Arg::Tree(bytes) => return bytes.to_vec(),
+        };
+        tree.encoded()
     }
 
     /// Bytes of a text or tree; 0 for others.

@@ -187,28 +187,25 @@ impl Parser {
     }
 
     fn control(&mut self) -> Wrong<char> {
-        let c = match self.next() {
-            Some('\\') => {
-                let c = self.next().ok_or("too short control sequence")?;
-                self.one(c)?
-            }
-            Some(c) => c,
-            None => return Err("too short control sequence".into()),
-        };
+        let c = self.modified("too short control sequence")?;
         let code = if c == '?' { 0x7f } else { u32::from(c) & 0x9f };
         char::from_u32(code).ok_or_else(|| "too short control sequence".into())
     }
 
     fn meta(&mut self) -> Wrong<char> {
-        let c = match self.next() {
-            Some('\\') => {
-                let c = self.next().ok_or("too short meta sequence")?;
-                self.one(c)?
-            }
-            Some(c) => c,
-            None => return Err("too short meta sequence".into()),
-        };
+        let c = self.modified("too short meta sequence")?;
         self.byte((u32::from(c) & 0xff) | 0x80)
+    }
+
+    /// The character that Control or Meta applies to, which may be an escape itself.
+    fn modified(&mut self, missing: &str) -> Wrong<char> {
+        match self.next().ok_or(missing)? {
+            '\\' => {
+                let c = self.next().ok_or(missing)?;
+                self.one(c)
+            }
+            c => Ok(c),
+        }
     }
 
     /// The character of a byte escape such as `\x41`. In text, bytes above 127 must together be a UTF-8 character.

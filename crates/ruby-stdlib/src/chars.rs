@@ -1,5 +1,6 @@
 //! String#tr, delete, squeeze and count: sets of Unicode characters in the notation of `tr`.
 
+use super::text::like;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use ruby_regexp::text;
 
@@ -108,18 +109,13 @@ fn is_binary(arg: Arg<'_>) -> bool {
     matches!(arg, Arg::Bytes(_))
 }
 
-fn made(out: Vec<u8>, binary: bool) -> Outcome {
-    Ok(if binary { Value::Bytes(out) } else { Value::Str(out) })
-}
-
-/// Replaces the characters of the set `from` by those of `to`. Arguments: text, from, to, and whether runs of the same
-/// replacement become one.
-pub fn tr(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+/// Replaces the characters of the set `from` by those of `to`. Arguments: text, from, to. With `squeeze`, runs of the
+/// same replacement become one.
+fn tr(args: &[Arg<'_>], squeeze: bool) -> Outcome {
     let binary = is_binary(arg(args, 0));
     let from = Set::new(arg(args, 1).bytes()?, binary)?;
     let to = Set::new(arg(args, 2).bytes()?, binary)?;
     let to = Set { negated: false, ranges: if to.negated { [vec![(94, 94)], to.ranges].concat() } else { to.ranges } };
-    let squeeze = arg(args, 3).truthy();
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
     let mut last = None;
     for code in text_of(arg(args, 0))? {
@@ -136,7 +132,7 @@ pub fn tr(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         push(&mut out, new, binary);
         last = Some(new);
     }
-    made(out, binary)
+    Ok(like(arg(args, 0), out))
 }
 
 /// The sets in the arguments behind the first; a character must be in all of them.
@@ -171,7 +167,7 @@ pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             push(&mut out, code, binary);
         }
     }
-    made(out, binary)
+    Ok(like(arg(args, 0), out))
 }
 
 /// String#squeeze(*sets): without sets, runs of all characters.
@@ -186,17 +182,17 @@ pub fn squeeze(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         }
         last = Some(code);
     }
-    made(out, binary)
+    Ok(like(arg(args, 0), out))
 }
 
 /// String#tr(from, to)
-pub fn tr_plain(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    tr(context, &[arg(args, 0), arg(args, 1), arg(args, 2), Arg::Bool(false)])
+pub fn tr_plain(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    tr(args, false)
 }
 
 /// String#tr_s(from, to)
-pub fn tr_squeezed(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    tr(context, &[arg(args, 0), arg(args, 1), arg(args, 2), Arg::Bool(true)])
+pub fn tr_squeezed(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    tr(args, true)
 }
 
 /// String#casecmp?(text): nil where the two cannot be compared

@@ -231,9 +231,7 @@ pub fn divmod(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 fn pair(one: BigDecimal, two: BigDecimal) -> Outcome {
-    let mut out = Vec::new();
-    Tree::Array(vec![Tree::Str(Number(one).text()), Tree::Str(Number(two).text())]).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Array(vec![Tree::Str(Number(one).text()), Tree::Str(Number(two).text())]).encoded()))
 }
 
 /// Digits of an intermediate result beside those of a rounded power: an exponent of 64 bits multiplies the error of one

@@ -19,32 +19,18 @@ const KEY_BYTES_MAX: i64 = 1 << 20;
 
 /// Runs an expression with `$hash` as the digest type of a name such as `SHA256`; an ArgumentError for an unknown name.
 macro_rules! with_hash {
+    (@type $type:ty, $hash:ident => $work:expr) => {{
+        type $hash = $type;
+        $work
+    }};
     ($name:expr, $hash:ident => $work:expr) => {
         match $name {
-            b"MD5" => {
-                type $hash = md5::Md5;
-                $work
-            }
-            b"SHA1" => {
-                type $hash = sha1::Sha1;
-                $work
-            }
-            b"SHA224" => {
-                type $hash = sha2::Sha224;
-                $work
-            }
-            b"SHA256" => {
-                type $hash = sha2::Sha256;
-                $work
-            }
-            b"SHA384" => {
-                type $hash = sha2::Sha384;
-                $work
-            }
-            b"SHA512" => {
-                type $hash = sha2::Sha512;
-                $work
-            }
+            b"MD5" => with_hash!(@type md5::Md5, $hash => $work),
+            b"SHA1" => with_hash!(@type sha1::Sha1, $hash => $work),
+            b"SHA224" => with_hash!(@type sha2::Sha224, $hash => $work),
+            b"SHA256" => with_hash!(@type sha2::Sha256, $hash => $work),
+            b"SHA384" => with_hash!(@type sha2::Sha384, $hash => $work),
+            b"SHA512" => with_hash!(@type sha2::Sha512, $hash => $work),
             other => Err(raise("ArgumentError", format!("no digest {}", String::from_utf8_lossy(other)))),
         }
     };
@@ -60,7 +46,7 @@ fn state_of<H: Default + SerializableState>(state: Arg<'_>) -> Result<H, Raise> 
     H::deserialize(state).map_err(|_| refused())
 }
 
-fn feed<H: Digest>(context: &mut Context<'_>, hash: &mut H, bytes: &[u8]) -> Result<(), Raise> {
+fn feed<H: digest::Update>(context: &mut Context<'_>, hash: &mut H, bytes: &[u8]) -> Result<(), Raise> {
     for chunk in bytes.chunks(CHUNK_BYTES) {
         hash.update(chunk);
         if chunk.len() == CHUNK_BYTES {
@@ -128,12 +114,7 @@ pub fn hmac(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 2).bytes()?;
     with_hash!(arg(args, 0).bytes()?, H => {
         let mut mac = <Hmac<H>>::new_from_slice(key).map_err(|_| raise("ArgumentError", "a key of no use"))?;
-        for chunk in bytes.chunks(CHUNK_BYTES) {
-            mac.update(chunk);
-            if chunk.len() == CHUNK_BYTES {
-                context.tick()?;
-            }
-        }
+        feed(context, &mut mac, bytes)?;
         Ok(Value::Bytes(mac.finalize().into_bytes().to_vec()))
     })
 }

@@ -37,9 +37,7 @@ pub fn scrub(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let chunks = arg(args, 0).bytes()?.utf8_chunks();
     let pair = |valid: &str, invalid: &[u8]| Tree::Array(vec![Tree::Str(valid.into()), Tree::Str(invalid.to_vec())]);
-    let mut out = Vec::new();
-    Tree::Array(chunks.map(|chunk| pair(chunk.valid(), chunk.invalid())).collect()).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Array(chunks.map(|chunk| pair(chunk.valid(), chunk.invalid())).collect()).encoded()))
 }
 
 /// `text_widen(text)`: ISO-8859-1 text as UTF-8.
@@ -105,34 +103,66 @@ pub fn normalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// String#upcase
 pub fn upcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, false, |_, _| true)
+    in_case(args, false, |_, _| Case::Upper)
 }
 
 /// String#downcase
 pub fn downcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, true, |_, _| false)
+    in_case(args, true, |_, _| Case::Lower)
 }
 
 /// String#swapcase
 pub fn swapcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, false, |char, _| char.is_lowercase())
+    in_case(args, false, |char, _| if char.is_lowercase() { Case::Upper } else { Case::Lower })
 }
 
 /// String#capitalize
 pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, false, |_, first| first)
+    in_case(args, false, |_, first| if first { Case::Title } else { Case::Lower })
 }
 
-/// Maps the case of all letters, or with `:ascii` of ASCII letters alone. `up` decides for each character, with the
+/// The cases of a letter. That of titles is for the first letter of a word.
+enum Case {
+    Upper,
+    Lower,
+    Title,
+}
+
+/// A letter as the first one of a word. Mostly that is the capital letter; of one that becomes two letters, the second
+/// is small.
+fn title(char: char) -> String {
+    let one = |code: u32| -> String { char::from_u32(code).into_iter().collect() };
+    match char {
+        '\u{1C4}'..='\u{1C6}' => one(0x1C5),
+        '\u{1C7}'..='\u{1C9}' => one(0x1C8),
+        '\u{1CA}'..='\u{1CC}' => one(0x1CB),
+        '\u{1F1}'..='\u{1F3}' => one(0x1F2),
+        // Georgian capital letters are for whole words only.
+        '\u{10D0}'..='\u{10FF}' | '\u{1C90}'..='\u{1CBF}' => char.to_lowercase().collect(),
+        // Greek letters with an iota below.
+        '\u{1F80}'..='\u{1FAF}' => one(u32::from(char) | 8),
+        '\u{1FB3}' | '\u{1FBC}' | '\u{1FC3}' | '\u{1FCC}' | '\u{1FF3}' | '\u{1FFC}' => {
+            one((u32::from(char) & !15) | 12)
+        }
+        // An apostrophe and a letter.
+        '\u{149}' => char.to_uppercase().collect(),
+        _ => {
+            let mut letters = char.to_uppercase();
+            letters.next().into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
+        }
+    }
+}
+
+/// Maps the case of all letters, or with `:ascii` of ASCII letters alone. `case` decides for each character, with the
 /// fact whether it is the first. Of a String of bytes only ASCII letters are mapped; text that is not UTF-8 is refused,
 /// as in CRuby.
-fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) -> Outcome {
+fn in_case(args: &[Arg<'_>], downcase: bool, case: impl Fn(char, bool) -> Case) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     case_options(args.get(1..).unwrap_or_default(), downcase)?;
     if let Arg::Bytes(bytes) = arg(args, 0) {
-        let cased = bytes.iter().enumerate().map(|(at, byte)| match up(char::from(*byte), at == 0) {
-            true => byte.to_ascii_uppercase(),
-            false => byte.to_ascii_lowercase(),
+        let cased = bytes.iter().enumerate().map(|(at, byte)| match case(char::from(*byte), at == 0) {
+            Case::Upper | Case::Title => byte.to_ascii_uppercase(),
+            Case::Lower => byte.to_ascii_lowercase(),
         });
         return Ok(Value::Bytes(cased.collect()));
     }
@@ -141,13 +171,14 @@ fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) ->
     let mut out = Vec::with_capacity(bytes.len());
     let mut room = [0; 4];
     for char in text.chars() {
-        let up = up(char, out.is_empty());
+        let case = case(char, out.is_empty());
         let mut push = |one: char| out.extend_from_slice(one.encode_utf8(&mut room).as_bytes());
-        match (is_ascii, up) {
-            (true, true) => push(char.to_ascii_uppercase()),
-            (true, false) => push(char.to_ascii_lowercase()),
-            (false, true) => char.to_uppercase().for_each(push),
-            (false, false) => char.to_lowercase().for_each(push),
+        match case {
+            Case::Upper | Case::Title if is_ascii => push(char.to_ascii_uppercase()),
+            Case::Lower if is_ascii => push(char.to_ascii_lowercase()),
+            Case::Upper => char.to_uppercase().for_each(push),
+            Case::Lower => char.to_lowercase().for_each(push),
+            Case::Title => title(char).chars().for_each(push),
         }
     }
     Ok(Value::Str(out))

@@ -54,8 +54,7 @@ pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         compiler.text.extend_from_slice(&open.content);
     }
     compiler.flush();
-    let variable = compiler.variable.clone();
-    compiler.out.extend_from_slice(variable.as_bytes());
+    compiler.out.extend_from_slice(compiler.variable.as_bytes());
     Ok(Value::Str(compiler.out))
 }
 

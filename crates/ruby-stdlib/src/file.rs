@@ -15,7 +15,7 @@ use ruby_native::folders::failed;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
 /// Most bytes that one read returns; Ruby reads again for more.
-const READ_BYTES_MAX: u64 = 1 << 20;
+pub const READ_BYTES_MAX: u64 = 1 << 20;
 
 /// Files that one interpreter may have open.
 const FILES_MAX: usize = 512;
@@ -27,9 +27,7 @@ fn file(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<File>, Raise> {
 }
 
 fn tree(tree: &Tree) -> Value {
-    let mut out = Vec::new();
-    tree.encode(&mut out);
-    Value::Tree(out)
+    Value::Tree(tree.encoded())
 }
 
 /// `file_open(path)`: opens a regular file for reading and returns a handle.
@@ -130,7 +128,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let found = context.folders.readable(path)?;
-    context.migrate();
+    context.work.migrate();
     let listed = fs::read_dir(&found).map_err(|error| failed(&error, path))?;
     let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
     names.sort();
@@ -145,8 +143,8 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         Arg::Nil => None,
         base => Some(base.path()?),
     };
-    context.migrate();
-    let until = context.until();
+    context.work.migrate();
+    let until = context.work.until();
     let folders = &context.folders;
     let may_see = |path: &Path| folders.find(path).ok();
     let limits = glob::Limits { until, bytes_max: context.memory_bytes / 4, may_see: &may_see };
@@ -154,7 +152,7 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         Ok(found) => Ok(tree(&Tree::Array(found.into_iter().map(Tree::Str).collect()))),
         Err(glob::Stop::TooMuch) => Err(raise("NoMemoryError", "Dir.glob finds more names than there is memory for")),
         Err(glob::Stop::Late) => {
-            let late = context.overdue();
+            let late = context.work.overdue();
             Err(late.unwrap_or_else(|| raise("IOError", io::Error::from(io::ErrorKind::TimedOut).to_string())))
         }
     }

@@ -23,9 +23,7 @@ pub fn inspect(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         while let Some(char) = chars.next() {
             push(&mut out, char, chars.peek().copied());
         }
-        chunk.invalid().iter().for_each(|byte| {
-            let _ = write!(out, "\\x{byte:02X}");
-        });
+        push_bytes(&mut out, chunk.invalid());
     }
     out.push('"');
     Ok(Value::Str(out.into_bytes()))
@@ -51,16 +49,12 @@ pub fn dump(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 fn push_dumped(out: &mut String, text: &str) {
     for (at, char) in text.char_indices() {
-        let code = u32::from(char);
-        let _ = match code {
-            0..0x80 => {
-                let rest = &text.as_bytes()[at..];
-                push_byte(out, rest[0], rest.get(1).copied());
-                Ok(())
-            }
-            0x80..=0xffff => write!(out, "\\u{code:04X}"),
-            _ => write!(out, "\\u{{{code:X}}}"),
-        };
+        if char.is_ascii() {
+            let rest = &text.as_bytes()[at..];
+            push_byte(out, rest[0], rest.get(1).copied());
+        } else {
+            push_code(out, char);
+        }
     }
 }
 
@@ -94,11 +88,13 @@ fn push(out: &mut String, char: char, next: Option<char>) {
         '\x07' => out.push_str("\\a"),
         '\x1b' => out.push_str("\\e"),
         _ if prints(char) => out.push(char),
-        _ => {
-            let code = u32::from(char);
-            let _ = if code > 0xffff { write!(out, "\\u{{{code:X}}}") } else { write!(out, "\\u{code:04X}") };
-        }
+        _ => push_code(out, char),
     }
+}
+
+fn push_code(out: &mut String, char: char) {
+    let code = u32::from(char);
+    let _ = if code > 0xffff { write!(out, "\\u{{{code:X}}}") } else { write!(out, "\\u{code:04X}") };
 }
 
 /// Whether a character beyond ASCII is printed as it is: it is assigned, and neither a control character nor a line or

@@ -60,7 +60,7 @@ pub fn read_at(context: &mut Context<'_>, file: &File, position: u64, length: u6
     let count = match here {
         Some(count) => count,
         None => {
-            context.migrate();
+            context.work.migrate();
             file.read_at(&mut out, position)?
         }
     };

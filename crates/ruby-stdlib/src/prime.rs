@@ -20,9 +20,7 @@ pub fn primes(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         return Err(raise("RangeError", format!("primes are counted up to {FAR_MAX}")));
     }
     let found = stretch(from as u64, to as u64)?;
-    let mut out = Vec::new();
-    Tree::Array(found.into_iter().map(|prime| Tree::Int(prime as i64)).collect()).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Array(found.into_iter().map(|prime| Tree::Int(prime as i64)).collect()).encoded()))
 }
 
 /// The sieve of Eratosthenes on a range.

@@ -14,9 +14,7 @@ fn integer(number: f64) -> Outcome {
     if number.abs() < 9e18 {
         return Ok(Value::Int(number as i64));
     }
-    let mut out = Vec::new();
-    Tree::Raw(format!("{number:.0}").into_bytes()).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Raw(format!("{number:.0}").into_bytes()).encoded()))
 }
 
 /// The digits that rounding leaves: all, none, or those of a power of ten (10 to the number of digits).
@@ -39,22 +37,22 @@ fn kept(number: f64, digits: i64) -> Kept {
 }
 
 /// Rounds argument 0 to the number of digits in argument 1: by `part` to a Float where there are digits behind the
-/// point, else by `whole` to an Integer.
-fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
+/// point, else by `whole` to an Integer, which is the number of tens, hundreds and so on.
+fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64, f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
     let number = arg(args, 0).number()?;
     let digits = match arg(args, 1) {
         Arg::Nil | Arg::Tree(_) => 0,
         digits => digits.int()?,
     };
     if digits == 0 {
-        return integer(whole(number));
+        return integer(whole(number, 1.0));
     }
     if digits < 0 {
         if number.abs() > EXACT_MAX {
             return Err(raise("RangeError", "a Float that large is not rounded to tens"));
         }
         let unit = 10f64.powi((-digits).min(300) as i32);
-        return integer(whole(number / unit) * unit);
+        return integer(whole(number, unit) * unit);
     }
     if !number.is_finite() {
         return Ok(Value::Float(number));
@@ -68,7 +66,8 @@ fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64) -> f64, part: impl Fn(f64, f6
 
 /// Float#to_i, Float#to_int and Float#truncate(digits = 0)
 pub fn truncated(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, f64::trunc, |number, unit| if number < 0.0 { up(number, unit) } else { down(number, unit) })
+    let part = |number: f64, unit: f64| if number < 0.0 { up(number, unit) } else { down(number, unit) };
+    to_digits(args, |number, unit| (number / unit).trunc(), part)
 }
 
 fn down(number: f64, unit: f64) -> f64 {
@@ -83,12 +82,12 @@ fn up(number: f64, unit: f64) -> f64 {
 
 /// Float#floor(digits = 0)
 pub fn floor(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, f64::floor, down)
+    to_digits(args, |number, unit| (number / unit).floor(), down)
 }
 
 /// Float#ceil(digits = 0)
 pub fn ceil(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, f64::ceil, up)
+    to_digits(args, |number, unit| (number / unit).ceil(), up)
 }
 
 /// The direction in which halves are rounded.
@@ -116,20 +115,37 @@ fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
 /// Float#round(digits = 0, half: :up)
 pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let half = half(args)?;
-    to_digits(args, |number| rounded(number, 1.0, half), |number, unit| rounded(number, unit, half) / unit)
+    // As in CRuby, what is behind the point does not count for a rounding to tens.
+    let tens = |number: f64, unit: f64| if unit > 1.0 { number.trunc() / unit } else { number };
+    let whole = |number, unit| rounded(tens(number, unit), 1.0, half);
+    to_digits(args, whole, |number, unit| rounded(number, unit, half) / unit)
 }
 
-/// Rounds `number * unit` to a whole number. The product may have been rounded itself, so that for `Up` the division
-/// back shows whether a half was one.
+/// Rounds `number * unit` to a whole number. The product may have been rounded itself, so that the division back shows
+/// whether the number is a half: CRuby takes the Float nearest to one for one.
 fn rounded(number: f64, unit: f64, half: Half) -> f64 {
-    let scaled = number * unit;
-    let away = scaled.round();
-    let is_half = (scaled - scaled.trunc()).abs() == 0.5;
-    match half {
-        Half::Even if is_half => scaled.round_ties_even(),
-        Half::Down if is_half => scaled.trunc(),
-        Half::Up if unit > 1.0 && number > 0.0 && (away + 0.5) / unit <= number => away + 1.0,
-        Half::Up if unit > 1.0 && number < 0.0 && (away - 0.5) / unit >= number => away - 1.0,
-        _ => away,
+    let size = number.abs();
+    let near = (size * unit).round();
+    let found = match half {
+        Half::Up if unit > 1.0 && (near + 0.5) / unit <= size => near + 1.0,
+        Half::Down if (near - 0.5) / unit >= size => near - 1.0,
+        Half::Even if size.is_finite() => to_even(size, unit),
+        _ => near,
+    };
+    found.copysign(number)
+}
+
+/// Rounds a positive number, a half to the even neighbour. The whole part is multiplied apart from the fraction, as in
+/// CRuby: the product of the fraction alone is more precise.
+fn to_even(size: f64, unit: f64) -> f64 {
+    let part = size.fract() * unit;
+    let low = size.trunc() * unit + part.floor();
+    let rest = part - part.floor();
+    if rest == 0.5 || (rest < 0.5 && (low + 0.5) / unit <= size) {
+        low + low % 2.0
+    } else if rest > 0.5 {
+        low + 1.0
+    } else {
+        low
     }
 }

@@ -14,7 +14,6 @@ pub fn processors(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
 pub fn names(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     let found = rustix::system::uname();
     let names = [found.sysname(), found.nodename(), found.release(), found.version(), found.machine()];
-    let mut out = Vec::new();
-    Tree::Array(names.iter().map(|name| Tree::Str(name.to_bytes().to_vec())).collect()).encode(&mut out);
-    Ok(Value::Tree(out))
+    let names = names.iter().map(|name| Tree::Str(name.to_bytes().to_vec()));
+    Ok(Value::Tree(Tree::Array(names.collect()).encoded()))
 }

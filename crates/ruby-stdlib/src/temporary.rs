@@ -9,6 +9,7 @@ use std::path::Path;
 
 use tempfile::{Builder, TempPath};
 
+use super::file::READ_BYTES_MAX;
 use ruby_native::Life;
 use ruby_native::errno::exception;
 use ruby_native::folders::{self, Folders};
@@ -18,8 +19,6 @@ use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 const BYTES_MAX: u64 = 1 << 30;
 /// Most temporary files of one interpreter.
 const COUNT_MAX: usize = 256;
-/// Most bytes that one read returns; Ruby reads again for more.
-const READ_BYTES_MAX: u64 = 1 << 20;
 /// Bytes that a temporary file counts towards the interpreter's memory limit.
 const HANDLE_BYTES: usize = 256;
 
@@ -56,7 +55,7 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let prefix = arg(args, 0).path()?;
     let suffix = arg(args, 1).path()?;
     let folder = match arg(args, 2) {
-        Arg::Nil => std::env::temp_dir(),
+        Arg::Nil => files::temporary::folder(),
         folder => context.folders.database(folder.path()?, true)?,
     };
     if context.handles.sum::<Temporary>(|_| 0).0 >= COUNT_MAX {
@@ -138,5 +137,5 @@ pub fn truncate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// `temporary_folder`: the system's folder for temporary files.
 pub fn folder(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Str(std::env::temp_dir().as_os_str().as_bytes().to_vec()))
+    Ok(Value::Str(files::temporary::folder().as_os_str().as_bytes().to_vec()))
 }

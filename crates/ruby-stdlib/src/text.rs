@@ -54,7 +54,7 @@ pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 /// A String that is one of bytes where the argument is.
-fn like(text: Arg<'_>, bytes: Vec<u8>) -> Value {
+pub fn like(text: Arg<'_>, bytes: Vec<u8>) -> Value {
     if matches!(text, Arg::Bytes(_)) { Value::Bytes(bytes) } else { Value::Str(bytes) }
 }
 
@@ -114,6 +114,6 @@ pub fn url_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// `url_unescape(text)`: decodes %xx and nothing else. The result is a String of bytes if the argument is one.
 pub fn url_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let decoded = percent_decode(arg(args, 0).bytes()?).collect();
-    Ok(if matches!(arg(args, 0), Arg::Bytes(_)) { Value::Bytes(decoded) } else { Value::Str(decoded) })
+    let text = arg(args, 0);
+    Ok(like(text, percent_decode(text.bytes()?).collect()))
 }

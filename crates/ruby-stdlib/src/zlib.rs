@@ -107,7 +107,6 @@ pub fn deflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn inflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = arg(args, 0).handle()?;
     let bytes = arg(args, 1).bytes()?;
-    let bytes_max = context.memory_bytes;
     let mut taken = 0;
     let mut ended = false;
     let mut out = Vec::with_capacity((bytes.len() * 2).clamp(512, CHUNK_BYTES));
@@ -120,7 +119,7 @@ pub fn inflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         let used = (stream.total_in() - before) as usize;
         taken += used;
         ended = status == Status::StreamEnd;
-        if out.len() > bytes_max {
+        if out.len() > context.memory_bytes {
             return Err(too_large());
         }
         if out.len() == out.capacity() {

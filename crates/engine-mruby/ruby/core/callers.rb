@@ -22,9 +22,7 @@ module FoolsGold
     def base_label = label
     def absolute_path = File.expand_path(path)
   end
-end
 
-module FoolsGold
   # The first argument of `caller` for a method that calls it on behalf of its own caller.
   def self.level_above(start)
     return start if Integer === start && start < 0

@@ -3,12 +3,10 @@
 class Symbol
   def start_with?(*parts) = to_s.start_with?(*parts)
   def end_with?(*parts) = to_s.end_with?(*parts)
-  def [](*args) = to_s[*args]
   def succ = to_s.succ.to_sym
   alias next succ
   alias id2name to_s
   def swapcase = to_s.swapcase.to_sym
-  alias slice []
 
   # The Symbol is in a variable, since a method that is defined with this block has another self.
   def to_proc

@@ -18,11 +18,6 @@ Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
   Errno::ENXIO, Errno::EPERM, Errno::EROFS
 ]
 
-class Exception
-  alias __set_backtrace set_backtrace
-  def set_backtrace(trace) = __set_backtrace(String === trace ? [trace] : trace)
-end
-
 class SystemExit < Exception
   attr_reader :status
 
@@ -52,10 +47,14 @@ module FoolsGold
   class Counter; end
 
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
-end
-
-module FoolsGold
   CAUSES_MAX = 10
+
+  # Defines methods that say that they are not there, by their names behind `place`.
+  def self.refuse(owner, names, place = "", why = HINT)
+    names.each do |name|
+      owner.define_method(name) { |*, **| raise NotImplementedError, "#{place}#{name}: #{why}" }
+    end
+  end
 
   # An exception, its cause, the cause of that, and so on. A chain that is a circle ends where it began.
   def self.chain(error)
@@ -79,20 +78,17 @@ class FrozenError
     super(message)
     @receiver = receiver unless none
   end
-
-  def receiver
-    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
-    @receiver
-  end
 end
 
 # mruby raises an object that was allocated beforehand, without a message.
 class SystemStackError
   def to_s = "stack level too deep"
-  def message = to_s
 end
 
 class Exception
+  alias __set_backtrace set_backtrace
+  def set_backtrace(trace) = __set_backtrace(String === trace ? [trace] : trace)
+
   def full_message(highlight: false, order: :top, **options)
     unless [nil, true, false].include?(highlight)
       raise ArgumentError, "expected true or false as highlight: #{highlight.inspect}"

@@ -77,11 +77,7 @@ module Kernel
     File.open(path, *args, **options, &block)
   end
 
-  %i[fork system exec spawn trap select syscall test `].each do |name|
-    define_method(name) do |*|
-      raise NotImplementedError, "#{name}: #{FoolsGold::HINT}"
-    end
-  end
+  FoolsGold.refuse(self, %i[fork system exec spawn trap select syscall test `])
 end
 
 module FoolsGold
@@ -134,21 +130,30 @@ module FoolsGold
         next unless kind
         flags.scan(/\*(\d+\$)?/) { |(place)| wanted(values, place ? place.to_i - 1 : turn += 1, "*") }
         place = flags[/(?:\A|[-+ 0#])(\d+)\$/, 1]
-        wanted(values, place ? place.to_i - 1 : turn += 1, kind)
+        wanted(values, place ? place.to_i - 1 : turn += 1, kind, flags)
       end
       values
     end
 
-    def wanted(values, at, kind)
+    def wanted(values, at, kind, flags = "")
       return if at >= values.size || plain?(values[at])
       values[at] =
         case kind
         when "*" then integer(values[at])
         when "d", "i", "u", "x", "X", "o", "b", "B" then Integer(values[at])
-        when "f", "e", "E", "g", "G", "a", "A" then Float(values[at])
+        when "f" then fixed(values[at], flags)
+        when "e", "E", "g", "G", "a", "A" then Float(values[at])
         when "c" then asked(values[at], :to_str, String) || asked(values[at], :to_int, Integer) || integer(values[at])
         else values[at]
         end
+    end
+
+    # A Rational is rounded by its own value, halves up, and not as the Float nearest to it, which has fewer than 40
+    # digits. Compared by name, since the constant Rational would load the library.
+    def fixed(value, flags)
+      return Float(value) unless number_object?(value) && value.class.name == "Rational"
+      places = (flags[/\.(\d+)/, 1] || 6).to_i
+      places > 40 ? Float(value) : value.round(places).to_f
     end
 
     # The result of a conversion method; nil where the object, perhaps a BasicObject, does not have it.

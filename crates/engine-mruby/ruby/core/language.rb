@@ -29,7 +29,6 @@ class Module
     raise NameError.new("undefined method '#{name}' for class '#{self}'", name)
   end
 
-  alias attr attr_reader
   alias __alias_method alias_method
 
   # The new name, as in CRuby, for `private alias_method(:new, :old)`.
@@ -186,9 +185,7 @@ module FoolsGold
   def self.autoloaded(path)
     path.start_with?("foolsgold/") ? Loader.library(path) : Loader.require(path)
   end
-end
 
-module FoolsGold
   # The class where the lookup of an object's methods begins: its singleton class, which numbers and Symbols do not
   # have.
   def self.own_class(object)

@@ -31,8 +31,5 @@ class Mutex
   def locked?
     @locked ? true : false
   end
-
-  def owned?
-    locked?
-  end
+  alias owned? locked?
 end

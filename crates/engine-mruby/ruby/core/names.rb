@@ -10,35 +10,13 @@ class IO
   PRIORITY = 2
   WRITABLE = 4
 
-  class EAGAINWaitReadable < Errno::EAGAIN
-    include WaitReadable
-  end
-
-  class EAGAINWaitWritable < Errno::EAGAIN
-    include WaitWritable
-  end
-
-  class EINPROGRESSWaitReadable < Errno::EINPROGRESS
-    include WaitReadable
-  end
-
-  class EINPROGRESSWaitWritable < Errno::EINPROGRESS
-    include WaitWritable
+  { EAGAIN: Errno::EAGAIN, EINPROGRESS: Errno::EINPROGRESS }.each do |name, error|
+    const_set("#{name}WaitReadable", Class.new(error)).include(WaitReadable)
+    const_set("#{name}WaitWritable", Class.new(error)).include(WaitWritable)
   end
 
   EWOULDBLOCKWaitReadable = EAGAINWaitReadable
   EWOULDBLOCKWaitWritable = EAGAINWaitWritable
-
-  module Constants
-    SYNC = 1_052_672
-    DSYNC = 4096
-    RSYNC = 1_052_672
-    NOCTTY = 256
-    NOFOLLOW = 131_072
-    NOATIME = 262_144
-    DIRECT = 16_384
-    TMPFILE = 4_259_840
-  end
 end
 
 module Process
@@ -56,9 +34,7 @@ module Process
     def setproctitle(title) = title
     def warmup = true
 
-    %i[daemon detach kill wait wait2 waitall waitpid waitpid2].each do |name|
-      define_method(name) { |*| raise NotImplementedError, "Process.#{name}: #{FoolsGold::HINT}" }
-    end
+    FoolsGold.refuse(self, %i[daemon detach kill wait wait2 waitall waitpid waitpid2], "Process.")
   end
 end
 

@@ -19,6 +19,7 @@ class Integer
   def denominator = 1
   def round(digits = 0, half: :up)
     digits = FoolsGold.integer(digits)
+    half = FoolsGold.half(half) unless half == :up
     return self if digits >= 0
     unit = 10**-digits
     low = self - self % unit
@@ -37,10 +38,17 @@ class Integer
   def [](bit, length = nil)
     return 0 if Integer === bit && bit < 0 && !length
     return (self >> bit) & (length ? (1 << length) - 1 : 1) unless bit.is_a?(Range)
-    low, high = bit.begin || 0, bit.end
+    low, high = bit.begin, bit.end
+    return __low_bits(high + (bit.exclude_end? ? 0 : 1)) if low.nil?
     return self >> low unless high
     length = high - low + (bit.exclude_end? ? 0 : 1)
     length < 0 ? self >> low : (self >> low) & ((1 << length) - 1)
+  end
+
+  # The bits of a range without a begin: 0, or else without an end to the right.
+  def __low_bits(count)
+    return 0 if count < 1 || self & (1 << count) - 1 == 0
+    raise ArgumentError, "The beginless range for Integer#[] results in infinity"
   end
 
   def coerce(other)
@@ -69,12 +77,6 @@ class Integer
       root = better
     end
     root
-  end
-
-  # The patched mruby has these two methods in C.
-  unless method_defined?(:bit_length)
-    def bit_length = (self < 0 ? ~self : self).to_s(2).delete_prefix("0").size
-    def fdiv(other) = to_f / other
   end
 
   alias __fdiv fdiv
@@ -120,9 +122,23 @@ class Integer
   end
 
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
+
+  # The power of a negative exponent, for `**` (c/numbers.c): a Rational, but for 1 and -1.
+  def __fraction_power(exponent)
+    return exponent.even? ? 1 : self if self == 1 || self == -1
+    Rational(self, 1)**exponent
+  end
 end
 
 module FoolsGold
+  # The direction of halves that `round` is given, in any case and as a String too; up for nil.
+  def self.half(mode)
+    return :up if mode.nil?
+    name = mode.is_a?(Symbol) || !mode.respond_to?(:to_str) ? mode : mode.to_str
+    found = %i[up even down].find { |one| one.to_s == name.to_s.downcase }
+    found || raise(ArgumentError, "invalid rounding mode: #{mode}")
+  end
+
   # The power by squaring, which the request's deadline can interrupt; mruby's own is one step, of minutes for thousands
   # of digits.
   def self.power_modulo(base, exponent, modulus)
@@ -153,7 +169,6 @@ end
 
 class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
-  def integer? = false
   alias === ==
   alias __div div
   alias __remainder remainder

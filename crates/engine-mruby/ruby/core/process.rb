@@ -31,9 +31,7 @@ module Process
     else raise ArgumentError, "unexpected unit: #{unit}"
     end
   end
-end
 
-module Process
   def self.pid = FoolsGold::Native.process_id
   def self.ppid = 0
 end
@@ -91,7 +89,6 @@ class << ENV
   alias length size
   def empty? = @all.empty?
   def invert = @all.invert
-  def to_a = @all.to_a
   def to_hash = @all.dup
   def to_h(&block) = block ? @all.to_h(&block) : @all.dup
   def to_s = "ENV"

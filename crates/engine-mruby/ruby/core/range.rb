@@ -3,8 +3,6 @@
 class Range
   alias __size size
   alias __cover? cover?
-  alias __include? include?
-
   alias __last last
 
   def count(*item, &block)
@@ -138,11 +136,8 @@ class Range
     return each_with_index { |one, index| yield one if index % by == 0 } unless at.is_a?(Numeric)
     if Float === at || Float === by || Float === self.end
       FoolsGold.step(at.to_f, self.end, by.to_f, exclude_end?, &block)
-      return self
-    end
-    while self.end.nil? || (by > 0 ? at < self.end : at > self.end) || (!exclude_end? && at == self.end)
-      yield at
-      at += by
+    else
+      FoolsGold.exact_step(at, self.end, by, exclude_end?, &block)
     end
     self
   end

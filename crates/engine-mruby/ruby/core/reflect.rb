@@ -1,6 +1,15 @@
 # Attributes of errors and methods, methods of Hash and Proc, and constants of the program that libraries take for
 # granted.
 
+[NameError, KeyError, FrozenError].each do |error|
+  error.class_eval do
+    def receiver
+      raise ArgumentError, "no receiver is available" unless defined?(@receiver)
+      @receiver
+    end
+  end
+end
+
 class NameError
   attr_writer :receiver
 
@@ -8,11 +17,6 @@ class NameError
     super(message)
     @name = name
     @receiver = receiver unless none
-  end
-
-  def receiver
-    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
-    @receiver
   end
 end
 
@@ -28,11 +32,6 @@ class KeyError
     super(message)
     @receiver = receiver unless no_receiver
     @key = key unless no_key
-  end
-
-  def receiver
-    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
-    @receiver
   end
 
   def key
@@ -94,16 +93,26 @@ class Hash
     return otherwise[0] unless otherwise.empty?
     raise KeyError.new("key not found: #{key.inspect}", receiver: self, key: key)
   end
+
+  def deconstruct_keys(_keys) = self
+
+  # Equal for the same pairs in any order.
+  def hash
+    code = size
+    # Exclusive or does not depend on the order.
+    each { |key, value| code ^= [key, value].hash }
+    code
+  end
 end
 
 class NoMatchingPatternError < StandardError; end
 class NoMatchingPatternKeyError < NoMatchingPatternError; end
-class SignalException < Exception; end unless Object.const_defined?(:SignalException)
 
 class Method
   alias original_name name
   alias === call
   alias __to_proc to_proc
+  def hash = owner.hash
 
   # A method of two parameters becomes a lambda of two, to which Hash#map gives a key and its value.
   def to_proc
@@ -117,10 +126,6 @@ end
 
 class UnboundMethod
   alias original_name name
-  def hash = owner.hash
-end
-
-class Method
   def hash = owner.hash
 end
 
@@ -156,18 +161,6 @@ end
 
 class Array
   alias deconstruct itself
-end
-
-class Hash
-  def deconstruct_keys(_keys) = self
-
-  # Equal for the same pairs in any order.
-  def hash
-    code = size
-    # Exclusive or does not depend on the order.
-    each { |key, value| code ^= [key, value].hash }
-    code
-  end
 end
 
 module Warning

@@ -73,9 +73,7 @@ module FoolsGold
     return :large if sign >= "A" && sign <= "Z"
     :digit if sign >= "0" && sign <= "9"
   end
-end
 
-module FoolsGold
   # Numeric#step.
   module Steps
     def step(limit = nil, step = nil, by: nil, to: nil, &block)

@@ -1,12 +1,15 @@
 # A String is UTF-8 or bytes (ASCII-8BIT), where each byte is a character (c/bytes.c). There are no other encodings:
-# force_encoding with another name makes it UTF-8.
+# force_encoding with another name makes it UTF-8, but `encode` behind it knows the name.
 
 class String
   def encoding = __binary? ? Encoding::BINARY : Encoding::UTF_8
 
   def force_encoding(encoding)
     FoolsGold.refuse_change(self, String) if frozen?
-    __binary!(Encoding.find(encoding) == Encoding::BINARY)
+    encoding = Encoding.find(encoding)
+    __binary!(encoding == Encoding::BINARY)
+    FoolsGold.note_encoding(self, encoding)
+    self
   end
 
   def valid_encoding? = __binary? || FoolsGold::Native.text_kind(self) != 0
@@ -83,6 +86,29 @@ class String
   def encode(*args, **options) = Encoding && encode(*args, **options)
   def encode!(*args, **options) = Encoding && encode!(*args, **options)
   def unicode_normalize(form = :nfc) = Encoding && unicode_normalize(form)
+end
+
+module FoolsGold
+  class << self
+    # A String has no room for the name of an encoding such as ISO-8859-1. That of the last String for which
+    # `force_encoding` named it is kept here, with the object's id and its content, for the `encode` that mostly
+    # follows.
+    def note_encoding(text, encoding)
+      if encoding.__foreign?
+        @noted = [text.object_id, text.hash, encoding]
+      elsif @noted && @noted[0] == text.object_id
+        @noted = nil
+      end
+    end
+
+    # The noted encoding of a String, once; nil where it has none, or has been changed since.
+    def noted_encoding(text)
+      return unless @noted && @noted[0] == text.object_id
+      _, content, encoding = @noted
+      @noted = nil
+      content == text.hash ? encoding : nil
+    end
+  end
 end
 
 class Integer

@@ -13,6 +13,8 @@ class File < IO
   PATH_SEPARATOR = ":"
 
   class << self
+    include FoolsGold::Opening
+
     # The whole file or a part of it, with CRuby's errors (Errno::ENOENT, EACCES, EISDIR).
     def read(path, length = nil, offset = nil, **options)
       return FoolsGold::Native.file_read(path_of(path)) unless length || offset || !options.empty?
@@ -61,11 +63,14 @@ class File < IO
     end
 
     def join(*parts)
-      parts.flatten.map { |part| path_of(part) }.inject do |left, right|
-        left = left[0...-1] while left.end_with?("/")
-        right = right[1..-1] while right.start_with?("/")
-        "#{left}/#{right}"
-      end || ""
+      parts = parts.flatten.map { |part| path_of(part) }
+      # Never the same String, which the caller may change.
+      return parts.first.to_s.dup if parts.size < 2
+      parts.inject do |left, right|
+        # Of the slashes on both sides those of the right one stay, all of them.
+        left = left[0...-1] while right.start_with?("/") && left.end_with?("/")
+        left.end_with?("/") || right.start_with?("/") ? "#{left}#{right}" : "#{left}/#{right}"
+      end
     end
 
     def basename(path, suffix = nil)
@@ -78,7 +83,10 @@ class File < IO
     end
 
     def dirname(path, level = 1)
+      raise ArgumentError, "negative level: #{level}" if level < 0
       path = path_of(path)
+      path = path[1..-1] while path.start_with?("//")
+      return path.empty? ? "." : path.dup if level == 0
       path = path[0...-1] while path.size > 1 && path.end_with?("/")
       slash = path.rindex("/")
       return "." unless slash
@@ -94,17 +102,6 @@ class File < IO
     end
 
     def split(path) = [dirname(path), basename(path)]
-
-    # Opens a file for reading; with a block it is closed afterwards.
-    def open(*args, **options)
-      file = new(*args, **options)
-      return file unless block_given?
-      begin
-        yield file
-      ensure
-        file.close
-      end
-    end
 
     private
 

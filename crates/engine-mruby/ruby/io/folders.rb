@@ -35,6 +35,21 @@ module FoolsGold
     yield
   end
 
+  # Passes what is open to the block, and closes it afterwards, by the method of this name.
+  def self.closing(open, name = :close)
+    yield open
+  ensure
+    open.__send__(name)
+  end
+
+  # The class method `open`: like `new`, but with a block it returns the block's value.
+  module Opening
+    def open(*args, **options, &block)
+      made = new(*args, **options)
+      block ? FoolsGold.closing(made, &block) : made
+    end
+  end
+
   # Loads library/core/files.rb when a method is called that is missing: most applications need few methods of files.
   module RestOfFiles
     def method_missing(name, *args, **options, &block)

@@ -2,10 +2,6 @@
 # library.
 
 class IO
-  SEEK_SET = 0
-  SEEK_CUR = 1
-  SEEK_END = 2
-
   module Constants
     RDONLY = 0
     WRONLY = 1
@@ -15,6 +11,14 @@ class IO
     EXCL = 128
     NONBLOCK = 2048
     TRUNC = 512
+    SYNC = 1_052_672
+    DSYNC = 4096
+    RSYNC = 1_052_672
+    NOCTTY = 256
+    NOFOLLOW = 131_072
+    NOATIME = 262_144
+    DIRECT = 16_384
+    TMPFILE = 4_259_840
     BINARY = 0
     SHARE_DELETE = 0
     LOCK_SH = 1

@@ -9,14 +9,9 @@ class StringIO
 
   VERSION = "3.1.1"
 
-  def self.open(*args, **options)
+  def self.open(*args, **options, &block)
     io = new(*args, **options)
-    return io unless block_given?
-    begin
-      yield io
-    ensure
-      io.__forget
-    end
+    block ? FoolsGold.closing(io, :__forget, &block) : io
   end
 
   def initialize(string = +"", mode = nil, **options)
@@ -208,8 +203,10 @@ class StringIO
     rest
   end
 
-  # Writes at the position, over what is there; a gap behind the end is filled with NUL bytes.
+  # Writes at the position, over what is there; a gap behind the end is filled with NUL bytes. As in CRuby the String
+  # keeps its encoding, also where the text is bytes; in binary mode it becomes one of bytes.
   def put(text)
+    binary = @string.__binary? || (@mark && @mark == Encoding::BINARY && !text.ascii_only?)
     @position = @string.bytesize if @append
     if @position >= @string.bytesize
       @string << ("\0" * (@position - @string.bytesize)) << text
@@ -217,6 +214,7 @@ class StringIO
       rest = @string.byteslice(@position + text.bytesize, @string.bytesize) || ""
       @string.replace(@string.byteslice(0, @position) + text + rest)
     end
+    @string.__binary!(binary ? true : false)
     @position += text.bytesize
     text.bytesize
   end

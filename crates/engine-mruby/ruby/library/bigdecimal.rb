@@ -143,11 +143,8 @@ class BigDecimal < Numeric
   def infinite? = @text.end_with?("y") ? (@text.start_with?("-") ? -1 : 1) : nil
   def finite? = !nan? && !infinite?
   def zero? = @text == "0" || @text == "-0"
-  def nonzero? = zero? ? nil : self
   def negative? = sign < -1
   def positive? = sign > 1
-  def integer? = false
-  def real? = true
 
   def +(other) = calculated(:+, other) { |text| Native.decimal_add(digits, text) }
   def -(other) = calculated(:-, other) { |text| Native.decimal_add(digits, BigDecimal.__of(text).-@.digits) }
@@ -213,7 +210,6 @@ class BigDecimal < Numeric
   end
 
   def -@ = BigDecimal.__of(nan? ? @text : @text.start_with?("-") ? @text.delete_prefix("-") : "-#{@text}")
-  def +@ = self
   def abs = @text.start_with?("-") ? -self : self
 
   def <=>(other)
@@ -236,7 +232,7 @@ class BigDecimal < Numeric
       order = self <=> other
       next order.__send__(name, 0) if order
       next false if nan? || (other.respond_to?(:nan?) && other.nan?)
-      shown = other.is_a?(Numeric) ? other.inspect : FoolsGold::Late.kind(other)
+      shown = other.is_a?(Numeric) ? other.inspect : FoolsGold.named(other)
       raise ArgumentError, "comparison of BigDecimal with #{shown} failed"
     end
   end
@@ -295,11 +291,7 @@ class BigDecimal < Numeric
   end
 
   def coerced(name, other)
-    unless other.respond_to?(:coerce) && !other.is_a?(BigDecimal)
-      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into BigDecimal"
-    end
-    one, two = other.coerce(self)
-    one.__send__(name, two)
+    FoolsGold::Late.coerced(self, name, other, other.respond_to?(:coerce) && !other.is_a?(BigDecimal))
   end
 
   def nothing_by(text)
@@ -372,7 +364,7 @@ module FoolsGold
   DECIMAL = /\A\s*[+-]?(\d+(_\d+)*(\.\d+(_\d+)*)?|\.\d+(_\d+)*)([eEdD][+-]?\d+)?\s*\z/
 
   def self.decimal_text(value)
-    raise TypeError, "can't convert #{Late.kind(value)} into BigDecimal" unless value.respond_to?(:to_str)
+    raise TypeError, "can't convert #{named(value)} into BigDecimal" unless value.respond_to?(:to_str)
     text = value.to_str.strip
     return BigDecimal.__normal(text) if DECIMAL.match?(text)
     return text.delete_prefix("+") if text.match?(/\A(NaN|[+-]?Infinity)\z/)
@@ -392,7 +384,6 @@ class BigDecimal
     cut = power >= 0 ? digits.to_i * 10**power : digits.size > -power ? digits[0...power].to_i : 0
     sign == "-" ? -cut : cut
   end
-  alias to_int to_i
 
   # The fraction of the same value. Its numbers have as many digits as this one has places, which are bounded here.
   def to_r

@@ -143,7 +143,7 @@ class Date
     self.class.__jd(@jd + days.floor)
   end
 
-  # The days between two Dates, or a Date that is earlier by a number of days.
+  # The days between two Dates, as a Rational, or a Date that is earlier by a number of days.
   def -(other)
     case other
     when Date then __between(other)
@@ -152,7 +152,7 @@ class Date
     end
   end
 
-  def __between(other) = other.is_a?(DateTime) ? -other.__between(self) : @jd - other.jd
+  def __between(other) = other.is_a?(DateTime) ? -other.__between(self) : Rational(@jd - other.jd, 1)
 
   # The Date that is later by a number of months; a day that the month does not have becomes its last one.
   def >>(months)
@@ -314,9 +314,12 @@ class Date
         FoolsGold::Native.date_week_num(year || today.year, parts[:wnum1], (day - 1) % 7, true)
       elsif parts[:wday] then today.jd - today.wday + parts[:wday]
       elsif year then FoolsGold::Native.date_civil(year, 1, 1)
-      elsif parts[:hour] then today.jd
+      elsif parts[:hour] then __day_of_clock(today)
       end
     end
+
+    # A time of day alone is no date. DateTime takes it for one of today.
+    def __day_of_clock(_today) = nil
   end
 end
 

@@ -69,11 +69,7 @@ class DateTime < Date
       __from(_parse(text, comp, limit: limit))
     end
 
-    def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = Date::ITALY)
-      parts = _strptime(text, form)
-      raise Date::Error, "invalid date" if parts.nil?
-      __from(parts)
-    end
+    def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = Date::ITALY) = super
 
     # A DateTime from parsed fields. A second of 60 (a leap second) becomes 59, as in CRuby.
     def __from(parts)
@@ -84,6 +80,8 @@ class DateTime < Date
       clock = __seconds(parts[:hour] || 0, parts[:min] || 0, [parts[:sec] || 0, 59].min)
       __at((number - Date::EPOCH) * 86_400 + clock - offset, nanoseconds, offset)
     end
+
+    def __day_of_clock(today) = today.jd
 
     # Seconds of an offset, which is a part of a day or a text such as "+02:00"; 0 for more than a day.
     def __offset(offset)

@@ -10,8 +10,7 @@ module Etc
     def sysconfdir = "/etc"
     def uname = %i[sysname nodename release version machine].zip(FoolsGold::Native.system_names).to_h
 
-    %i[getpwuid getpwnam getgrgid getgrnam getpwent getgrent passwd group sysconf confstr].each do |name|
-      define_method(name) { |*| raise NotImplementedError, "Etc.#{name}: #{FoolsGold::HINT}" }
-    end
+    names = %i[getpwuid getpwnam getgrgid getgrnam getpwent getgrent passwd group sysconf confstr]
+    FoolsGold.refuse(self, names, "Etc.")
   end
 end

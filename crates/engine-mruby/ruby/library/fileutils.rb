@@ -8,10 +8,6 @@ module FileUtils
       copy_stream mv move rm remove rm_f safe_unlink rm_r rm_rf rmtree remove_entry remove_entry_secure remove_file
       remove_dir install chmod chmod_R chown chown_R touch
     ]
-    names.each do |name|
-      define_method(name) do |*|
-        raise NotImplementedError, "FileUtils.#{name}: files are for reading. #{FoolsGold::HINT}"
-      end
-    end
+    FoolsGold.refuse(self, names, "FileUtils.", "files are for reading. #{FoolsGold::HINT}")
   end
 end

@@ -61,7 +61,7 @@ class Logger
       warn("log writing failed. #{error}")
     end
 
-    def close = @dev.respond_to?(:close) && ![$stdout, $stderr].include?(@dev) ? @dev.close : nil
+    def close = @dev.respond_to?(:close) && ![$stdout, $stderr, STDOUT, STDERR].include?(@dev) ? @dev.close : nil
     def reopen(*) = self
   end
 
@@ -128,7 +128,12 @@ class Logger
 
   private
 
-  def device(logdev) = logdev && logdev != File::NULL ? LogDevice.new(logdev) : nil
+  # The device for what the application names; the standard streams may be named by their paths, as in containers.
+  def device(logdev)
+    return if !logdev || logdev == File::NULL
+    logdev = { "/dev/stdout" => STDOUT, "/dev/stderr" => STDERR }[logdev] || logdev if logdev.is_a?(String)
+    LogDevice.new(logdev)
+  end
 
   # Subclasses may override these two methods.
   def format_severity(severity) = SEV_LABEL[severity] || "ANY"

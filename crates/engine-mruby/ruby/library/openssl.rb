@@ -66,9 +66,7 @@ module OpenSSL
         self
       end
 
-      %i[add_path add_cert add_crl verify].each do |name|
-        define_method(name) { |*| raise NotImplementedError, "OpenSSL::X509::Store##{name}: #{FoolsGold::HINT}" }
-      end
+      FoolsGold.refuse(self, %i[add_path add_cert add_crl verify], "OpenSSL::X509::Store#")
 
       private
 

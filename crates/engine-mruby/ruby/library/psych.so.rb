@@ -15,7 +15,7 @@ module Psych
       yaml = yaml.read if yaml.respond_to?(:read)
       yaml = yaml.to_str if !yaml.is_a?(String) && yaml.respond_to?(:to_str)
       unless yaml.is_a?(String)
-        raise TypeError, "no implicit conversion of #{FoolsGold::Late.kind(yaml)} into String"
+        raise TypeError, "no implicit conversion of #{FoolsGold.named(yaml)} into String"
       end
       @mark = nil
       # All events are made before the first is handled: the handler runs Ruby code, which Rust cannot call in between.

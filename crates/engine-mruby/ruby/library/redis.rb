@@ -231,9 +231,7 @@ class Redis
       each_page(->(cursor) { scan(cursor, **options) }, &block)
     end
 
-    %i[subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor].each do |name|
-      define_method(name) { |*, **| raise NotImplementedError, "Redis##{name}: #{FoolsGold::HINT}" }
-    end
+    FoolsGold.refuse(self, %i[subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor], "Redis#")
 
     private
 

@@ -134,10 +134,9 @@ module SQLite3
     alias busy_timeout busy_timeout=
     alias busy_handler_timeout= busy_timeout=
 
-    %i[create_function create_aggregate create_aggregate_handler define_function define_aggregator busy_handler trace
-       authorizer= collation load_extension enable_load_extension].each do |name|
-      define_method(name) { |*| raise NotImplementedError, "SQLite3::Database##{name}: #{FoolsGold::HINT}" }
-    end
+    names = %i[create_function create_aggregate create_aggregate_handler define_function define_aggregator busy_handler
+               trace authorizer= collation load_extension enable_load_extension]
+    FoolsGold.refuse(self, names, "SQLite3::Database#")
 
     private
 
@@ -325,23 +324,14 @@ module SQLite3
     attr_accessor :results_as_hash
 
     class << self
-      # Like `new`, but with a block it returns the block's value.
-      def open(*args, **options)
-        database = new(*args, **options)
-        return database unless block_given?
-        begin
-          yield database
-        ensure
-          database.close
-        end
-      end
+      include FoolsGold::Opening
 
       def quote(text) = text.gsub("'", "''")
     end
 
     # Opens a database: with `readonly: true` for reading, with `readwrite: true` only an existing file; else the file
     # is created. A statement waits for a lock for 5 seconds, or as busy_timeout says.
-    def initialize(file, options = {}, _vfs = nil, **more)
+    def initialize(file, options = {}, _vfs = nil, **more, &block)
       options = options.merge(more)
       file = File.path(file)
       @readonly = options[:readonly] ? true : false
@@ -351,12 +341,7 @@ module SQLite3
       @results_as_hash = options[:results_as_hash] ? true : false
       @mode = options[:default_transaction_mode] || :deferred
       self.busy_timeout = options[:timeout] if options[:timeout]
-      return unless block_given?
-      begin
-        yield self
-      ensure
-        close
-      end
+      FoolsGold.closing(self, &block) if block
     end
 
     # Runs a statement and returns all rows, or passes each to the block.
@@ -397,14 +382,9 @@ module SQLite3
     end
 
     # Runs a statement and returns a ResultSet, or passes it to the block and closes it.
-    def query(sql, values = [], *more)
+    def query(sql, values = [], *more, &block)
       result = prepare(sql).execute(*SQLite3.values(values, more))
-      return result unless block_given?
-      begin
-        yield result
-      ensure
-        result.close
-      end
+      block ? FoolsGold.closing(result, &block) : result
     end
 
     def prepare(sql)

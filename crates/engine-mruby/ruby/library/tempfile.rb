@@ -7,24 +7,11 @@ class Tempfile
   include Enumerable
 
   class << self
-    def create(basename = "", tmpdir = nil, **options)
-      file = new(basename, tmpdir, **options)
-      return file unless block_given?
-      begin
-        yield file
-      ensure
-        file.close!
-      end
-    end
+    include FoolsGold::Opening
 
-    def open(*args, **options, &block)
-      file = new(*args, **options)
-      return file unless block
-      begin
-        block.call(file)
-      ensure
-        file.close
-      end
+    def create(basename = "", tmpdir = nil, **options, &block)
+      file = new(basename, tmpdir, **options)
+      block ? FoolsGold.closing(file, :close!, &block) : file
     end
   end
 

@@ -46,8 +46,10 @@ class Time
     alias xmlschema iso8601
 
     def rfc2822(text)
-      form = /\A\s*(?:[a-z]{3}\s*,\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s*
-              ([-+]\d{4}|[A-Z]+)/xi
+      # A text may go on behind the zone. So of other names than these their first letter counts, as in CRuby.
+      form = /\A\s*(?:(?:sun|mon|tue|wed|thu|fri|sat)\s*,\s*)?
+              (\d{1,2})\s+(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+(\d{2,})\s+
+              (\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s+([-+]\d{4}|ut|gmt|[ecmp][sd]t|[a-ik-z])/xi
       found = form.match(text) || raise(ArgumentError, "not RFC 2822 compliant date: #{text.inspect}")
       year = found[3].to_i
       year += year < 50 ? 2000 : 1900 if found[3].size < 4
@@ -81,9 +83,10 @@ class Time
       end
       name = parts[:zone]
       zone = name && zone_offset(name, parts[:year] || now.year)
-      now = now.getlocal(zone) if zone
       names = %i[year mon mday hour min sec]
       given = names.index { |name| parts[name] } || 6
+      # Today is a matter of the zone: that of the text, else the local one. A Date, which may be given, has none.
+      now = zone ? now.getlocal(zone) : now.getlocal if given > 0 && now.respond_to?(:getlocal)
       values = names.each_with_index.map do |name, at|
         parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
       end

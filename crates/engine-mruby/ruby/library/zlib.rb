@@ -140,7 +140,7 @@ module Zlib
     end
 
     def gzip(text, level: nil, strategy: nil)
-      out = StringIO.new("")
+      out = StringIO.new("".b)
       writer = GzipWriter.new(out, level, strategy)
       writer.write(text)
       writer.close

@@ -97,9 +97,7 @@ class StringScanner
     matched&.bytesize
   end
 
-  def size
-    __groups
-  end
+  alias size __groups
 
   def captures
     __groups && (1...__groups).map { |group| self[group] }

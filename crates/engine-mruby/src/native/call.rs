@@ -41,7 +41,7 @@ impl Call<'_> {
     /// The context of a native function of a library, which knows nothing of this engine.
     pub fn context(&mut self) -> Context<'_> {
         Context {
-            memory_bytes: self.shared.memory_bytes,
+            memory_bytes: self.shared.settings.memory_bytes,
             handles: self.handles,
             folders: self.folders,
             work: &mut self.work,

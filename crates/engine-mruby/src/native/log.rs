@@ -12,7 +12,7 @@ use ruby_native::Tree;
 pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
     let id = call.work.writer.as_ref().map_or("", |writer| writer.request.id.as_str());
-    let app = call.shared.app.as_deref();
+    let app = call.shared.settings.app.as_deref();
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {
         b"error" => tracing::error!(target: "app", id, app, "{line}"),
@@ -25,17 +25,15 @@ pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// `environment`: the name of the environment, such as `production`.
 pub fn environment(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Str(call.shared.environment.clone().into_bytes()))
+    Ok(Value::Str(call.shared.settings.environment.clone().into_bytes()))
 }
 
 /// `environment_variables`: those of the process for ENV, without the server's own secrets.
 pub fn environment_variables(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     let text = |part: &std::ffi::OsStr| Tree::Str(part.as_bytes().to_vec());
-    let mut out = Vec::new();
     let is_shown = |name: &std::ffi::OsStr| !engine::SECRET_VARIABLES.iter().any(|secret| name == *secret);
     let shown = env::vars_os().filter(|(name, _)| is_shown(name));
-    Tree::Hash(shown.map(|(name, value)| (text(&name), text(&value))).collect()).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Hash(shown.map(|(name, value)| (text(&name), text(&value))).collect()).encoded()))
 }
 
 /// `process_id`: the id of the server process.

@@ -10,7 +10,7 @@ use crate::store::Refused;
 
 /// `FoolsGold::Counter.count`: the value of the counter of requests.
 pub fn requests_count(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Int(call.shared.keep.requests().load(Ordering::Relaxed) as i64))
+    Ok(Value::Int(call.shared.settings.keep.requests().load(Ordering::Relaxed) as i64))
 }
 
 /// `FoolsGold::Counter.increment(by = 1)`: adds to the counter of requests and returns its new value.
@@ -19,7 +19,7 @@ pub fn requests_increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let Ok(by) = u64::try_from(by) else {
         return Err(raise("ArgumentError", "the counter of requests only goes up"));
     };
-    Ok(Value::Int((call.shared.keep.requests().fetch_add(by, Ordering::Relaxed) + by) as i64))
+    Ok(Value::Int((call.shared.settings.keep.requests().fetch_add(by, Ordering::Relaxed) + by) as i64))
 }
 
 fn key<'a>(args: &[Arg<'a>]) -> Result<&'a [u8], Raise> {
@@ -48,35 +48,35 @@ fn refused(why: Refused) -> Raise {
 
 /// `store_get(key)`: the value of a key, or nil.
 pub fn get(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
-    Ok(call.shared.keep.store().get(key(args)?).map_or(Value::Nil, Value::Tree))
+    Ok(call.shared.settings.keep.store().get(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
 /// `store_set(key, value, ttl)`: sets a value, which expires after `ttl` seconds unless that is nil.
 pub fn set(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let value = arg(args, 1).tree();
-    call.shared.keep.store().set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
+    call.shared.settings.keep.store().set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Nil)
 }
 
 /// `store_delete(key)`: removes a key and returns its value, or nil.
 pub fn delete(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
-    Ok(call.shared.keep.store().delete(key(args)?).map_or(Value::Nil, Value::Tree))
+    Ok(call.shared.settings.keep.store().delete(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
 /// `store_increment(key, by, ttl)`: adds to an Integer atomically and returns the sum.
 pub fn increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let by = arg(args, 1).int()?;
-    let sum = call.shared.keep.store().increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
+    let sum = call.shared.settings.keep.store().increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Int(sum))
 }
 
 /// `store_clear`: removes all keys.
 pub fn clear(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
-    call.shared.keep.store().clear();
+    call.shared.settings.keep.store().clear();
     Ok(Value::Nil)
 }
 
 /// `store_size`: the number of keys that have not expired.
 pub fn size(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Int(call.shared.keep.store().len() as i64))
+    Ok(Value::Int(call.shared.settings.keep.store().len() as i64))
 }

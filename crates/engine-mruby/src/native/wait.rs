@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 use ruby_native::{Arg, Outcome, Value, Work, arg, raise};
 
 use super::Call;
-
-/// Longest time until a sleep notices that an order has ended its request.
-const NAP: Duration = Duration::from_millis(100);
+use crate::run_state::NAP;
 
 /// `timer_start(seconds)`: sets a time limit for a block and returns its number.
 pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {

@@ -16,12 +16,13 @@ use std::time::{Duration, Instant};
 use engine::{Answer, Body, Engine, Fault, Request};
 use engine_mruby::{MrubyEngine, Settings, StartError};
 use http::Method;
+use tempfile::TempDir;
 
 /// An engine and the folder of its application.
 pub struct App {
     /// The engine with the application loaded.
     pub engine: Arc<MrubyEngine>,
-    _folder: tempfile::TempDir,
+    _folder: TempDir,
 }
 
 struct Unpark(Thread);
@@ -47,6 +48,16 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
 /// Settings of two interpreters with small limits.
 pub fn settings() -> Settings {
     Settings {
@@ -67,8 +78,8 @@ pub fn settings() -> Settings {
 }
 
 /// Settings of one interpreter with enough memory for whole programs (256 MiB).
-pub fn single(rackup: PathBuf) -> Settings {
-    Settings { rackup, interpreters: 1, memory_bytes: 256 << 20, ..settings() }
+pub fn single() -> Settings {
+    Settings { interpreters: 1, memory_bytes: 256 << 20, ..settings() }
 }
 
 /// Starts an application.
@@ -78,14 +89,18 @@ pub fn try_app(config: &str, settings: Settings) -> Result<App, StartError> {
 
 /// Starts an application of several files.
 pub fn try_files(files: &[(&str, &str)], settings: Settings) -> Result<App, StartError> {
+    App::start(folder(files), settings)
+}
+
+/// A folder with these files.
+pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in files {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder in the temporary folder");
         std::fs::write(path, text).expect("a file in the temporary folder");
     }
-    let settings = Settings { rackup: folder.path().join("config.ru"), ..settings };
-    MrubyEngine::start(settings).map(|engine| App { engine, _folder: folder })
+    folder
 }
 
 /// Starts an application that must load.
@@ -126,6 +141,12 @@ pub fn eval(code: &str) -> String {
     app(&config).body("/")
 }
 
+/// Checks the value of Ruby code, inspected.
+#[track_caller]
+pub fn assert_eval(code: &str, expected: &str) {
+    assert_eq!(eval(code), expected, "{code}");
+}
+
 /// The folder of gems that bin/gems fills.
 pub fn gems() -> PathBuf {
     let gems = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../build/gems");
@@ -142,9 +163,10 @@ pub struct Got {
 }
 
 impl App {
-    /// An application whose engine was started elsewhere.
-    pub fn of(engine: Arc<MrubyEngine>, folder: tempfile::TempDir) -> App {
-        App { engine, _folder: folder }
+    /// Starts the application of a folder.
+    pub fn start(folder: TempDir, settings: Settings) -> Result<App, StartError> {
+        let settings = Settings { rackup: folder.path().join("config.ru"), ..settings };
+        MrubyEngine::start(settings).map(|engine| App { engine, _folder: folder })
     }
 
     /// Calls the application and waits for its answer.
@@ -174,6 +196,19 @@ impl App {
     }
 }
 
+/// Calls a path that never ends: its time of some milliseconds ends it soon enough, and the next request is well.
+#[track_caller]
+pub fn assert_ends_in_time(app: &App, path: &str, milliseconds: u64, soon: Duration) {
+    let begin = Instant::now();
+    match app.fault(within(path, milliseconds)) {
+        Fault::OutOfTime(_) => {}
+        Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
+        other => panic!("{path}: {other:?}"),
+    }
+    assert!(begin.elapsed() < soon, "{path} took {:?}", begin.elapsed());
+    assert_eq!(app.body("/ok"), "fine", "after {path}");
+}
+
 /// Calls a path that never ends: it holds up neither its caller nor requests for `/ok`, and ends at its deadline.
 #[track_caller]
 pub fn assert_holds_nobody_up(app: &App, path: &str) {
@@ -194,23 +229,26 @@ pub fn assert_holds_nobody_up(app: &App, path: &str) {
 
 /// The whole text of a body.
 pub fn read(body: Body) -> String {
-    let bytes = match body {
-        Body::Empty => Vec::new(),
-        Body::Full(bytes) => bytes.to_vec(),
+    let bytes = bytes_of(body).unwrap_or_else(|fault| panic!("{fault:?}"));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The whole body, or the fault with which it broke off.
+pub fn bytes_of(body: Body) -> Result<Vec<u8>, Fault> {
+    let mut all = Vec::new();
+    match body {
+        Body::Empty | Body::Unasked => {}
+        Body::Full(bytes) => all.extend_from_slice(&bytes),
+        Body::File(mut file, _) => {
+            std::io::Read::read_to_end(&mut file, &mut all).unwrap();
+        }
         Body::Stream(mut source) => {
             let deadline = Instant::now() + Duration::from_secs(20);
-            let mut all = Vec::new();
-            while let Some(chunk) = source.next_blocking(deadline).unwrap_or_else(|fault| panic!("{fault:?}")) {
+            while let Some(chunk) = source.next_blocking(deadline).map_err(|fault| fault.expect("in time"))? {
                 all.extend_from_slice(&chunk);
             }
-            all
-        }
-        Body::File(mut file, _) => {
-            let mut all = Vec::new();
-            std::io::Read::read_to_end(&mut file, &mut all).expect("a readable file");
-            all
         }
         other => panic!("{other:?}"),
-    };
-    String::from_utf8_lossy(&bytes).into_owned()
+    }
+    Ok(all)
 }

@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A server. Its threads end with their connection, or with the test's process.
 pub struct Peer {
@@ -32,13 +33,19 @@ impl Peer {
     }
 }
 
+/// A program that was started, which ends with this value.
+pub struct Started(pub Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Waits until a program that was started serves on this port.
 pub fn await_port(port: u16) {
-    let begin = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begin.elapsed() < Duration::from_secs(10), "nobody serves on port {port}");
-        thread::park_timeout(Duration::from_millis(10));
-    }
+    super::until("somebody serves on the port", || TcpStream::connect(("127.0.0.1", port)).is_ok());
 }
 
 /// An HTTP request: its first line, its headers as they came, and its body.

@@ -13,9 +13,10 @@ use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, BodyReader, Error, Proxy, ProxyProtocol, Timeout};
 
 use super::agents::{Agents, Trust};
-use super::forward::{Forward, Target, to_proxy, with_target};
-use super::heads::{Heads, last_head, reason};
-use super::limits::{Limits, read_until};
+use super::connection::Connections;
+use super::forward::{Target, to_proxy, with_target};
+use super::heads::{last_head, reason};
+use super::limits::read_until;
 use ruby_native::Tree;
 use ruby_native::errno::exception;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
@@ -73,7 +74,7 @@ pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         None if arg(args, 5).truthy() => (request, None, Some(Target::Bare)),
         proxy => (request, proxy, None),
     };
-    let until = context.until();
+    let until = context.work.until();
     let sent = with_target(target, || run(&agent, request, body, &times, proxy, until));
     let (head, body) = sent.map_err(|error| failed(context, error))?.into_parts();
     let reason = match last_head() {
@@ -174,7 +175,7 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
         .max_idle_connections(16)
         .max_idle_connections_per_host(4)
         .build();
-    let connector = DefaultConnector::new().chain(Limits).chain(Forward).chain(Heads);
+    let connector = DefaultConnector::new().chain(Connections);
     let agent = Agent::with_parts(config, connector, DefaultResolver::default());
     if context.handles.own(Agents::new).len() >= AGENTS_MAX {
         context.handles.own(Agents::new).remove(0);
@@ -202,7 +203,7 @@ fn system_roots() -> RootCerts {
 }
 
 fn failed(context: &mut Context<'_>, error: Error) -> Raise {
-    let late = if matches!(error, Error::Timeout(_)) { context.overdue_by_now() } else { context.overdue() };
+    let late = if matches!(error, Error::Timeout(_)) { context.work.overdue_by_now() } else { context.work.overdue() };
     if let Some(late) = late {
         return late;
     }
@@ -265,21 +266,19 @@ pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             Tree::Array(vec![Tree::Str(name.as_str().into()), Tree::Str(value.as_bytes().to_vec())])
         });
     let version = if answer.head.version() == http::Version::HTTP_10 { "1.0" } else { "1.1" };
-    let mut out = Vec::new();
-    Tree::Array(vec![
+    let head = Tree::Array(vec![
         Tree::Int(status.as_u16().into()),
         Tree::Str(version.into()),
         answer.reason.clone().map_or(Tree::Nil, Tree::Str),
         Tree::Array(headers.collect()),
-    ])
-    .encode(&mut out);
-    Ok(Value::Tree(out))
+    ]);
+    Ok(Value::Tree(head.encoded()))
 }
 
 /// `http_read(handle)`: the next part of the response body; an empty String at its end.
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
-    let until = context.until();
+    let until = context.work.until();
     let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
     let mut out = vec![0; READ_BYTES_MAX];
     match read_until(until, || answer.body.read(&mut out)) {

@@ -9,7 +9,7 @@ use http::header::HOST;
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Request, Uri};
 use ruby_native::{Raise, raise};
-use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
+use ureq::unversioned::transport::{NextTimeout, Transport};
 use ureq::{Error, Proxy, ProxyProtocol};
 
 thread_local! {
@@ -54,49 +54,16 @@ pub fn with_target<T>(target: Option<Target>, send: impl FnOnce() -> T) -> T {
     sent
 }
 
-/// A part of a chain of connectors: makes connections that write the target of a request.
-#[derive(Debug)]
-pub struct Forward;
-
-impl<In: Transport> Connector<In> for Forward {
-    type Out = Forwarding<In>;
-
-    fn connect(&self, _: &ConnectionDetails<'_>, chained: Option<In>) -> Result<Option<Forwarding<In>>, Error> {
-        Ok(chained.map(Forwarding))
+/// Sends what is in the output buffer, the head of a request with its target.
+pub fn transmit_output(transport: &mut impl Transport, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
+    let Some(target) = TARGET.take() else { return transport.transmit_output(amount, timeout) };
+    let output = transport.buffers().output();
+    let size = output.len();
+    for part in rewritten(&output[..amount], &target).chunks(size) {
+        transport.buffers().output()[..part.len()].copy_from_slice(part);
+        transport.transmit_output(part.len(), timeout)?;
     }
-}
-
-/// A connection that writes the target of a request.
-#[derive(Debug)]
-pub struct Forwarding<T>(T);
-
-impl<T: Transport> Transport for Forwarding<T> {
-    fn buffers(&mut self) -> &mut dyn Buffers {
-        self.0.buffers()
-    }
-
-    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        let Some(target) = TARGET.take() else { return self.0.transmit_output(amount, timeout) };
-        let output = self.0.buffers().output();
-        let size = output.len();
-        for part in rewritten(&output[..amount], &target).chunks(size) {
-            self.0.buffers().output()[..part.len()].copy_from_slice(part);
-            self.0.transmit_output(part.len(), timeout)?;
-        }
-        Ok(())
-    }
-
-    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
-        self.0.await_input(timeout)
-    }
-
-    fn is_open(&mut self) -> bool {
-        self.0.is_open()
-    }
-
-    fn is_tls(&self) -> bool {
-        self.0.is_tls()
-    }
+    Ok(())
 }
 
 /// The head of a request with this target.

@@ -2,6 +2,7 @@
 
 mod agents;
 pub mod calls;
+mod connection;
 mod forward;
 mod heads;
 mod limits;

@@ -12,7 +12,7 @@ const CONNECTIONS_MAX: usize = 64;
 const CONNECTION_BYTES: usize = 32 << 10;
 
 fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
-    let latest = context.until();
+    let latest = context.work.until();
     if seconds == Arg::Nil {
         return Ok(latest);
     }
@@ -22,7 +22,7 @@ fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
 }
 
 fn failed(context: &mut Context<'_>, error: RedisError) -> Raise {
-    let late = if matches!(error, RedisError::Time) { context.overdue_by_now() } else { context.overdue() };
+    let late = if matches!(error, RedisError::Time) { context.work.overdue_by_now() } else { context.work.overdue() };
     if let Some(late) = late {
         return late;
     }
@@ -69,7 +69,5 @@ pub fn call(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
     let connection = context.handles.get::<RedisConnection>(arg(args, 0).handle()?)?;
     let answers = connection.call(&bytes, commands.len(), ends, most).map_err(|error| failed(context, error))?;
-    let mut out = Vec::new();
-    Tree::Array(answers).encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(Tree::Array(answers).encoded()))
 }

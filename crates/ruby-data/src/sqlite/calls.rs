@@ -33,21 +33,24 @@ fn hold(context: &mut Context<'_>, statement: Statement) -> Outcome {
 
 /// Starts a call on a database: migrates to a runner and sets the deadline of the watch.
 fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<SqliteConnection>, Raise> {
-    context.migrate();
+    context.work.migrate();
     let connection = database(context, handle)?;
-    connection.watch.allow(context.until());
+    connection.watch.allow(context.work.until());
     Ok(connection)
 }
 
 /// The exception for an error of SQLite, or for the deadline that caused it.
 fn failed(context: &mut Context<'_>, error: SqliteError) -> Raise {
-    let late = if error.is_of_watch() { context.overdue() } else { None };
+    let late = if error.is_of_watch() { context.work.overdue() } else { None };
     late.unwrap_or_else(|| error.raise())
 }
 
-fn tree(tree: &Tree) -> Value {
-    let mut out = Vec::new();
-    tree.encode(&mut out);
+/// An Array of `first` and the rows.
+fn piece(first: &Tree, rows: &Rows) -> Value {
+    let mut out = Vec::with_capacity(rows.bytes.len() + 64);
+    count(&mut out, b'a', rows.count + 1);
+    first.encode(&mut out);
+    out.extend_from_slice(&rows.bytes);
     Value::Tree(out)
 }
 
@@ -65,9 +68,9 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if found.as_ref().and_then(|found| found.metadata().ok()).is_some_and(|meta| !meta.is_file()) {
         return Err(raise("SQLite3::CantOpenException", format!("{} is no file", given.display())));
     }
-    context.migrate();
+    context.work.migrate();
     let watch = Watch::new(context.work.end(), context.folders.clone());
-    watch.allow(context.until());
+    watch.allow(context.work.until());
     let account = context.handles.own(|| Account::new(context.memory_bytes)).clone();
     let opened = SqliteConnection::open(found.as_deref(), mode, watch, &account);
     let connection = opened.map_err(|error| failed(context, error))?;
@@ -100,17 +103,12 @@ pub fn execute(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         statement.pending = Some(rows);
         return hold(context, statement);
     }
-    let columns = arg(args, 4).truthy().then(|| statement.columns());
-    Ok(piece(columns, rows))
+    let columns = if arg(args, 4).truthy() { columns(&statement) } else { Tree::Nil };
+    Ok(piece(&columns, &rows))
 }
 
-fn piece(columns: Option<Vec<Vec<u8>>>, rows: Rows) -> Value {
-    let mut out = Vec::with_capacity(rows.bytes.len() + 64);
-    count(&mut out, b'a', rows.count + 1);
-    let columns = columns.map(|columns| Tree::Array(columns.into_iter().map(Tree::Str).collect()));
-    columns.unwrap_or(Tree::Nil).encode(&mut out);
-    out.extend_from_slice(&rows.bytes);
-    Value::Tree(out)
+fn columns(statement: &Statement) -> Tree {
+    Tree::Array(statement.columns().into_iter().map(Tree::Str).collect())
 }
 
 /// `sqlite_prepare(database, sql)`: a handle of the first statement of `sql`; nil where the SQL is empty.
@@ -144,8 +142,8 @@ pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// `sqlite_fetch(statement, as_hashes, most or nil)`: the next rows as `[whether they are the last, row, …]`.
 pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    context.migrate();
-    let until = context.until();
+    context.work.migrate();
+    let until = context.work.until();
     let most = match arg(args, 2) {
         Arg::Nil => usize::MAX,
         most => usize::try_from(most.int()?).unwrap_or(0),
@@ -153,11 +151,7 @@ pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let statement = statement(context, arg(args, 0))?;
     statement.connection().watch.allow(until);
     let rows = statement.fetch(form(arg(args, 1)), most).map_err(|error| failed(context, error))?;
-    let mut out = Vec::with_capacity(rows.bytes.len() + 16);
-    count(&mut out, b'a', rows.count + 1);
-    Tree::Bool(rows.is_done).encode(&mut out);
-    out.extend_from_slice(&rows.bytes);
-    Ok(Value::Tree(out))
+    Ok(piece(&Tree::Bool(rows.is_done), &rows))
 }
 
 /// `sqlite_reset(statement)`: makes the statement start again at its first row.
@@ -171,24 +165,26 @@ pub fn reset(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn about(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let statement = statement(context, arg(args, 0))?;
     let texts = |text: Option<Vec<u8>>| text.map_or(Tree::Nil, Tree::Str);
-    Ok(tree(&Tree::Array(vec![
-        Tree::Array(statement.columns().into_iter().map(Tree::Str).collect()),
+    let about = Tree::Array(vec![
+        columns(statement),
         Tree::Array(statement.types().into_iter().map(texts).collect()),
         Tree::Int(statement.parameters().into()),
         Tree::Bool(statement.is_read_only()),
         Tree::Bool(statement.is_done()),
-    ])))
+    ]);
+    Ok(Value::Tree(about.encoded()))
 }
 
 /// `sqlite_tell(database)`: `[changes, total changes, last inserted rowid, whether a transaction is under way]`.
 pub fn tell(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = database(context, arg(args, 0))?;
-    Ok(tree(&Tree::Array(vec![
+    let told = Tree::Array(vec![
         Tree::Int(connection.changes()),
         Tree::Int(connection.total_changes()),
         Tree::Int(connection.last_insert_rowid()),
         Tree::Bool(connection.is_in_transaction()),
-    ])))
+    ]);
+    Ok(Value::Tree(told.encoded()))
 }
 
 /// `sqlite_busy(database, milliseconds)`: sets the time that a statement waits for a lock.

@@ -150,7 +150,7 @@ impl<'a> FormatParser<'a> {
     /// The Integer behind a `*`: the next value, or that of a place (`*1$`).
     fn star(&mut self, values: &mut Values) -> Result<i64, Raise> {
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let place = if digits > 0 && self.rest.get(digits) == Some(&b'$') {
+        let (value, _) = if digits > 0 && self.rest.get(digits) == Some(&b'$') {
             let number = self.number(0)?;
             self.rest = &self.rest[1..];
             let place = number.checked_sub(1).ok_or_else(|| malformed("invalid index - 0$"))?;
@@ -158,7 +158,7 @@ impl<'a> FormatParser<'a> {
         } else {
             values.take()?
         };
-        match values.at(place)?.0 {
+        match value {
             Tree::Int(number) => Ok(*number),
             Tree::Float(number) if number.is_finite() => Ok(*number as i64),
             _ => Err(raise("TypeError", "no implicit conversion into Integer")),

@@ -1,4 +1,5 @@
-//! Float directives of a format (`%f`, `%e`, `%g`, `%a`): all digits are exact, and ties are rounded to even.
+//! Float directives of a format (`%f`, `%e`, `%g`, `%a`): all digits are exact. Ties, and what CRuby takes for one, are
+//! rounded to even.
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
@@ -58,8 +59,70 @@ fn zeros(precision: usize) -> impl Iterator<Item = char> {
     std::iter::repeat_n('0', precision.saturating_sub(DIGITS_MAX))
 }
 
+/// Most digits that CRuby's conversion (`dtoa`) makes by sums of Floats first; beyond them it is exact.
+const QUICK_DIGITS_MAX: i32 = 14;
+/// Digits behind those that are wanted, for a text that is cut off and not rounded.
+const MORE: usize = 30;
+/// The powers of ten by which a number is scaled, besides those below 16.
+const POWERS: [f64; 5] = [1e16, 1e32, 1e64, 1e128, 1e256];
+
+/// The power of ten of a number's first digit.
+fn exponent(size: f64) -> i32 {
+    format!("{size:e}").split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
+}
+
+/// Whether the rest behind the first `count` digits is so near to a half that CRuby's sums of Floats cannot tell them
+/// apart, and then whether the last of these digits is odd. CRuby rounds such a number to the even digit, although its
+/// exact rest may be more or less than a half: 2.675, which is a little less, becomes 2.68, and 2.665 becomes 2.66.
+fn odd_before_half(size: f64, power: i32, count: i32) -> Option<bool> {
+    if !(1..=QUICK_DIGITS_MAX).contains(&count) {
+        return None;
+    }
+    let low = 10f64.powi(power.abs() % 16);
+    let high = POWERS.iter().enumerate().filter(|(bit, _)| power.abs() >> (4 + bit) & 1 == 1).map(|(_, unit)| *unit);
+    let steps = high.clone().count() as f64;
+    let mut rest = match power < 0 {
+        true => high.fold(size * low, |size, unit| size * unit),
+        false => high.fold(size / low, |size, unit| size / unit),
+    };
+    // The bound of dtoa for the errors of its sums: each scaling adds to it.
+    let error = ((2.0 + steps) * rest + 7.0) * f64::EPSILON * 10f64.powi(count - 1);
+    let mut digit = rest.trunc();
+    for _ in 1..count {
+        rest = (rest - digit) * 10.0;
+        digit = rest.trunc();
+    }
+    rest -= digit;
+    (0.5 - error..=0.5 + error).contains(&rest).then_some(digit % 2.0 == 1.0)
+}
+
+/// A text of digits without the last [`MORE`] of them, raised by one where the last digit left is odd.
+fn to_even(long: &str, is_odd: bool) -> String {
+    let kept = long[..long.len().saturating_sub(MORE)].trim_end_matches('.');
+    if !is_odd {
+        return kept.to_owned();
+    }
+    let mut digits = kept.as_bytes().to_vec();
+    for digit in digits.iter_mut().rev() {
+        match digit {
+            b'.' => {}
+            b'9' => *digit = b'0',
+            _ => {
+                *digit += 1;
+                return String::from_utf8_lossy(&digits).into_owned();
+            }
+        }
+    }
+    format!("1{}", String::from_utf8_lossy(&digits))
+}
+
 fn fixed(size: f64, precision: usize, point: bool) -> String {
-    let mut text = format!("{size:.0$}", precision.min(DIGITS_MAX));
+    let places = precision.min(DIGITS_MAX);
+    let power = exponent(size);
+    let mut text = match odd_before_half(size, power, places as i32 + 1 + power) {
+        Some(is_odd) => to_even(&format!("{size:.0$}", places + MORE), is_odd),
+        None => format!("{size:.places$}"),
+    };
     text.extend(zeros(precision));
     if point && precision == 0 {
         text.push('.');
@@ -69,9 +132,19 @@ fn fixed(size: f64, precision: usize, point: bool) -> String {
 
 /// The mantissa with `precision` digits behind the point, and the power of ten.
 fn split(size: f64, precision: usize) -> (String, i32) {
-    let text = format!("{size:.0$e}", precision.min(DIGITS_MAX));
-    let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
-    (mantissa.chars().chain(zeros(precision)).collect(), power.parse().unwrap_or(0))
+    let places = precision.min(DIGITS_MAX);
+    let half = odd_before_half(size, exponent(size), places as i32 + 1);
+    let text = format!("{size:.0$e}", places + if half.is_some() { MORE } else { 0 });
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let mut power: i32 = power.parse().unwrap_or(0);
+    let mut mantissa = half.map_or_else(|| digits.to_owned(), |is_odd| to_even(digits, is_odd));
+    if mantissa.starts_with("10") {
+        // Nines that were raised.
+        mantissa.remove(1);
+        power += 1;
+    }
+    mantissa.extend(zeros(precision));
+    (mantissa, power)
 }
 
 fn with_power(mantissa: &str, power: i32) -> String {

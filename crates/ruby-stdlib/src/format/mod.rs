@@ -45,14 +45,8 @@ pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Result<bool, Raise> {
     let (value, inspected) = match (directive.name, directive.place) {
         (Some(name), _) => values.named(name)?,
-        (None, Some(place)) => {
-            let place = values.place(place)?;
-            values.at(place)?
-        }
-        (None, None) => {
-            let place = values.take()?;
-            values.at(place)?
-        }
+        (None, Some(place)) => values.place(place)?,
+        (None, None) => values.take()?,
     };
     match directive.letter {
         b's' => pad_text(out, directive, &text_of(value), is_bytes(value)),

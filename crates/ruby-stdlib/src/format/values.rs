@@ -29,7 +29,7 @@ pub enum Used {
 pub type Shown<'a> = (&'a Tree, Option<&'a [u8]>);
 
 impl Values {
-    pub fn at(&self, place: usize) -> Result<Shown<'_>, Raise> {
+    fn at(&self, place: usize) -> Result<Shown<'_>, Raise> {
         let value = self.values.get(place).ok_or_else(|| raise("ArgumentError", "too few arguments"))?;
         Ok((value, self.inspected_at(place)))
     }
@@ -41,20 +41,19 @@ impl Values {
         }
     }
 
-    /// Takes the next value in turn, and returns its index.
-    pub fn take(&mut self) -> Result<usize, Raise> {
+    /// Takes the next value in turn.
+    pub fn take(&mut self) -> Result<Shown<'_>, Raise> {
         let next = match self.used {
             Used::InTurn(next) => next,
             Used::Places => return Err(malformed("unnumbered(1) mixed with numbered")),
             Used::Names => return Err(malformed("unnumbered(1) mixed with named")),
         };
         self.used = Used::InTurn(next + 1);
-        self.at(next)?;
-        Ok(next)
+        self.at(next)
     }
 
-    /// Takes the value at an index, and returns the index.
-    pub fn place(&mut self, place: usize) -> Result<usize, Raise> {
+    /// Takes the value at an index.
+    pub fn place(&mut self, place: usize) -> Result<Shown<'_>, Raise> {
         match self.used {
             Used::InTurn(0) | Used::Places => self.used = Used::Places,
             Used::InTurn(count) => {
@@ -62,8 +61,7 @@ impl Values {
             }
             Used::Names => return Err(malformed(&format!("numbered({}) after named", place + 1))),
         }
-        self.at(place)?;
-        Ok(place)
+        self.at(place)
     }
 
     /// Takes the value of a name from the Hash that must be the only value.

@@ -19,12 +19,10 @@ struct Parser<'a, 'c, 'd> {
     /// Whether numbers with a fraction or an exponent stay texts, as bytes.
     decimals: bool,
     nesting_max: usize,
-    bytes_max: usize,
 }
 
 /// Parses a JSON text; a JSON::ParserError where something follows the value.
 pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
-    let bytes_max = context.memory_bytes;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut parser = Parser {
         context,
@@ -37,7 +35,6 @@ pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         decimals: options.is_on("decimals"),
         // `fg_tree_decode` takes no deeper values.
         nesting_max: options.nesting().min(2 * DEPTH_MAX - 8),
-        bytes_max,
     };
     parser.blanks()?;
     parser.value(0)?;
@@ -96,7 +93,7 @@ impl Parser<'_, '_, '_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<(), Raise> {
-        if self.out.len() > self.bytes_max {
+        if self.out.len() > self.context.memory_bytes {
             return Err(too_large());
         }
         self.values += 1;
@@ -105,8 +102,8 @@ impl Parser<'_, '_, '_> {
         }
         match self.peek() {
             Some(b'"') => self.text(b's'),
-            Some(b'[') => self.array(depth + 1),
-            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.items(b'a', b']', depth + 1, Self::value),
+            Some(b'{') => self.items(b'h', b'}', depth + 1, Self::pair),
             Some(b'n') => self.word(b"null", &Tree::Nil),
             Some(b't') => self.word(b"true", &Tree::Bool(true)),
             Some(b'f') => self.word(b"false", &Tree::Bool(false)),
@@ -159,18 +156,22 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), Raise> {
-        let place = self.open(b'a', depth)?;
+    /// Parses an array or object; `item` parses one of its values or pairs.
+    fn items<F>(&mut self, tag: u8, end: u8, depth: usize, item: F) -> Result<(), Raise>
+    where
+        F: Fn(&mut Self, usize) -> Result<(), Raise>,
+    {
+        let place = self.open(tag, depth)?;
         let mut count = 0u32;
         self.blanks()?;
-        if self.peek() == Some(b']') {
+        if self.peek() == Some(end) {
             self.at += 1;
             return Ok(());
         }
         loop {
-            self.value(depth)?;
+            item(self, depth)?;
             count += 1;
-            if !self.more(b']')? {
+            if !self.more(end)? {
                 break;
             }
         }
@@ -178,33 +179,18 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), Raise> {
-        let place = self.open(b'h', depth)?;
-        let mut count = 0u32;
+    fn pair(&mut self, depth: usize) -> Result<(), Raise> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected());
+        }
+        self.text(if self.symbolize { b'y' } else { b's' })?;
         self.blanks()?;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(());
+        if self.peek() != Some(b':') {
+            return Err(self.unexpected());
         }
-        loop {
-            if self.peek() != Some(b'"') {
-                return Err(self.unexpected());
-            }
-            self.text(if self.symbolize { b'y' } else { b's' })?;
-            self.blanks()?;
-            if self.peek() != Some(b':') {
-                return Err(self.unexpected());
-            }
-            self.at += 1;
-            self.blanks()?;
-            self.value(depth)?;
-            count += 1;
-            if !self.more(b'}')? {
-                break;
-            }
-        }
-        self.out[place..place + 4].copy_from_slice(&count.to_le_bytes());
-        Ok(())
+        self.at += 1;
+        self.blanks()?;
+        self.value(depth)
     }
 
     fn text(&mut self, tag: u8) -> Result<(), Raise> {

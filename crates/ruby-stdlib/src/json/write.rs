@@ -23,12 +23,10 @@ struct Writer<'c, 'd> {
     allow_nan: bool,
     ascii_only: bool,
     script_safe: bool,
-    bytes_max: usize,
 }
 
 /// Generates the JSON text of an encoded tree.
 pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
-    let bytes_max = context.memory_bytes;
     let mut writer = Writer {
         context,
         values: 0,
@@ -42,7 +40,6 @@ pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         allow_nan: options.is_on("allow_nan"),
         ascii_only: options.is_on("ascii_only"),
         script_safe: options.is_on("script_safe") || options.is_on("escape_slash"),
-        bytes_max,
     };
     writer.value(&mut Reader::new(tree), options.depth())?;
     Ok(writer.out)
@@ -58,7 +55,7 @@ impl Writer<'_, '_> {
     }
 
     fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Result<(), Raise> {
-        if self.out.len() > self.bytes_max {
+        if self.out.len() > self.context.memory_bytes {
             return Err(too_large());
         }
         self.values += 1;

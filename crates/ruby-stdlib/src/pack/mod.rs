@@ -59,7 +59,5 @@ fn unpacked(context: &Context<'_>, args: &[Arg<'_>], first: bool) -> Outcome {
         }
     }
     let tree = if first { unpacker.found.into_iter().next().unwrap_or(Tree::Nil) } else { Tree::Array(unpacker.found) };
-    let mut out = Vec::new();
-    tree.encode(&mut out);
-    Ok(Value::Tree(out))
+    Ok(Value::Tree(tree.encoded()))
 }

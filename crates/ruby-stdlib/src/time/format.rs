@@ -66,18 +66,18 @@ impl Time for Fields {
     }
 }
 
-/// An output of limited size, since a directive may have any width.
-struct Limited {
-    out: Vec<u8>,
-    bytes_max: usize,
-}
+/// Most bytes of a result.
+const BYTES_MAX: usize = 1 << 20;
+
+/// An output of at most `BYTES_MAX`, since a directive may have any width.
+struct Limited(Vec<u8>);
 
 impl Write for Limited {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.out.len() + bytes.len() > self.bytes_max {
+        if self.0.len() + bytes.len() > BYTES_MAX {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        self.out.extend_from_slice(bytes);
+        self.0.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -85,9 +85,6 @@ impl Write for Limited {
         Ok(())
     }
 }
-
-/// Most bytes of a result.
-const BYTES_MAX: usize = 1 << 20;
 
 /// `strftime(format, seconds, nanoseconds, offset, zone, is_utc, is_date)`: the formatted time. A Date before 1582 uses
 /// the Julian calendar.
@@ -117,9 +114,9 @@ pub fn strftime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         year_day: year_day as u16,
     };
     let format = arg(args, 0).bytes()?;
-    let mut limited = Limited { out: Vec::with_capacity(format.len() * 2), bytes_max: BYTES_MAX };
+    let mut limited = Limited(Vec::with_capacity(format.len() * 2));
     strftime::io::strftime(&fields, format, &mut limited).map_err(|error| {
         raise("ArgumentError", format!("strftime format {:?}: {error}", String::from_utf8_lossy(format)))
     })?;
-    Ok(Value::Str(limited.out))
+    Ok(Value::Str(limited.0))
 }

@@ -7,12 +7,10 @@ use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 
 use super::known::{Known, nanoseconds, offset};
+use super::strptime::{DAYS, MONTHS};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, arg};
 use ruby_native::{Raise, raise};
-
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// Most bytes of a text where `limit: nil` says none: the rules look at a text many times, and cannot be interrupted.
 const LENGTH_MAX: usize = 64 << 10;
@@ -157,8 +155,8 @@ fn make() -> Result<Vec<Rule>, String> {
         (r"('?-?\d+)\.\s*('?\d+)\.\s*('?-?\d+)", |state, part| date(state, &part[1], &part[2], &part[3]), 1),
         (r"(?-u:\b)'(\d+)(?-u:\b)", |state, part| number(state, "year", &part[1]), 1),
         (r"(?-u:\b)(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\S*", month_alone, 1),
-        (r"(\d+)(?:st|nd|rd|th)(?-u:\b)", day_alone, 1),
-        (r"([-+]?)(\d{2,14})(?:\s*t?\s*(\d{2,6})?(?:[,.](\d*))?)?(z(?-u:\b)|[-+]\d{1,4}(?-u:\b))?", digits, 1),
+        (r"(\d+)(?:st|nd|rd|th)(?-u:\b)", |state, part| number(state, "mday", &part[1]), 1),
+        (r"([-+]?)(\d{2,14})(?:\s*t?\s*(\d{2,6})?(?:[,.](\d*))?)?(?:\s*(z(?-u:\b)|[-+]\d{1,4}(?-u:\b)))?", digits, 1),
         (
             r"(?-u:\b)(bc(?-u:\b)|bce(?-u:\b)|b\.c\.|b\.c\.e\.)",
             |state, _| {
@@ -178,7 +176,7 @@ fn make() -> Result<Vec<Rule>, String> {
 
 fn place(names: &[&str], name: &str) -> Option<i64> {
     let start: String = name.chars().take(3).collect::<String>().to_ascii_lowercase();
-    names.iter().position(|known| *known == start).map(|at| at as i64)
+    names.iter().position(|known| known[..3] == start).map(|at| at as i64)
 }
 
 fn number(state: &mut Found, name: &'static str, text: &Option<String>) -> bool {
@@ -239,7 +237,8 @@ fn date(state: &mut Found, year: &Option<String>, month: &Option<String>, day: &
         std::mem::swap(&mut year, &mut day);
     }
     if is_year(month) && !is_year(year) && month.is_some_and(|month| place(&MONTHS, month).is_none()) {
-        std::mem::swap(&mut year, &mut month);
+        // The month is behind the year then (2024/05), as in CRuby.
+        (year, month, day) = (month, day, year);
     }
     let plain = |text: &str| {
         let text = text.trim_start_matches(['\'', '+']);
@@ -302,10 +301,6 @@ fn month_alone(state: &mut Found, part: &[Option<String>]) -> bool {
     let month = part[1].as_deref().and_then(|name| place(&MONTHS, name));
     month.into_iter().for_each(|month| state.known.set("mon", month + 1));
     month.is_some()
-}
-
-fn day_alone(state: &mut Found, part: &[Option<String>]) -> bool {
-    number(state, "mday", &part[1])
 }
 
 /// Reads a number that is all that is left: the day beside a time, or the hour beside a day.

@@ -45,9 +45,7 @@ impl Known {
     /// The fields as a Hash for Ruby.
     pub fn hash(self) -> Value {
         let pairs = self.0.into_iter().map(|(name, value)| (Tree::Sym(name.into()), value)).collect();
-        let mut out = Vec::new();
-        Tree::Hash(pairs).encode(&mut out);
-        Value::Tree(out)
+        Value::Tree(Tree::Hash(pairs).encoded())
     }
 }
 
@@ -63,20 +61,32 @@ pub fn offset(zone: &str) -> Option<i64> {
     let hours = |hours: i64| Some(hours * 3600 + summer);
     match name {
         "UTC" | "GMT" | "UT" | "WET" | "Z" => return hours(0),
-        "EST" | "CDT" => return hours(-5),
-        "EDT" | "AST" => return hours(-4),
-        "CST" | "MDT" => return hours(-6),
-        "MST" | "PDT" => return hours(-7),
-        "PST" => return hours(-8),
-        "BST" | "CET" | "MET" | "WEST" => return hours(1),
-        "EET" | "CEST" | "MEST" => return hours(2),
-        "EEST" | "MSK" => return hours(3),
+        "BST" | "CET" | "MET" | "WAT" | "WEST" => return hours(1),
+        "CAT" | "CEST" | "EET" | "MEST" | "SAST" | "WAST" => return hours(2),
+        "EAT" | "EEST" | "IDT" | "MSK" | "TRT" => return hours(3),
+        "MSD" => return hours(4),
+        "PKT" | "UZT" => return hours(5),
         "IST" => return Some(19_800 + summer),
-        "JST" => return hours(9),
-        "EASTERN" => return hours(-5),
-        "CENTRAL" => return hours(-6),
-        "MOUNTAIN" => return hours(-7),
-        "PACIFIC" => return hours(-8),
+        "NPT" => return Some(20_700 + summer),
+        "ICT" | "WIB" => return hours(7),
+        "AWST" | "HKT" | "MYT" | "PHT" | "SGT" | "WITA" => return hours(8),
+        "JST" | "KST" | "WIT" => return hours(9),
+        "ACST" => return Some(34_200 + summer),
+        "AEST" | "GST" | "PGT" => return hours(10),
+        "ACDT" => return Some(37_800 + summer),
+        "AEDT" => return hours(11),
+        "FJT" | "NZST" | "NZT" => return hours(12),
+        "NZDT" => return hours(13),
+        "BRST" => return hours(-2),
+        "ADT" | "ART" | "BRT" | "CLST" | "UYT" => return hours(-3),
+        "AST" | "BOT" | "CLT" | "EDT" | "VET" => return hours(-4),
+        "CDT" | "COT" | "EASTERN" | "ECT" | "EST" | "PET" => return hours(-5),
+        "CENTRAL" | "CST" | "MDT" => return hours(-6),
+        "MOUNTAIN" | "MST" | "PDT" => return hours(-7),
+        "AKDT" | "PACIFIC" | "PST" => return hours(-8),
+        "AKST" | "HDT" => return hours(-9),
+        "HST" => return hours(-10),
+        "SST" => return hours(-11),
         _ => {}
     }
     if let [letter] = *name.as_bytes() {

@@ -29,9 +29,7 @@ fn seconds(arg: Arg<'_>) -> Result<i64, Raise> {
 }
 
 fn integers(numbers: &[i64]) -> Value {
-    let mut out = Vec::new();
-    Tree::Array(numbers.iter().map(|number| Tree::Int(*number)).collect()).encode(&mut out);
-    Value::Tree(out)
+    Value::Tree(Tree::Array(numbers.iter().map(|number| Tree::Int(*number)).collect()).encoded())
 }
 
 /// Seconds and nanoseconds since 1970.
@@ -78,7 +76,7 @@ pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
 pub fn processor_time(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let whole = arg(args, 0).truthy();
     if !whole {
-        context.migrate();
+        context.work.migrate();
     }
     let used = clock_gettime(if whole { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime });
     Ok(Value::Float(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9))

@@ -4,7 +4,7 @@ use super::known::{Known, nanoseconds, offset};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
-const MONTHS: [&str; 12] = [
+pub const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -18,7 +18,7 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+pub const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 /// Most digits of a number.
 const DIGITS_MAX: usize = 18;
 

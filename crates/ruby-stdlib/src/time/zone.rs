@@ -63,9 +63,7 @@ fn info(zone: &TimeZone, seconds: i64) -> [Tree; 3] {
 }
 
 fn array(first: &[i64], info: [Tree; 3]) -> Value {
-    let mut out = Vec::new();
-    Tree::Array(first.iter().map(|number| Tree::Int(*number)).chain(info).collect()).encode(&mut out);
-    Value::Tree(out)
+    Value::Tree(Tree::Array(first.iter().map(|number| Tree::Int(*number)).chain(info).collect()).encoded())
 }
 
 /// `time_now(zone or nil)`: `[seconds, nanoseconds, offset, abbreviation, daylight saving]` of the current time.

@@ -71,7 +71,6 @@ class CGI
       self
     end
 
-    def to_a = @values.dup
     def to_ary = to_a
     def ==(other) = to_a == other.to_a
     def size = @values.size

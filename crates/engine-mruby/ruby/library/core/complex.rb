@@ -86,7 +86,6 @@ class Complex < Numeric
   alias pow **
 
   def -@ = Complex.rect(-real, -imaginary)
-  def +@ = self
   def ==(other)
     return real == other.real && imaginary == other.imaginary if other.is_a?(Complex)
     other.is_a?(Numeric) && imaginary == 0 && real == other
@@ -112,9 +111,7 @@ class Complex < Numeric
   def conjugate = Complex.rect(real, -imaginary)
   alias conj conjugate
   def real? = false
-  def integer? = false
   def zero? = real == 0 && imaginary == 0
-  def nonzero? = zero? ? nil : self
   def finite? = real.finite? && imaginary.finite?
   def infinite? = real.infinite? || imaginary.infinite? ? 1 : nil
   def to_c = self
@@ -137,7 +134,7 @@ class Complex < Numeric
   def coerce(other)
     return [other, self] if other.is_a?(Complex)
     unless other.is_a?(Numeric) && other.real?
-      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Complex"
+      raise TypeError, "#{FoolsGold.named(other)} can't be coerced into Complex"
     end
     [Complex.rect(other, 0), self]
   end
@@ -175,16 +172,11 @@ class Complex < Numeric
   def with(name, other)
     return yield(other) if other.is_a?(Complex)
     return yield(Complex.rect(other, 0)) if other.is_a?(Numeric) && other.real?
-    unless other.respond_to?(:coerce)
-      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Complex"
-    end
-    one, two = other.coerce(self)
-    one.__send__(name, two)
+    FoolsGold::Late.coerced(self, name, other, other.respond_to?(:coerce))
   end
 end
 
 class Numeric
-  def real? = true
   def real = self
   def imaginary = 0
   alias imag imaginary

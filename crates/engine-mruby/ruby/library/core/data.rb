@@ -26,6 +26,9 @@ class Data
     def members = @members || superclass.members
 
     def new(*values, **named)
+      unless values.empty? || named.empty?
+        raise ArgumentError, "wrong number of arguments (given #{values.size + 1}, expected 0)"
+      end
       if values.size > members.size
         raise ArgumentError, "wrong number of arguments (given #{values.size}, expected #{__expected})"
       end

@@ -67,8 +67,6 @@ class Dir
       ENV["HOME"] || raise(ArgumentError, "couldn't find HOME environment -- expanding '~'")
     end
 
-    %i[mkdir rmdir delete unlink chdir chroot mktmpdir].each do |name|
-      define_method(name) { |*, **| raise NotImplementedError, "Dir.#{name}: #{FoolsGold::READ_ONLY}" }
-    end
+    FoolsGold.refuse(self, %i[mkdir rmdir delete unlink chdir chroot mktmpdir], "Dir.", FoolsGold::READ_ONLY)
   end
 end

@@ -15,12 +15,15 @@ class Encoding
   def initialize(name, *others)
     @name = name
     @names = [name, *others]
+    # Whether `encode` reads the encoding, though no String is marked with it.
+    @foreign = name.start_with?("ISO-8859", "Windows", "UTF-16")
   end
 
   def inspect = "#<Encoding:#{name}>"
   def ascii_compatible? = !__utf16? && !dummy?
   def dummy? = name == "ISO-2022-JP"
   def __utf16? = name.start_with?("UTF-16")
+  def __foreign? = @foreign
 
   UTF_8 = new("UTF-8", "CP65001")
   BINARY = ASCII_8BIT = new("ASCII-8BIT", "BINARY")
@@ -64,10 +67,8 @@ class Encoding
       LIST.find { |one| one.names.any? { |its| its.upcase == wanted } }
     end
   end
-end
 
-# Of converters there is only the search for a way, by which REXML and others learn whether they can read an encoding.
-class Encoding
+  # Of converters there is only the search for a way, by which REXML and others learn whether they can read an encoding.
   class Converter
     # The steps from one encoding to another, which lead over UTF-8.
     def self.search_convpath(from, to, **)
@@ -89,7 +90,8 @@ class String
 
   # Converts from one encoding to another; an Encoding::ConverterNotFoundError for those that are not there. `fallback`
   # says what stands for a character that the target does not have: a Hash, a callable, or any object with `[]`.
-  def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, fallback: nil, **options)
+  def encode(to = (own = encoding), from = nil, invalid: nil, replace: nil, xml: nil, fallback: nil, **options)
+    from ||= FoolsGold.noted_encoding(self) unless own
     names = [to, from || encoding].map { |name| name.is_a?(Encoding) ? name : FoolsGold.string(name) }
     to, from = names.map { |name| Encoding.__known(name) }
     unless to && from && (to == from || __convertible?(to, from))

@@ -72,11 +72,6 @@ class File
     @position = 3 if marked && slice_at(0, 3) == "\u{feff}"
   end
 
-  def rewind
-    @lineno = 0
-    super
-  end
-
   def close
     FoolsGold::Native.handle_close(@handle) if @handle
     @handle = nil

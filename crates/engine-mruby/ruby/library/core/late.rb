@@ -11,8 +11,13 @@ module FoolsGold
       "foolsgold/encoding" => %i[unicode_normalize! unicode_normalized?]
     }.flat_map { |library, names| names.map { |name| [name, library] } }.to_h.freeze
 
-    # The name of an object that is no number, in messages.
-    def self.kind(object) = nil.equal?(object) || true == object || false == object ? object.inspect : object.class
+    # The result of the operator `name` of a number with another object, by the object's `coerce`; a TypeError unless
+    # the object is `able` to do that.
+    def self.coerced(number, name, other, able)
+      raise TypeError, "#{FoolsGold.named(other)} can't be coerced into #{number.class}" unless able
+      one, two = other.coerce(number)
+      one.__send__(name, two)
+    end
 
     # Loads the library of a missing method. Returns whether it did, so that method_missing calls the method again.
     def self.found?(object, name)

@@ -1,5 +1,5 @@
-# Rational: fractions of Integers. Loaded when the name, a literal (`1/3r`) or a method that returns one is first used;
-# `2 ** -1` is a Float all the same.
+# Rational: fractions of Integers. Loaded when the name, a literal (`1/3r`), a method that returns one or a negative
+# power (`2 ** -1`) is first used.
 
 class Rational < Numeric
   class << self
@@ -56,7 +56,6 @@ class Rational < Numeric
   alias pow **
 
   def -@ = Rational.__of(-numerator, denominator)
-  def +@ = self
   def abs = negative? ? -self : self
   alias magnitude abs
 
@@ -83,12 +82,8 @@ class Rational < Numeric
   def eql?(other) = other.is_a?(Rational) && self == other
   def hash = [Rational, numerator, denominator].hash
   def zero? = numerator == 0
-  def nonzero? = zero? ? nil : self
   def positive? = numerator > 0
   def negative? = numerator < 0
-  def integer? = false
-  def real? = true
-  def finite? = true
   def infinite? = nil
   def to_i = numerator < 0 ? -(-numerator / denominator) : numerator / denominator
   def to_f = numerator.fdiv(denominator)
@@ -156,12 +151,7 @@ class Rational < Numeric
     case other
     when Integer, Rational then yield other
     when Float then to_f.__send__(name, other)
-    else
-      unless other.is_a?(Numeric) && other.respond_to?(:coerce)
-        raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Rational"
-      end
-      one, two = other.coerce(self)
-      one.__send__(name, two)
+    else FoolsGold::Late.coerced(self, name, other, other.is_a?(Numeric) && other.respond_to?(:coerce))
     end
   end
 
@@ -183,8 +173,6 @@ end
 class Integer
   def to_r = Rational.__of(self, 1)
   def rationalize(_width = nil) = to_r
-  def numerator = self
-  def denominator = 1
 end
 
 class Float

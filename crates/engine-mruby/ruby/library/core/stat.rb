@@ -1,8 +1,6 @@
 # File::Stat, and other methods of File that take a path.
 
 class File
-  Constants = IO::Constants
-
   # Metadata of a file.
   class Stat
     include Comparable
@@ -77,8 +75,7 @@ class File
       nil
     end
 
-    %i[write binwrite delete unlink rename chmod chown lchmod symlink link mkfifo truncate utime].each do |name|
-      define_method(name) { |*, **| raise NotImplementedError, "File.#{name}: #{FoolsGold::READ_ONLY}" }
-    end
+    names = %i[write binwrite delete unlink rename chmod chown lchmod symlink link mkfifo truncate utime]
+    FoolsGold.refuse(self, names, "File.", FoolsGold::READ_ONLY)
   end
 end

@@ -78,7 +78,6 @@ class Struct
     self
   end
 
-  def filter_map(&block) = to_a.filter_map(&block)
   def select(&block) = block ? to_a.select(&block) : to_enum(:select)
   alias filter select
   def values_at(*places)

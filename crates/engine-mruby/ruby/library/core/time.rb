@@ -29,7 +29,8 @@ class Time
 
   def to_i = @seconds
   alias tv_sec to_i
-  def to_f = @seconds + @nsec / 1e9
+  # By one division, as in CRuby: a sum of two Floats would be rounded twice.
+  def to_f = (@seconds * 1_000_000_000 + @nsec) / 1e9
   def usec = @nsec.div(1000)
   alias tv_usec usec
   def subsec = @nsec == 0 ? 0 : Rational(@nsec, 1_000_000_000)
@@ -78,7 +79,7 @@ class Time
   # The seconds between two Times as a Float, or a Time that is earlier by a number of seconds.
   def -(other)
     return moved(other, -1) unless other.is_a?(Time)
-    (@seconds - other.to_i) + (@nsec - other.nsec) / 1e9
+    ((@seconds - other.to_i) * 1_000_000_000 + @nsec - other.nsec) / 1e9
   end
 
   def <=>(other)
@@ -150,6 +151,7 @@ class Time
   alias rfc822 rfc2822
 
   def iso8601(digits = 0)
+    digits = digits.to_i
     fraction = digits > 0 ? ".%#{digits}N" : ""
     strftime("%Y-%m-%dT%H:%M:%S#{fraction}#{utc? ? 'Z' : '%:z'}")
   end

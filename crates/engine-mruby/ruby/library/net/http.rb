@@ -214,22 +214,10 @@ module Net
     end
   end
 
-  class HTTPError < ProtocolError
-    include HTTPExceptions
-  end
-
-  class HTTPRetriableError < ProtocolError
-    include HTTPExceptions
-  end
-
-  class HTTPClientException < ProtocolError
-    include HTTPExceptions
+  %i[HTTPError HTTPRetriableError HTTPClientException HTTPFatalError].each do |name|
+    const_set(name, Class.new(ProtocolError)).include(HTTPExceptions)
   end
   HTTPServerException = HTTPClientException
-
-  class HTTPFatalError < ProtocolError
-    include HTTPExceptions
-  end
 
   # Requests of Net::HTTP, one class for each method.
   class HTTPGenericRequest

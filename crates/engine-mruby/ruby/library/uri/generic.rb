@@ -8,6 +8,8 @@ module URI
 
     DEFAULT_PORT = nil
     COMPONENT = %i[scheme userinfo host port registry path opaque query fragment].freeze
+    # A query in which nothing has to be escaped. An apostrophe has to be, as in CRuby.
+    PLAIN_QUERY = %r{\A(?:[-!$&()*+,./0-9:;=?@A-Z_a-z~]|%\h\h)*\z}
 
     class << self
       def default_port = self::DEFAULT_PORT
@@ -36,7 +38,7 @@ module URI
       @path = path || (opaque ? nil : "")
       @opaque = opaque
       @query = query
-      self.query = query unless query.nil? || RFC3986_Parser::CHARS.match?(query)
+      self.query = query unless query.nil? || PLAIN_QUERY.match?(query)
       @fragment = fragment
       @port = port ? port.to_i : default_port
     end
@@ -191,8 +193,10 @@ module URI
     end
     alias + merge
 
+    # Changes this URI; nil where the reference leads to itself.
     def merge!(other)
-      replace(merge(other))
+      made = merge(other)
+      self == made ? nil : replace(made)
     end
 
     def __take(other)
@@ -222,10 +226,11 @@ module URI
     # The relative reference that leads from another URI to this one.
     def route_from(other)
       other = URI.parse(other) unless other.is_a?(Generic)
-      raise BadURIError, "relative URI: #{self}" if relative?
+      [self, other].each { |uri| raise BadURIError, "relative URI: #{uri}" if uri.relative? }
       return dup if other.scheme != @scheme
+      hosts = [@host, other.host].map { |host| host.to_s.downcase }
       # Another host: a reference that begins with "//".
-      return dup.__without_scheme if [other.host, other.port, other.userinfo] != [@host, @port, userinfo]
+      return dup.__without_scheme if hosts.uniq.size > 1 || [other.port, other.userinfo] != [@port, userinfo]
       made = Generic.new(nil, nil, nil, nil, nil, relative(@path, other.path), nil, @query, @fragment)
       made.__fill(self, other)
     end
@@ -306,7 +311,8 @@ module URI
         right.shift
       end
       text = (right.map { ".." } + left).join("/")
-      text.empty? ? "./" : text
+      # A colon in the first segment would read as a scheme.
+      text.empty? || (right.empty? && left.first.include?(":")) ? "./#{text}" : text
     end
 
     def replace(other)
@@ -319,6 +325,8 @@ module URI
     def checked(text, form, name)
       return nil if text.nil?
       return text if form.match?(text)
+      # Not the password, which would be in logs.
+      raise InvalidComponentError, "bad password component" if name == "password"
       shown = name == "port" ? text.inspect : text
       raise InvalidComponentError, "bad component(expected #{name} component): #{shown}"
     end

@@ -53,7 +53,8 @@ module URI
 
     def initialize(*args)
       super
-      @host ||= ""
+      # This machine, which may be named, has no name in the URI.
+      @host = "" if @host.nil? || @host == "localhost"
     end
 
     def default_scheme = "file"
@@ -61,22 +62,40 @@ module URI
 
   class MailTo < Generic
     COMPONENT = %i[scheme to headers].freeze
+    LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?".freeze
+    # A valid e-mail address as the HTML Standard defines it, with which many applications check what users enter.
+    EMAIL_REGEXP = /\A[a-zA-Z0-9.!\#$%&'*+\/=?^_`{|}~-]+@#{LABEL}(?:\.#{LABEL})*\z/
     attr_reader :to, :headers
 
     def self.build(args)
       to, headers = args.is_a?(Hash) ? [args[:to], args[:headers]] : args
-      headers = headers.map { |pair| pair.is_a?(Array) ? pair.join("=") : pair }.join("&") if headers.is_a?(Array)
+      to = to.join(",") if to.is_a?(Array)
+      headers = headers.map { |pair| pair.is_a?(Array) ? pair.join("=") : pair }.join("&") if headers.respond_to?(:each)
       new("mailto", nil, nil, nil, nil, nil, headers ? "#{to}?#{headers}" : to, nil, nil)
     end
 
     def initialize(*args)
       super
+      @opaque = "?#{@query}" if @query && !@opaque
       @to, headers = @opaque.to_s.split("?", 2)
       @to ||= ""
-      @headers = headers ? URI.decode_www_form(headers).map { |pair| pair } : []
-      return if @to.empty? || @to.split(",").all? { |one| /\A[^@\s]+@[^@\s]+\z/.match?(URI.decode_uri_component(one)) }
+      # Not decoded, as in CRuby: to_mailtext decodes them.
+      @headers = headers.to_s.split("&").map { |pair| pair.split("=", 2) }
+      addresses = @to.split(/[,;]/).map { |one| URI.decode_uri_component(one) }
+      return if addresses.all? { |one| /\A[^@\s]+@[^@\s]+\z/.match?(one) }
       raise InvalidComponentError, "unrecognised opaque part for mailtoURL: #{@opaque}"
     end
+
+    # The beginning of a mail: its headers and its text.
+    def to_mailtext
+      fields = @headers.map { |pair| pair.map { |part| URI.decode_www_form_component(part) } }
+      body = fields.reverse.assoc("body")&.last
+      others = fields.filter_map { |name, value| value if name == "to" }
+      head = fields.filter_map { |name, value| "#{name.capitalize}: #{value}\n" unless name == "to" || name == "body" }
+      to = [URI.decode_www_form_component(@to), *others].join(", ")
+      "To: #{to}\n#{head.join}\n#{body}\n"
+    end
+    alias to_rfc822text to_mailtext
 
     def default_scheme = "mailto"
   end

@@ -67,10 +67,8 @@ module Zlib
     alias close_stream finish
 
     def close = GzipFile.instance_method(:close).bind(self).call
-    def closed? = @closed ? true : false
     # CRuby has no such method, and the length of the content is not known before the end.
     def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
-    def each_byte(&block) = block ? super : to_enum(:each_byte)
 
     # Puts a byte before the position, for the next read.
     def ungetbyte(byte)
