@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
-use crate::support;
-use crate::support::successor::{Process, adopt_orphans, pid_in};
+use crate::support::successor::{adopt_orphans, pid_in, upgraded};
 use crate::support::{Client, MAX_WAIT, Server, app, server, within};
 use rustix::process::Signal;
 
@@ -74,14 +73,11 @@ fn a_port_that_is_taken_on_one_address_of_a_name_is_an_error_with_the_name() {
 fn an_upgrade_keeps_them_all() {
     for options in [["-o", "localhost", "-p", "0"], ["-p", "0", "--queue", "9"]] {
         adopt_orphans();
-        let server = serve(&options);
+        let mut server = serve(&options);
         let pidfile = server.folder.join("web.pid");
         assert!(within(MAX_WAIT, || pid_in(&pidfile) == Some(server.id())), "{}", server.log());
-        server.signal(Signal::USR2);
-        let next = Process::named_in(&pidfile, server.id());
-        assert!(within(MAX_WAIT, || !support::ruby::is_alive(server.id())), "{}", server.log());
+        let next = upgraded(&mut server, "web.pid");
         is_on_both(&server);
-        next.signal(Signal::TERM);
-        assert!(next.ended(), "{}", server.log());
+        next.end(Signal::TERM);
     }
 }

@@ -2,16 +2,15 @@
 //! what the client gets, and how often the body was asked. `bin/answers` asks other servers for the same.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Server, ruby, server};
+use crate::support::{Folder, Server, ruby, server};
 
 /// Of more than 300 rows, those that need no Rack and no CRuby.
 const ROWS_MIN: usize = 270;
 
 /// The application in a folder of its own, with a pipe in it that nobody writes to.
-fn folder() -> PathBuf {
+fn folder() -> Folder {
     let folder = server::folder();
     for entry in fs::read_dir(server::repository().join("tests/answers")).unwrap() {
         let path = entry.unwrap().path();
@@ -63,9 +62,7 @@ fn the_embedded_interpreter_answers_as_the_tables_say() {
 /// With the files of Rack 3 in the place of what is built in.
 #[test]
 fn the_embedded_interpreter_with_rack_answers_as_the_tables_say() {
-    let gems = Path::new(&server::repository()).join("build/gems");
-    assert!(gems.is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
-    check(&serve(&[("GEM_PATH", gems.to_str().unwrap())], &["--engine", "mruby"]), ROWS_MIN + 30);
+    check(&serve(&[("GEM_PATH", server::gems().to_str().unwrap())], &["--engine", "mruby"]), ROWS_MIN + 30);
 }
 
 /// What is left out of an answer is told once for each header, and by name.

@@ -2,12 +2,11 @@
 //! suffers from another.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::reload::{put, reload};
-use crate::support::{Client, MAX_WAIT, Reply, Server, paths, ruby, server, within};
+use crate::support::{Client, Folder, MAX_WAIT, Reply, Server, paths, ruby, server, within};
 
 /// Says who it is and where it was found; `/hold` answers when there is a file `go` beside it.
 fn app(name: &str) -> String {
@@ -24,7 +23,7 @@ fn app(name: &str) -> String {
 }
 
 /// A folder with these applications, each in a folder of its name.
-fn folder(apps: &[&str], settings: &str) -> PathBuf {
+fn folder(apps: &[&str], settings: &str) -> Folder {
     let folder = server::folder();
     for name in apps {
         fs::create_dir(folder.join(name)).unwrap();
@@ -34,8 +33,8 @@ fn folder(apps: &[&str], settings: &str) -> PathBuf {
     folder
 }
 
-fn serve(folder: &Path) -> Server {
-    Server::spawn(folder.to_owned(), &[], &["-b", "tcp://127.0.0.1:0", "-C", "foolsgold.toml"])
+fn serve(folder: Folder) -> Server {
+    Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "-C", "foolsgold.toml"])
 }
 
 fn get(server: &Server, host: &str, path: &str) -> Reply {
@@ -72,7 +71,7 @@ host = "other.example"
 
 #[test]
 fn a_request_goes_by_its_host_and_then_by_the_longest_prefix() {
-    let server = serve(&folder(&["home", "shop", "other"], MIXED));
+    let server = serve(folder(&["home", "shop", "other"], MIXED));
     for (host, path, answer) in [
         ("a", "/", "home |/|"),
         ("a", "/x?q=1", "home |/x|q=1"),
@@ -96,15 +95,13 @@ fn a_request_goes_by_its_host_and_then_by_the_longest_prefix() {
 fn what_nobody_serves_is_not_found() {
     let settings = "[[app]]\nname = \"home\"\npath = \"home\"\nprefix = \"/home\"\nengine = \"mruby\"\n\n\
                     [[app]]\nname = \"other\"\npath = \"other\"\nhost = \"other.example\"\nengine = \"mruby\"\n";
-    let server = serve(&folder(&["home", "other"], settings));
+    let server = serve(folder(&["home", "other"], settings));
     for (host, path, status) in
         [("a", "/", 404), ("a", "/homely", 404), ("a", "/home", 200), ("other.example", "/", 200)]
     {
         assert_eq!(get(&server, host, path).status, status, "{host}{path}");
     }
-    let mut client = server.client();
-    client.send("GET / HTTP/1.0\r\n\r\n").unwrap();
-    assert_eq!(client.reply().unwrap().status, 404, "no host is no host's");
+    assert_eq!(server.client().ask("GET / HTTP/1.0\n\n").status, 404, "no host is no host's");
 }
 
 const LIMITED: &str = r#"
@@ -130,14 +127,14 @@ request-time = "60s"
 fn the_log_names_the_application_of_a_body_that_is_refused() {
     let settings = "body_bytes = 5\n[[app]]\nname = \"home\"\npath = \"home\"\nengine = \"mruby\"\n\n\
                     [[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nengine = \"mruby\"\n";
-    let server = serve(&folder(&["home", "shop"], settings));
+    let server = serve(folder(&["home", "shop"], settings));
     assert_eq!(server.client().post("/shop/x", "too long").status, 413);
     assert!(server.logs("body_too_large \"the body is too large\" app=shop"), "{}", server.log());
 }
 
 #[test]
 fn each_has_its_own_line_and_its_own_times() {
-    let server = serve(&folder(&["slow", "calm"], LIMITED));
+    let server = serve(folder(&["slow", "calm"], LIMITED));
     let mut patient = begin(&server, "a", "/calm/hold");
     let begun = Instant::now();
     let mut clients: Vec<Client> = (0..4).map(|_| begin(&server, "a", "/slow/hold")).collect();
@@ -155,16 +152,14 @@ fn each_has_its_own_line_and_its_own_times() {
 fn one_that_cannot_be_loaded_ends_the_start_and_is_named() {
     let folder = folder(&["home", "shop", "other"], MIXED);
     put(&folder.join("shop"), "config.ru", "raise \"closed on sundays\"\n");
-    let output = ruby::run(&folder, &["-C", "foolsgold.toml"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
+    assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("shop: ") && told.contains("closed on sundays"), "{told}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_reload_that_fails_for_one_is_one_for_the_others() {
-    let server = serve(&folder(&["home", "shop", "other"], MIXED));
+    let server = serve(folder(&["home", "shop", "other"], MIXED));
     put(&server.folder.join("shop"), "config.ru", "raise \"closed on sundays\"\n");
     put(&server.folder.join("home"), "config.ru", &app("new"));
     reload(&server, "reload of other: generation 2 serves");
@@ -177,7 +172,7 @@ fn a_reload_that_fails_for_one_is_one_for_the_others() {
 
 #[test]
 fn settings_of_an_application_are_read_again_with_its_code() {
-    let server = serve(&folder(&["slow", "calm"], LIMITED));
+    let server = serve(folder(&["slow", "calm"], LIMITED));
     put(&server.folder, "foolsgold.toml", &LIMITED.replace("700ms", "300ms").replace("60s", "100ms"));
     reload(&server, "reload of calm: generation 2 serves");
     for path in ["/slow/hold", "/calm/hold"] {
@@ -214,7 +209,7 @@ prefix = "/two"
 
 #[test]
 fn all_together_have_no_more_workers_than_they_may() {
-    let server = serve(&folder(&["one", "two"], CAPPED));
+    let server = serve(folder(&["one", "two"], CAPPED));
     let count = |name: &str| {
         let title = format!("[{name}]");
         let all = ruby::processes(server.id()).into_iter().map(ruby::title);
@@ -242,9 +237,8 @@ fn all_together_have_no_more_workers_than_they_may() {
 #[test]
 fn more_than_fits_is_refused_before_anything_is_loaded() {
     let folder = folder(&["one", "two"], &CAPPED.replace("total-workers = 3", "total-workers = 1"));
-    let output = ruby::run(&folder, &["-C", "foolsgold.toml"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
+    assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("must be at least 2, the fewest of all applications together"), "{told}");
     let auto = CAPPED.replace("total-workers = 3", "total-workers = 1").replace("engine = \"ruby\"\n", "");
     put(&folder, "foolsgold.toml", &auto);
@@ -260,7 +254,6 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     assert!(code == Some(2) && told.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {told}");
     put(&folder.join("two"), "config.ru", ru);
     assert_eq!(check().0, Some(0), "an application on mruby has no workers: {}", check().1);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -269,11 +262,9 @@ fn a_start_that_fails_does_not_wait_for_what_is_still_loading() {
     put(&folder.join("shop"), "config.ru", "sleep\n");
     put(&folder.join("other"), "config.ru", "raise \"closed on sundays\"\n");
     let begun = Instant::now();
-    let output = ruby::run(&folder, &["-C", "foolsgold.toml", "--boot-time", "60s"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml", "--boot-time", "60s"]);
+    assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("other: ") && told.contains("closed on sundays"), "{told}");
     assert!(!told.contains("shop"), "{told}");
     assert!(begun.elapsed() < MAX_WAIT, "{:?}", begun.elapsed());
-    fs::remove_dir_all(folder).unwrap();
 }

@@ -101,11 +101,9 @@ fn habits_of_other_servers_are_taken_with_a_word() {
 #[test]
 fn several_workers_of_the_embedded_engine_are_refused() {
     let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let output = server::command().current_dir(&folder).args(["--engine", "mruby", "-w", "2"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2));
+    let (code, said) = server::stderr_of(&folder, &[], &["--engine", "mruby", "-w", "2"]);
+    assert_eq!(code, Some(2));
     assert!(said.contains("say --threads N for N interpreters"), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -146,16 +144,13 @@ fn what_neither_engine_loads_is_told_in_the_words_of_both() {
         ("ENV.fetch('NO_SUCH_VARIABLE')\nrun 1\n", &["key not found: \"NO_SUCH_VARIABLE\""]),
     ] {
         let folder = ruby::folder(&[("config.ru", config)]);
-        let mut command = server::command();
-        command.current_dir(&folder).env("PATH", ruby_on_path(&folder)).args(["-b", "tcp://127.0.0.1:0"]);
-        let output = command.output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{told}");
+        let bin = ruby_on_path(&folder);
+        let (code, told) = server::stderr_of(&folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0"]);
+        assert_ne!(code, Some(0), "{told}");
         for word in words {
             assert_eq!(told.matches(word).count(), 1, "{word}: {told}");
         }
         assert_eq!(told.contains("Nor does"), words.len() > 1, "{told}");
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 

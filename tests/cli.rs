@@ -1,11 +1,10 @@
 //! The command line: what it refuses and how, what it tells, and what the log says at start.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 
-use crate::support::{Client, Server, app, server};
+use crate::support::{Client, Folder, Server, app, server};
 
-fn folder_with_app() -> PathBuf {
+fn folder_with_app() -> Folder {
     server::folder_with(&[("config.ru", &app("", "\"gold\""))])
 }
 
@@ -24,7 +23,6 @@ fn help_and_version_are_answered_without_an_application() {
         // The arena writes it beside every figure: no other server brings an allocator.
         assert_eq!(said.contains("jemalloc"), cfg!(feature = "jemalloc"), "{said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -40,7 +38,6 @@ fn every_command_has_help_on_standard_output() {
             assert_eq!(told.contains("--bind"), is_of_server, "{command} {flag}: {told}");
         }
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Their options and exit codes are there, and not in the help of the server.
@@ -54,7 +51,6 @@ fn an_error_of_a_command_names_the_help_of_that_command() {
     }
     let (_, said) = server::run(&folder, &[], &["--zebra"]);
     assert!(said.contains("See foolsgold --help."), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -82,7 +78,6 @@ fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
         }
         assert!(!said.contains("panicked"), "{said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -111,7 +106,6 @@ fn a_missing_application_is_named() {
     let (output, said) = server::run(&folder, &[], &["-e", "production", "config"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("comes first: `foolsgold config -e production`"), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -122,7 +116,6 @@ fn what_other_programs_call_a_command_is_called_here() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -132,7 +125,6 @@ fn the_missing_folder_of_a_socket_is_named() {
     let (output, said) = server::run(&folder, &[], &["-b", &format!("unix://{}", socket.display())]);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("there is no folder {}: make it", folder.join("run").display())), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -143,7 +135,6 @@ fn a_port_in_use_is_named() {
     let (output, said) = server::run(&folder, &[], &["-t", "1", "-b", &format!("tcp://{address}")]);
     assert!(!output.status.success());
     assert!(said.contains(&address) && said.to_lowercase().contains("in use"), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -192,9 +183,7 @@ fn secrets_in_queries_are_in_no_log_and_on_no_page() {
         let server = Server::start(ru, &["-t", "1", "--access-log", form, "--admin", "0"]);
         assert_eq!(server.get("/found?page=2&reset_token=s3cret&user%5BPassword%5D=s3cret").status, 200);
         assert_eq!(server.get("/raise?token=s3cret").status, 500);
-        let mut client = server.client();
-        client.send("GET /refused?token=s3cret HTTP/1.1\r\n\r\n").unwrap();
-        assert_eq!(client.reply().unwrap().status, 400);
+        assert_eq!(server.client().ask("GET /refused?token=s3cret HTTP/1.1\n\n").status, 400);
         for shown in [
             "/found?page=2&reset_token=[FILTERED]&user%5BPassword%5D=[FILTERED]",
             "/raise?token=[FILTERED]",
@@ -202,11 +191,8 @@ fn secrets_in_queries_are_in_no_log_and_on_no_page() {
         ] {
             assert!(server.logs(shown), "{shown}: {}", server.log());
         }
-        let log = server.log();
-        let (_, address) = log.split_once("are on http://127.0.0.1:").unwrap();
-        let port: String = address.chars().take_while(char::is_ascii_digit).collect();
         for page in ["/v1/status", "/v1/recorder", "/v1/workers", "/metrics"] {
-            let reply = Client::tcp(port.parse().unwrap()).get_as(page, "localhost");
+            let reply = Client::tcp(server.admin_port()).get_as(page, "localhost");
             assert!(reply.status == 200 && !reply.text().contains("s3cret"), "{page}: {}", reply.text());
         }
         assert!(!server.log().contains("s3cret"), "{}", server.log());
@@ -230,7 +216,6 @@ fn the_log_filter_is_obeyed() {
     let folder = folder_with_app();
     let (output, said) = server::run(&folder, &[("FOOLS_GOLD_LOG", "gold=loud")], &[]);
     assert!(!output.status.success() && said.contains("loud"), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

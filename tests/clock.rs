@@ -64,13 +64,9 @@ fn the_date_follows_it_and_the_uptime_does_not() {
     let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let Some(clock) = Clock::in_folder(&folder) else { return };
     let server = Server::spawn(folder.clone(), &clock.environment(), &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
-    let date = |request: &str| {
-        let mut client = server.client();
-        client.send(request).unwrap();
-        client.reply().unwrap().header("date").unwrap().to_owned()
-    };
+    let date = |request: &str| server.client().ask(request).header("date").unwrap().to_owned();
     let year = |date: &str| date.split(' ').nth(3).unwrap().parse::<u32>().unwrap();
-    for request in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"] {
+    for request in ["GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\n\n"] {
         let now = year(&date(request));
         clock.set(366 * 86_400 * 2);
         assert!(within(MAX_WAIT, || year(&date(request)) >= now + 2), "{}", date(request));

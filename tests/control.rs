@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::server::said;
 use crate::support::successor::{Process, adopt_orphans, signal};
-use crate::support::{Client, MAX_WAIT, Reply, Server, app, paths, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Reply, SHOP_AND_HOME, Server, app, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -82,6 +81,7 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
         let (reply, value) = get(&socket, target);
         assert_eq!(reply.status, status, "{target}: {value}");
         assert!(value["error"].as_str().unwrap().contains(words), "{target}: {value}");
+        assert_eq!(reply.header("allow"), (status == 405).then_some("POST"), "{target}");
     }
     for (target, body, status, words) in [
         ("/v1/scale", "[]", 400, "must be a JSON object"),
@@ -104,8 +104,7 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
 
 #[test]
 fn a_word_that_is_no_application_is_answered_with_those_that_there_are() {
-    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
-    let files = [("config.ru", &*app("", "\"gold\"")), ("foolsgold.toml", toml)];
+    let files = [("config.ru", &*app("", "\"gold\"")), ("foolsgold.toml", SHOP_AND_HOME)];
     let server = Server::files(&files, &["-C", "foolsgold.toml"]);
     let (code, words) = failed(&server, &["status", "hello"]);
     assert_eq!(code, 2, "{words}");
@@ -144,7 +143,6 @@ fn commands_find_the_server_of_their_folder_and_only_that() {
     let missing = in_other(&["status", "--control", "/nowhere/x.sock"]);
     assert_eq!(missing.status.code(), Some(3));
     assert!(said(&missing).contains("there is no socket /nowhere/x.sock"), "{}", said(&missing));
-    fs::remove_dir_all(elsewhere).unwrap();
 }
 
 /// Its config.ru is made in a temporary folder, and it may be started in any.
@@ -155,11 +153,10 @@ fn commands_find_the_server_of_a_script_by_the_folder_of_that() {
     let server = Server::with(&app("", "\"gold\""), &[("FOOLSGOLD_APP_FOLDER", folder)], &[]);
     let pid = format!("process {}", server.id());
     for (place, words) in [(&*script, &["status"][..]), (Path::new("/"), &["status", "--dir", folder])] {
-        let output = server::command().current_dir(place).args(words).output().unwrap();
-        assert!(said(&output).contains(&pid), "{words:?}: {}", said(&output));
+        let (_, said) = server::run(place, &[], words);
+        assert!(said.contains(&pid), "{words:?}: {said}");
     }
     assert_eq!(server.status()["server"]["folder"], folder);
-    fs::remove_dir_all(script).unwrap();
 }
 
 /// systemd tells only the unit's own processes where that is.
@@ -218,7 +215,6 @@ fn commands_find_the_server_that_a_settings_file_is_of() {
     assert!(output.status.success(), "{}", said(&output));
     assert!(!other.folder.join("ran").exists() && !elsewhere.join("ran").exists(), "no code is run for a command");
     assert!(other.done(&["status"]).contains(&format!("process {}", other.id())));
-    fs::remove_dir_all(elsewhere).unwrap();
 }
 
 #[test]
@@ -231,13 +227,11 @@ fn commands_find_a_server_that_was_started_by_way_of_a_link() {
     let current = base.join("current");
     std::os::unix::fs::symlink(base.join("1"), &current).unwrap();
     let env = [("PWD", current.to_str().unwrap())];
-    let server = Server::spawn(current.clone(), &env, &["-b", "tcp://127.0.0.1:0"]);
+    let server = Server::spawn(base.at("current"), &env, &["-b", "tcp://127.0.0.1:0"]);
     fs::remove_file(&current).unwrap();
     std::os::unix::fs::symlink(base.join("2"), &current).unwrap();
     let output = server::command().current_dir(&current).env("PWD", &current).args(["status"]).output().unwrap();
     assert!(said(&output).contains(&format!("process {}", server.id())), "{}", said(&output));
-    drop(server);
-    fs::remove_dir_all(base).unwrap();
 }
 
 #[test]
@@ -255,7 +249,6 @@ fn two_servers_of_one_folder_have_two_sockets() {
     assert!(came && code == 2 && why.contains("several servers") && why.matches("--control").count() >= 2, "{why}");
     // The dead one does not count.
     assert!(first.done(&["status"]).contains(&format!("process {}", first.id())));
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -263,9 +256,7 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     let folder = server::folder_with(&[("config.ru", &app("", "\"gold\""))]);
     let named = ["-b", "tcp://127.0.0.1:0", "--control", "my.sock"];
     let mut server = Server::spawn(folder.clone(), &[], &named);
-    server.signal(Signal::KILL);
-    server.ended(MAX_WAIT).unwrap();
-    std::mem::forget(server);
+    server.ended_by(Signal::KILL);
     let output = server::command().current_dir(&folder).args(["status", "--control", "my.sock"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(said(&output).contains("nobody listens on my.sock any more"), "{}", said(&output));
@@ -274,8 +265,7 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     let output = server::command().current_dir(&folder).args(named).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("--control: cannot listen on"), "{}", said(&output));
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::TERM);
     assert!(!folder.join("my.sock").exists());
     drop(server);
     let server = Server::start(&app("", "\"gold\""), &["--control", "off"]);
@@ -340,13 +330,10 @@ fn stop_waits_for_the_end_and_running_requests_are_finished() {
 #[test]
 fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
     let ru = paths(&[("/", "$sleeper ||= spawn(\"sleep 60\"); text($sleeper)")]);
-    let options = ["--engine", "ruby", "--log-file", "web.log", "--pidfile", "web.pid"];
     let folder = server::folder_with(&[("config.ru", &ru)]);
-    let mut options = options.to_vec();
-    options.extend(["-b", "unix://web.sock"]);
     let program = ruby::program();
-    options.extend(["--ruby", &program]);
-    let server = Server::begin(folder, &[], &options);
+    let places = ["--log-file", "web.log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
+    let server = Server::begin(folder, &[], &[&["--engine", "ruby", "--ruby", &program], &places[..]].concat());
     let web = server.folder.join("web.sock");
     assert!(within(MAX_WAIT, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
     let sleeper: u32 = Client::unix(&web).get("/").text().parse().unwrap();
@@ -359,8 +346,7 @@ fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
 #[test]
 fn drain_tells_load_balancers_before_connections_are_refused() {
     let mut server = Server::start(&app("", "\"gold\""), &["--drain-lag", "3s", "--admin", "0"]);
-    let admin = server.status()["server"]["admin"].as_str().unwrap().to_owned();
-    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let port = server.admin_port();
     assert_eq!(Client::tcp(port).get("/readyz").status, 200);
     let words = server.done(&["drain", "--no-wait"]);
     assert!(words.contains("draining"), "{words}");
@@ -389,30 +375,22 @@ fn a_worker_that_is_killed_while_the_server_shuts_down_is_not_replaced_while_ano
 
 #[test]
 fn a_server_that_starts_says_so() {
-    let folder = server::folder();
     let ru = app("sleep 0.05 until File.exist?(\"go\")", "\"gold\"");
-    fs::write(folder.join("config.ru"), ru).unwrap();
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let mut command = server::command();
-    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--control", "c.sock"]);
-    let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    let socket = folder.join("c.sock");
-    // The file is there a moment before anybody listens.
-    assert!(within(MAX_WAIT, || UnixStream::connect(&socket).is_ok()));
+    let folder = server::folder_with(&[("config.ru", &ru)]);
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--control", "c.sock"];
+    let server = Server::begin(folder, &[], &options);
+    let socket = server.folder.join("c.sock");
     let ready = || Client::unix(&socket).get("/readyz");
     assert_eq!((ready().status, ready().text().as_str()), (503, "starting\n"));
     assert_eq!(Client::unix(&socket).get("/healthz").status, 200);
-    let output = server::command().current_dir(&folder).args(["status", "--control", "c.sock"]).output().unwrap();
-    assert!(output.status.success() && said(&output).contains("starting since"), "{}", said(&output));
+    let said = server.done(&["status", "--control", "c.sock"]);
+    assert!(said.contains("starting since"), "{said}");
     let since = || get(&socket, "/v1/status").1["server"]["since_ms"].as_u64();
     let began = since();
     assert!(began.is_some());
-    fs::write(folder.join("go"), "").unwrap();
+    fs::write(server.folder.join("go"), "").unwrap();
     assert!(within(MAX_WAIT, || ready().status == 200));
     assert_eq!(since(), began, "loading belongs to the time that it has been up");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -460,8 +438,7 @@ fn watching_goes_on_until_the_server_ends() {
     command.current_dir(&server.folder).args(["status", "--watch", "--json"]).stdout(Stdio::piped());
     let watcher = command.stderr(Stdio::piped()).spawn().unwrap();
     thread::park_timeout(Duration::from_millis(2500));
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::TERM);
     let output = watcher.wait_with_output().unwrap();
     let lines = String::from_utf8_lossy(&output.stdout).lines().count();
     assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", said(&output));
@@ -481,9 +458,8 @@ fn a_socket_that_is_cleaned_away_comes_back() {
 fn after_a_restart_commands_and_watchers_see_the_successor() {
     adopt_orphans();
     let mut server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
+    let port = server.admin_port();
     let before = server.status();
-    let admin = before["server"]["admin"].as_str().unwrap().to_owned();
-    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
     let words = server.done(&["restart"]);
     assert!(words.contains("serves"), "{words}");
     let after = server.status();
@@ -526,13 +502,6 @@ impl Prober {
     }
 }
 
-/// Port of the admin listener.
-fn admin_port(server: &Server) -> u16 {
-    let status = server.status();
-    let admin = status["server"]["admin"].as_str().unwrap();
-    admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
-}
-
 /// Whether it is this process that answers on an admin listener, each time.
 fn is_answered_by(pid: u32, port: u16) -> bool {
     (0..50).all(|_| {
@@ -554,7 +523,7 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         let ru = paths(&[("/", "text(1)"), ("/hold", "sleep 0.01 until File.exist?(\"go\"); text(\"held\")")]);
         let options = ["-t", "2", "--admin", "0", "--signals", signals, "--drain-lag", "1s"];
         let mut server = Server::start(&ru, &options);
-        let port = admin_port(&server);
+        let port = server.admin_port();
         let mut held = server.send_get("/hold");
         let is_busy = || server.status()["apps"][0]["idle"] != server.status()["apps"][0]["capacity"];
         assert!(within(MAX_WAIT, is_busy), "{}", server.log());
@@ -571,7 +540,6 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         assert_eq!(held.reply().unwrap().text(), "held", "{signals}\n{}", server.log());
         assert!(server.ended(MAX_WAIT).unwrap().success(), "{signals}\n{}", server.log());
         prober.end();
-        drop(next);
     }
 }
 
@@ -580,14 +548,13 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
     adopt_orphans();
     let options = ["--admin", "0", "--signals", "unicorn", "--drain-lag", "1s"];
     let server = Server::start(&app("", "\"gold\""), &options);
-    let port = admin_port(&server);
+    let port = server.admin_port();
     let prober = Prober::start(port);
     for _ in 0..2 {
         server.done(&["restart"]);
         let next = current(&server);
         assert!(within(MAX_WAIT, || is_answered_by(next.0, port)), "{}", server.log());
-        next.signal(Signal::QUIT);
-        assert!(next.ended(), "{}", server.log());
+        next.end(Signal::QUIT);
         assert!(within(MAX_WAIT, || is_answered_by(server.id(), port)), "{}", server.log());
         // Commands reach it again, too.
         assert!(within(MAX_WAIT, || call(&server, &["status"]).status.success()), "{}", server.log());
@@ -599,27 +566,23 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
 fn a_server_that_starts_can_be_seen_and_ended() {
     for (engine, hangs) in [("ruby", "sleep"), ("mruby", "nil while true")] {
         let folder = server::folder_with(&[("config.ru", hangs)]);
-        let mut command = server::command();
-        command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let call = |words: &[&str]| server::command().current_dir(&folder).args(words).output().unwrap();
-        let is_starting = || said(&call(&["status", "--json"])).contains("\"state\":\"starting\"");
-        assert!(within(MAX_WAIT, is_starting), "{}", said(&call(&["status"])));
-        assert!(within(MAX_WAIT, || said(&call(&["reload"])).contains("the server is starting")));
-        let stop = call(&["stop"]);
-        assert!(stop.status.success(), "{}", said(&stop));
-        let status = child.wait().unwrap();
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"];
+        let mut server = Server::begin(folder, &[], &options);
+        let told = |words: &[&str]| said(&call(&server, words));
+        let is_starting = || told(&["status", "--json"]).contains("\"state\":\"starting\"");
+        assert!(within(MAX_WAIT, is_starting), "{}", told(&["status"]));
+        assert!(within(MAX_WAIT, || told(&["reload"]).contains("the server is starting")));
+        server.done(&["stop"]);
+        let status = server.ended(MAX_WAIT).unwrap();
         assert_eq!(status.code(), Some(0), "{engine}: {status}");
-        assert!(!folder.join("a.pid").exists(), "{engine}");
-        fs::remove_dir_all(folder).unwrap();
+        assert!(!server.folder.join("a.pid").exists(), "{engine}");
     }
 }
 
 #[test]
 fn probes_are_answered_though_others_hold_connections_open() {
     let server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
-    let admin = server.status()["server"]["admin"].as_str().unwrap().to_owned();
-    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let port = server.admin_port();
     let control = socket(&server);
     let mut held = Vec::new();
     for _ in 0..70 {

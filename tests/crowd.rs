@@ -46,12 +46,7 @@ fn others_are_answered(server: &Server) {
 }
 
 fn metric(server: &Server, name: &str) -> u64 {
-    let log = server.log();
-    let start = log.find("http://127.0.0.1:").expect("the admin listener says where it is") + 17;
-    let port: String = log[start..].chars().take_while(char::is_ascii_digit).collect();
-    let mut client = Client::tcp(port.parse().unwrap());
-    client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let text = client.reply().unwrap().text();
+    let text = Client::tcp(server.admin_port()).get_as("/metrics", "localhost").text();
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }
@@ -165,13 +160,17 @@ fn those_that_take_nothing_of_their_answers_are_cut_off_for_others() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
+/// Lets the server have so many open files beside those that it has.
+fn allow_files(server: &Server, more: u64) {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    let limit = Rlimit { current: Some(open + more), maximum: Some(open + more) };
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, limit).unwrap();
+}
+
 #[test]
 fn open_files_are_taken_back_from_idle_connections() {
     let mut server = serve(&["--connections", "1000"]);
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
-    let most = Some(open + 100);
-    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
-        .unwrap();
+    allow_files(&server, 100);
     let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     others_are_answered(&server);
     assert!(server.log().contains("there are no open files left") && server.log().contains("; LimitNOFILE= in a"));
@@ -181,10 +180,7 @@ fn open_files_are_taken_back_from_idle_connections() {
 #[test]
 fn slow_uploads_give_their_open_files_to_others() {
     let mut server = serve(&["--connections", "1000", "--body-memory", "4KiB"]);
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
-    let most = Some(open + 100);
-    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
-        .unwrap();
+    allow_files(&server, 100);
     // Each takes a connection and a temporary file, and never ends.
     let part = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n{}", "x".repeat(20_000));
     let _all = attackers(&server, 200, &part);
@@ -201,10 +197,7 @@ fn idle_connections_leave_open_files_for_everything_else() {
     let program = support::ruby::program();
     let options = ["--engine", "ruby", "--ruby", &program, "-w", "2", "--connections", "1000"];
     let server = serve(&options);
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
-    let most = Some(open + 90);
-    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
-        .unwrap();
+    allow_files(&server, 90);
     let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     others_are_answered(&server);
     server.done(&["reload"]);

@@ -2,11 +2,9 @@
 //! while it does.
 
 use std::io::Write;
-use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, MAX_WAIT, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, ruby, server, within};
 
 const APP: &str = "require_relative \"common\"\nCOUNT = [0]\nrun paths(\"/\" => ->(_) { text(COUNT[0] += 1) }, \
                    \"/read\" => ->(_) { text($stdin.gets.inspect) })\n";
@@ -24,30 +22,21 @@ fn there_is_one_worker_unless_more_are_asked_for() {
 
 #[test]
 fn the_application_reads_what_the_server_was_given_to_read() {
-    let folder = ruby::folder(&[("config.ru", APP)]);
-    let mut command: Command = server::command();
+    let (input, mut stdin) = std::io::pipe().unwrap();
     let program = ruby::program();
-    command.current_dir(&folder).args(["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let socket = folder.join("web.sock");
-    assert!(within(MAX_WAIT, || UnixStream::connect(&socket).is_ok()));
-    let mut client = Client::unix(&socket);
-    client.send("GET /read HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program];
+    let server = Server::begin_by(&[], input.into(), ruby::folder(&[("config.ru", APP)]), &[], &options);
+    let mut client = Client::unix(&server.folder.join("web.sock"));
+    client.send_get("/read");
     stdin.write_all(b"continue\n").unwrap();
     assert_eq!(client.reply().unwrap().text(), "\"continue\\n\"");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_request_may_take_as_long_as_it_likes_where_nobody_says_how_long() {
     let shown = |options: &[&str]| {
         let folder = ruby::folder(&[("config.ru", APP)]);
-        let mut command = server::command();
-        let output = command.current_dir(&folder).args(["config", "--engine", "ruby"]).args(options).output().unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
+        let (output, _) = server::run(&folder, &[], &[&["config", "--engine", "ruby"], options].concat());
         let text = String::from_utf8(output.stdout).unwrap();
         let value = |name: &str| {
             let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
@@ -75,7 +64,6 @@ fn a_limit_of_none_is_none() {
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2));
     let began = Instant::now();
-    server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
+    server.ended_by(rustix::process::Signal::TERM);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }

@@ -1,10 +1,11 @@
 //! `foolsgold doctor` with applications that do not end, print without end or lack very much: it ends, and says so.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::support::{Folder, server, within};
 
 /// What it does of a config.ru within this time, and how long it took.
 fn doctor(folder: &Path, words: &[&str], limit: Duration) -> (Output, Duration) {
@@ -12,19 +13,17 @@ fn doctor(folder: &Path, words: &[&str], limit: Duration) -> (Output, Duration) 
     command.args(words).current_dir(folder).env_remove("BUNDLE_GEMFILE");
     let began = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let id = rustix::process::Pid::from_child(&child);
     let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let (out, err) = (thread::spawn(|| io_all(out)), thread::spawn(|| io_all(err)));
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if began.elapsed() > limit {
-            rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
-            child.wait().unwrap();
-            panic!("{words:?} did not end within {limit:?}");
-        }
-        thread::park_timeout(Duration::from_millis(20));
+    let mut status = None;
+    within(limit, || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    let Some(status) = status else {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        panic!("{words:?} did not end within {limit:?}");
     };
     let took = began.elapsed();
     (Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() }, took)
@@ -36,10 +35,8 @@ fn io_all(mut from: impl std::io::Read) -> Vec<u8> {
     all
 }
 
-fn folder(config: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("config.ru"), config).unwrap();
-    folder
+fn folder(config: &str) -> Folder {
+    server::folder_with(&[("config.ru", config)])
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -48,11 +45,11 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_pipe_is_no_application_for_the_doctor_nor_for_the_server() {
-    let folder = tempfile::tempdir().unwrap();
-    let made = Command::new("mkfifo").arg(folder.path().join("config.ru")).status().unwrap();
+    let folder = server::folder();
+    let made = Command::new("mkfifo").arg(folder.join("config.ru")).status().unwrap();
     assert!(made.success());
     for words in [&["doctor"][..], &["doctor", "config.ru", "--json"], &["config.ru", "-p", "0"]] {
-        let (output, _) = doctor(folder.path(), words, Duration::from_secs(20));
+        let (output, _) = doctor(&folder, words, Duration::from_secs(20));
         let said = text(&output.stderr);
         let right = if words[0] == "doctor" { 2 } else { 1 };
         assert!(said.contains("config.ru: is not a file") && output.status.code() == Some(right), "{words:?}: {said}");
@@ -65,7 +62,7 @@ fn a_program_that_takes_too_long_to_read_is_left() {
     // Decimals of numbers of 262,000 bits, in one native step: six seconds.
     let folder = folder("Array.new(24) { |i| 2**262_000 + i }.join(',')\n");
     let words = ["doctor", "--boot-time", "1"];
-    let (output, took) = doctor(folder.path(), &words, Duration::from_secs(30));
+    let (output, took) = doctor(&folder, &words, Duration::from_secs(30));
     let said = text(&output.stdout);
     assert!(said.contains("not even its files were read within 1s (--boot-time)"), "{said}");
     assert!(output.status.code() == Some(1) && took < Duration::from_secs(25), "{took:?}");
@@ -75,7 +72,7 @@ fn a_program_that_takes_too_long_to_read_is_left() {
 fn of_very_much_that_is_missing_only_the_first_is_looked_for() {
     let lines: Vec<String> = (0..80).map(|number| format!("require 'lode_{number}'\n")).collect();
     let folder = folder(&(lines.concat() + "'x'.gsub('y', 'z')\n"));
-    let (output, _) = doctor(folder.path(), &["doctor"], Duration::from_secs(120));
+    let (output, _) = doctor(&folder, &["doctor"], Duration::from_secs(120));
     let said = text(&output.stdout);
     assert_eq!(said.matches("  missing   the library \"lode_").count(), 50, "{said}");
     assert!(
@@ -91,7 +88,7 @@ fn the_time_for_all_that_is_missing_is_that_of_two_loadings() {
     let wait = "ends = Time.now + 0.7\nnil while Time.now < ends\n";
     let folder = folder(&(wait.to_owned() + &lines.concat()));
     let words = ["doctor", "--boot-time", "2", "--json"];
-    let (output, took) = doctor(folder.path(), &words, Duration::from_secs(60));
+    let (output, took) = doctor(&folder, &words, Duration::from_secs(60));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let count = all[0]["missing"].as_array().unwrap().len();
     assert!((1..20).contains(&count), "{all:#}");
@@ -109,7 +106,7 @@ fn an_answer_without_an_end_is_left_when_the_time_of_a_request_is_over() {
     let told = |config: String, words: &[&str]| {
         let folder = folder(&config);
         let words = [&["doctor", "--json"], words].concat();
-        let (output, took) = doctor(folder.path(), &words, Duration::from_secs(60));
+        let (output, took) = doctor(&folder, &words, Duration::from_secs(60));
         let mut all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         (all[0]["answers"][0].take(), took)
     };
@@ -126,7 +123,7 @@ fn an_answer_without_an_end_is_left_when_the_time_of_a_request_is_over() {
 fn long_answers_are_compared_to_their_end() {
     let config = "run ->(env) { [200, {}, ['x' * 5_000_000, RUBY_ENGINE]] }\n";
     let folder = folder(config);
-    let (output, _) = doctor(folder.path(), &["doctor"], Duration::from_secs(60));
+    let (output, _) = doctor(&folder, &["doctor"], Duration::from_secs(60));
     let said = text(&output.stdout);
     assert!(said.contains("another body there (5000004 bytes), somewhere after byte 1048576"), "{said}");
 }
@@ -135,14 +132,14 @@ fn long_answers_are_compared_to_their_end() {
 fn what_an_application_prints_is_bounded_and_no_part_of_the_report() {
     let config = "puts 'loaded'\nrun ->(env) do\n  $stderr.puts 'asked'\n  [200, {}, ['x']]\nend\n";
     let quiet = folder(config);
-    let (output, _) = doctor(quiet.path(), &["doctor", "--json"], Duration::from_secs(60));
+    let (output, _) = doctor(&quiet, &["doctor", "--json"], Duration::from_secs(60));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let said = text(&output.stderr);
     assert_eq!((&all[0]["recommended"], output.status.code()), (&"mruby".into(), Some(0)), "{said}");
     assert!(said.contains("loaded\n") && said.contains("asked\n") && !said.contains("left out"), "{said}");
     let loud = folder("loop { puts 'gold' * 1000 }\n");
     let words = ["doctor", "--json", "--boot-time", "2"];
-    let (output, took) = doctor(loud.path(), &words, Duration::from_secs(60));
+    let (output, took) = doctor(&loud, &words, Duration::from_secs(60));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 2s"), "{all:#}");
     let said = text(&output.stderr);

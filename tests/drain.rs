@@ -77,8 +77,7 @@ fn idle_connections_do_not_delay_the_end() {
         assert_eq!(client.get("/").text(), "gold");
     }
     let begun = Instant::now();
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.end(Signal::TERM);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
@@ -114,8 +113,7 @@ fn under_load_no_connection_made_before_the_signal_is_lost() {
         let clients: Vec<_> = (0..16).map(|_| scope.spawn(load)).collect();
         assert!(within(MAX_WAIT, || server.log().matches("/short").count() > 200), "load is on");
         let signalled = Instant::now();
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        server.end(Signal::TERM);
         stop.store(true, Ordering::Relaxed);
         let outcomes: Vec<_> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
         let lost = outcomes.iter().filter(|(whole, connected)| !whole && *connected < signalled).count();
@@ -132,8 +130,7 @@ fn an_interrupt_after_the_signal_ends_it_at_once() {
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_millis(300)).is_none(), "it waits for what runs");
     let begun = Instant::now();
-    server.signal(Signal::INT);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::INT);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_cut(&server);
     drop(clients);
@@ -151,8 +148,7 @@ fn what_runs_longer_than_the_drain_time_is_cut() {
     let clients = begin(&server, "/for-ever", 1);
     assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     let begun = Instant::now();
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::TERM);
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(450) && took < Duration::from_secs(4), "{took:?}");
     assert_cut(&server);

@@ -165,16 +165,10 @@ const INPUT_ROWS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn an_input_without_a_body_answers_what_one_with_a_body_does() {
-    let paths: Vec<(String, String)> = INPUT_ROWS
-        .iter()
-        .enumerate()
-        .map(|(at, (code, ..))| {
-            let asked = format!("i = env[\"rack.input\"]; ({code})");
-            (format!("/{at}"), format!("text(begin; ({asked}).inspect; rescue StandardError => e; e.class.to_s; end)"))
-        })
-        .collect();
-    let paths: Vec<(&str, &str)> = paths.iter().map(|(path, code)| (path.as_str(), code.as_str())).collect();
-    let app = support::paths(&paths);
+    let app = support::numbered(INPUT_ROWS.iter().map(|(code, ..)| {
+        let asked = format!("i = env[\"rack.input\"]; ({code})");
+        format!("text(begin; ({asked}).inspect; rescue StandardError => e; e.class.to_s; end)")
+    }));
     for server in [Server::start(&app, &["-t", "1"]), ruby::serve(&app, &["-w", "1", "-t", "1"])] {
         for (at, (code, empty, full)) in INPUT_ROWS.iter().enumerate() {
             assert_eq!(server.text(&format!("/{at}")), *empty, "{code}\n{}", server.log());

@@ -62,14 +62,9 @@ fn serve(engine: &str, options: &[&str]) -> Server {
     Server::start(APP, &all)
 }
 
-/// Waits for the words: what comes after an answer comes a little later.
-fn expect(server: &Server, words: &str) {
-    assert!(within(MAX_WAIT, || server.logs(words)), "no {words:?} in\n{}", server.log());
-}
-
 /// Of the one line with these words, and those that belong to it.
 fn entry(server: &Server, words: &str) -> String {
-    expect(server, words);
+    server.must_log(words);
     // Its lines are written together.
     thread::park_timeout(Duration::from_millis(100));
     let log = server.log();
@@ -97,7 +92,7 @@ fn a_script_that_is_stopped_tells_where_it_was() {
 fn a_ruby_that_is_stopped_tells_where_it_was() {
     let server = serve("ruby", &[]);
     assert_eq!(server.get("/turn").status, 504);
-    expect(&server, ", GET /turn: timed out: the application took longer than 1s");
+    server.must_log(", GET /turn: timed out: the application took longer than 1s");
     // The quote of Ruby before 3.4, or of those after it, which name the class, too.
     let is_told = || ["config.ru:5:in `", "config.ru:5:in '"].iter().any(|words| server.log().contains(words));
     assert!(within(MAX_WAIT, is_told), "{}", server.log());
@@ -105,12 +100,9 @@ fn a_ruby_that_is_stopped_tells_where_it_was() {
 
 #[test]
 fn an_application_that_never_loads_tells_where_it_hangs() {
-    let output = support::server::command()
-        .args(["--engine", "mruby", "--boot-time", "1", "-b", "tcp://127.0.0.1:0"])
-        .current_dir(support::ruby::folder(&[("config.ru", "def hang\n  loop { }\nend\nhang\n")]))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let folder = support::ruby::folder(&[("config.ru", "def hang\n  loop { }\nend\nhang\n")]);
+    let options = ["--engine", "mruby", "--boot-time", "1", "-b", "tcp://127.0.0.1:0"];
+    let (_, said) = support::server::stderr_of(&folder, &[], &options);
     assert!(said.contains("not loaded within 1s") && said.contains("config.ru:2:in hang"), "{said}");
 }
 
@@ -132,7 +124,7 @@ fn what_led_to_an_exception_is_told() {
         let mut client = server.client();
         client.send("GET /half HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
         drop(client.rest());
-        expect(&server, ", GET /half: RuntimeError: half way");
+        server.must_log(", GET /half: RuntimeError: half way");
     }
 }
 
@@ -146,7 +138,7 @@ fn what_goes_wrong_when_its_client_has_gone_is_told_as_well() {
         let server = Server::start(&ru, &["--engine", engine, "-t", "2"]);
         for path in ["/raises", "/spoils"] {
             let client = server.send_get(path);
-            expect(&server, &format!("runs {path}"));
+            server.must_log(&format!("runs {path}"));
             drop(client);
             let is_gone = |line: &str| line.contains(&format!(" GET {path} ")) && line.contains(" client_gone");
             let log = || server.log();
@@ -155,7 +147,7 @@ fn what_goes_wrong_when_its_client_has_gone_is_told_as_well() {
         fs::write(server.folder.join("go"), "").unwrap();
         let found = entry(&server, ", GET /raises: its client has disconnected: RuntimeError: for nobody");
         assert!(found.contains("config.ru:"), "{engine}: {found}");
-        expect(&server, ", GET /spoils: its client has disconnected: the application's answer is not valid Rack: ");
+        server.must_log(", GET /spoils: its client has disconnected: the application's answer is not valid Rack: ");
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::Output;
 
-use crate::support::{Client, MAX_WAIT, Server, paths, server, within};
+use crate::support::{Client, MAX_WAIT, Server, numbered, paths, server, within};
 
 const RAISING: &[(&str, &str)] = &[
     ("/", "text(\"gold\")"),
@@ -235,13 +235,8 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn exceptions_behave_as_in_cruby() {
-    let cases: Vec<(String, String)> = EXCEPTIONS
-        .iter()
-        .enumerate()
-        .map(|(number, (_, ruby, _))| (format!("/{number}"), format!("v = ({ruby}); text(v)")))
-        .collect();
-    let cases: Vec<(&str, &str)> = cases.iter().map(|(path, ruby)| (path.as_str(), ruby.as_str())).collect();
-    let server = Server::start(&paths(&cases), &["-t", "1", "-e", "production"]);
+    let cases = EXCEPTIONS.iter().map(|(_, ruby, _)| format!("v = ({ruby}); text(v)"));
+    let server = Server::start(&numbered(cases), &["-t", "1", "-e", "production"]);
     let mut failures = Vec::new();
     for (number, (name, ruby, expected)) in EXCEPTIONS.iter().enumerate() {
         let reply = server.get(&format!("/{number}"));
@@ -254,9 +249,7 @@ fn exceptions_behave_as_in_cruby() {
 
 fn boot(files: &[(&str, &str)]) -> (Output, String) {
     let folder = server::folder_with(files);
-    let (output, said) = server::run(&folder, &[], &["-b", "tcp://127.0.0.1:0", "-t", "2"]);
-    std::fs::remove_dir_all(folder).unwrap();
-    (output, said)
+    server::run(&folder, &[], &["-b", "tcp://127.0.0.1:0", "-t", "2"])
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, MAX_WAIT, app, server, within};
+use crate::support::{Client, Folder, MAX_WAIT, app, server, within};
 use serde_json::Value;
 
 const NO_SPACE: &str = "No space left on device";
@@ -14,28 +14,29 @@ const NO_SPACE: &str = "No space left on device";
 /// A server whose log is on a full disk, by its control socket.
 struct Mute {
     child: Child,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Mute {
     fn start(options: &[&str], stdout: Stdio) -> Mute {
+        let mute = Mute::begin(options, stdout);
+        assert!(within(MAX_WAIT, || mute.log()["why"] != Value::Null), "{}", mute.errors());
+        mute
+    }
+
+    fn begin(options: &[&str], stdout: Stdio) -> Mute {
         let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
         symlink("/dev/full", folder.join("full")).unwrap();
         let mut command = server::command();
         command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]).args(options);
         let errors = fs::File::create(folder.join("errors")).unwrap();
-        let child = command.stdout(stdout).stderr(errors).spawn().unwrap();
-        let mute = Mute { child, folder };
-        assert!(within(MAX_WAIT, || mute.log()["why"] != Value::Null), "{}", mute.errors());
-        mute
-    }
-
-    fn call(&self, words: &[&str]) -> Output {
-        server::command().current_dir(&self.folder).args(words).args(["--control", "c.sock"]).output().unwrap()
+        Mute { child: command.stdout(stdout).stderr(errors).spawn().unwrap(), folder }
     }
 
     fn said(&self, words: &[&str]) -> String {
-        String::from_utf8_lossy(&self.call(words).stdout).into_owned()
+        let mut command = server::command();
+        let output = command.current_dir(&self.folder).args(words).args(["--control", "c.sock"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// What `status` says of the only file.
@@ -57,7 +58,6 @@ impl Drop for Mute {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -68,12 +68,7 @@ fn read(path: &Path) -> String {
 /// As a log driver that blocks does, or `tee` on a file system that hangs.
 #[test]
 fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
-    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let mut command = server::command();
-    command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]);
-    let errors = fs::File::create(folder.join("errors")).unwrap();
-    let child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
-    let mut server = Mute { child, folder };
+    let mut server = Mute::begin(&[], Stdio::piped());
     let mut client = Client::unix(&server.folder.join("web.sock"));
     // More than a pipe holds, which is 64 KiB.
     let path = format!("/{}", "x".repeat(500));
@@ -82,8 +77,7 @@ fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
     assert!(within(MAX_WAIT, is_told), "{}", server.errors());
     assert!(server.metrics().contains("foolsgold_"), "{}", server.errors());
     let begun = Instant::now();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&server.child), rustix::process::Signal::TERM)
-        .unwrap();
+    crate::support::successor::signal(server.child.id(), rustix::process::Signal::TERM);
     assert!(within(MAX_WAIT, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
     // Five seconds from when it has stopped, for the lines of requests and all others together.
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::successor::{Load, Manager, signal};
-use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
+use crate::support::{Client, Folder, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
 /// Makes the program process 1 of processes of its own, which all end with it.
@@ -15,12 +15,7 @@ const AS_FIRST: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--ki
 
 /// Whether this machine lets us have processes of our own.
 fn is_permitted() -> bool {
-    let tried = Command::new(AS_FIRST[0]).args(&AS_FIRST[1..]).arg("true").output();
-    let is_permitted = tried.is_ok_and(|ended| ended.status.success());
-    if !is_permitted {
-        eprintln!("skipped: unshare is not permitted here");
-    }
-    is_permitted
+    crate::support::is_permitted(&AS_FIRST, "/")
 }
 
 fn start(config: &str, options: &[&str]) -> Server {
@@ -28,6 +23,12 @@ fn start(config: &str, options: &[&str]) -> Server {
     let mut all = vec!["-b", "tcp://127.0.0.1:0"];
     all.extend_from_slice(options);
     Server::spawn_by(&AS_FIRST, folder, &[], &all)
+}
+
+/// The same by a shell script that finds this socket at its standard input, and moves it to its place.
+fn activated(script: &str, socket: TcpListener, folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
+    let by = [&["sh", "-c", script, "sh"][..], &AS_FIRST].concat();
+    Server::begin_by(&by, OwnedFd::from(socket).into(), folder, env, options)
 }
 
 /// Process 1, by its number out here.
@@ -132,24 +133,12 @@ fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_contai
         return;
     }
     let folder = server::folder_with(&[("config.ru", "puts 'it loads'\n$stdout.flush\nsleep")]);
-    let mut command = Command::new(AS_FIRST[0]);
-    let program = server::command();
-    let (program, log) = (program.get_program(), fs::File::create(folder.join("log")).unwrap());
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
-    command.args(&AS_FIRST[1..]).arg(program).args(options).current_dir(&folder);
-    let mut child = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    let log = || fs::read_to_string(folder.join("log")).unwrap();
-    assert!(within(MAX_WAIT, || log().contains("it loads")), "{}", log());
-    signal(ruby::processes(child.id())[0], Signal::TERM);
-    let mut code = None;
-    within(MAX_WAIT, || {
-        code = child.try_wait().unwrap().map(|status| status.code());
-        code.is_some()
-    });
-    let _ = child.kill();
-    let _ = child.wait();
-    assert_eq!(code, Some(Some(0)), "a shutdown like any other: {}", log());
-    fs::remove_dir_all(folder).unwrap();
+    let mut server = Server::begin_by(&AS_FIRST, Stdio::null(), folder, &[], &options);
+    server.must_log("it loads");
+    signal(first(&server), Signal::TERM);
+    let code = server.ended(MAX_WAIT).and_then(|status| status.code());
+    assert_eq!(code, Some(0), "a shutdown like any other: {}", server.log());
 
     let mut server = start(&app("", "'gold'"), &["-t", "1"]);
     signal(ruby::processes(first(&server))[0], Signal::KILL);
@@ -169,7 +158,6 @@ fn a_start_that_fails_says_so_with_its_exit_code() {
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert_eq!((ran.status.code(), said.matches(words).count()), (Some(code), 1), "{said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -194,30 +182,18 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let manager = Manager::listen(&folder.join("notify"));
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let program = server::command();
-    let mut command = Command::new("sh");
-    // The socket is moved to its place; --kill-child ends all with the shell's process.
+    let (manager, notify) = Manager::listen(&folder);
+    // --kill-child ends all with the shell's process.
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=1 WATCHDOG_PID=1 exec \"$@\"";
-    command.args(["-c", script, "sh"]).args(AS_FIRST).arg(program.get_program());
-    command.args(["-t", "1", "--bind-to-activated-sockets=only"]).current_dir(&folder);
-    command.env("NOTIFY_SOCKET", folder.join("notify")).env("WATCHDOG_USEC", "200000");
-    command.stdin(Stdio::from(OwnedFd::from(listener))).stdout(log.try_clone().unwrap()).stderr(log);
-    let mut child = command.spawn().unwrap();
-    // It holds the socket.
-    drop(command);
+    let env = [("NOTIFY_SOCKET", notify.as_str()), ("WATCHDOG_USEC", "200000")];
+    let mut server = activated(script, listener, folder, &env, &["-t", "1", "--bind-to-activated-sockets=only"]);
     manager.hears("READY=1");
     manager.hears("WATCHDOG=1");
     assert_eq!(Client::tcp(port).get("/").text(), "gold");
-    signal(ruby::processes(child.id())[0], Signal::TERM);
-    let has_ended = within(MAX_WAIT, || child.try_wait().unwrap().is_some());
-    let _ = child.kill();
-    let _ = child.wait();
-    assert!(has_ended, "{}", fs::read_to_string(folder.join("log")).unwrap());
+    signal(first(&server), Signal::TERM);
+    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
     // Nobody holds the socket any more, process 1 least of all.
     assert!(within(Duration::from_secs(5), || TcpListener::bind(("127.0.0.1", port)).is_ok()));
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Files of process 1 itself get the numbers of those that are missing.
@@ -228,19 +204,10 @@ fn the_container_ends_where_fewer_sockets_are_handed_over_than_announced() {
     }
     let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let program = server::command();
-    let mut command = Command::new("sh");
     let script = "exec 3<&0 4<&- 5<&- </dev/null; LISTEN_FDS=3 LISTEN_PID=1 exec \"$@\"";
-    command.args(["-c", script, "sh"]).args(AS_FIRST).arg(program.get_program()).current_dir(&folder);
-    command.stdin(Stdio::from(OwnedFd::from(listener))).stdout(log.try_clone().unwrap()).stderr(log);
-    let mut child = command.spawn().unwrap();
-    let has_ended = within(MAX_WAIT, || child.try_wait().unwrap().is_some());
-    let _ = child.kill();
-    let _ = child.wait();
-    let log = fs::read_to_string(folder.join("log")).unwrap();
-    assert!(has_ended && log.contains("LISTEN_FDS=1 would be right"), "{log}");
-    fs::remove_dir_all(folder).unwrap();
+    let mut server = activated(script, listener, folder, &[], &[]);
+    let has_ended = server.ended(MAX_WAIT).is_some();
+    assert!(has_ended && server.log().contains("LISTEN_FDS=1 would be right"), "{}", server.log());
 }
 
 #[test]

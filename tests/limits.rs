@@ -169,16 +169,6 @@ fn too_long_a_run_is_504() {
 }
 
 #[test]
-fn a_connection_above_the_limit_gets_the_place_of_an_idle_one() {
-    let server = serve(&["--connections", "2"]);
-    let (mut first, mut second) = (server.client(), server.client());
-    assert_eq!((first.get("/").status, second.get("/").status), (200, 200));
-    assert_eq!(server.text("/"), "gold");
-    assert!(first.is_closed());
-    assert_eq!(second.get("/").status, 200);
-}
-
-#[test]
 fn a_client_that_takes_nothing_is_let_go_and_holds_no_interpreter() {
     let server = serve(&["-t", "1", "--write-time", "400ms"]);
     let mut stuck: Vec<Client> = (0..4).map(|_| server.send_get("/big")).collect();
@@ -226,10 +216,9 @@ fn a_body_beyond_memory_goes_through_a_file_and_leaves_none_behind() {
 
 #[test]
 fn a_response_that_there_is_no_room_for_waits_for_its_client() {
-    let folder = support::server::folder();
     // More than there may be in memory, where there is no folder for files.
     let large = "[200, {}, Enumerator.new { |out| 1400.times { |n| out << (97 + n % 26).chr * 65_536 } }]";
-    std::fs::write(folder.join("config.ru"), paths(&[("/large", large), ("/", "text(\"gold\")")])).unwrap();
+    let folder = support::server::folder_with(&[("config.ru", &paths(&[("/large", large), ("/", "text(\"gold\")")]))]);
     let nowhere = folder.join("nowhere").to_str().unwrap().to_owned();
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
     let server = Server::spawn(folder, &[("TMPDIR", &nowhere)], &options);
@@ -269,7 +258,7 @@ fn clients_that_read_nothing_of_a_large_answer_cost_no_processor_time() {
     for client in &mut clients {
         assert_eq!(client.head().unwrap().status, 200);
     }
-    // What can be sent is sent: then the processor is at rest. It was not while two I/O threads tried to write again.
+    // What can be sent is sent: then the processor is at rest.
     let span = Duration::from_secs(1);
     let is_at_rest = || {
         let before = processor_s(server.id());

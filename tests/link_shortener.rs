@@ -3,31 +3,32 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use crate::support::{Reply, Server, server};
 
 /// The server, and the folder with its database, which the next one may get.
 fn serve(data: &Path, more: &[&str]) -> Server {
+    serve_by(&[], data, more)
+}
+
+fn serve_by(by: &[&str], data: &Path, more: &[&str]) -> Server {
     let app = server::repository().join("apps/link-shortener");
     let database = data.join("links.db").display().to_string();
     let mut options = vec!["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
     options.extend_from_slice(more);
-    Server::spawn(server::folder(), &[("LINKS_DB", &database)], &options)
+    Server::spawn_by(by, server::folder(), &[("LINKS_DB", &database)], &options)
 }
 
 /// The same for whom the permissions of files count, which they do not for root.
 fn serve_without_rights(data: &Path) -> Server {
-    let app = server::repository().join("apps/link-shortener");
-    let database = data.join("links.db").display().to_string();
-    let options = ["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
-    let prefix: &[&str] = if nix::unistd::geteuid().is_root() {
+    let by: &[&str] = if nix::unistd::geteuid().is_root() {
         &["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
     } else {
         &[]
     };
-    Server::spawn_by(prefix, server::folder(), &[("LINKS_DB", &database)], &options)
+    serve_by(by, data, &[])
 }
 
 /// Somebody with a browser: keeps the cookie.
@@ -88,15 +89,9 @@ fn api(server: &Server, verb: &str, path: &str, headers: &str, body: &str) -> (u
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-fn data() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_owned();
-    (folder, path)
-}
-
 #[test]
 fn a_link_is_made_followed_counted_and_retired() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let server = serve(&data, &[]);
     let mut person = Person::at(&server);
     let made = person.make("url=https%3A%2F%2Fexample.com%2Fa%2Flong%3Fway%3D1&code=spring-sale&days=7");
@@ -128,7 +123,7 @@ fn a_link_is_made_followed_counted_and_retired() {
 
 #[test]
 fn what_is_wrong_is_said_and_nothing_is_lost() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let server = serve(&data, &[]);
     let mut person = Person::at(&server);
     for (fields, words) in [
@@ -181,7 +176,7 @@ fn what_is_wrong_is_said_and_nothing_is_lost() {
 
 #[test]
 fn programs_have_an_interface_of_their_own() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let server = serve(&data, &[]);
     let (status, made) = api(&server, "POST", "/api/links", JSON, r#"{"url": "example.com/x", "days": 30}"#);
     assert_eq!((status, made["url"].as_str()), (201, Some("https://example.com/x")), "{made}");
@@ -215,7 +210,7 @@ fn programs_have_an_interface_of_their_own() {
 
 #[test]
 fn addresses_are_taken_as_people_paste_them() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let server = serve(&data, &[]);
     for (given, kept) in [
         ("https://example.com/ünï", "https://example.com/%C3%BCn%C3%AF"),
@@ -235,7 +230,7 @@ fn addresses_are_taken_as_people_paste_them() {
 
 #[test]
 fn a_database_that_cannot_be_written_is_read() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let first = serve(&data, &[]);
     let mut person = Person::at(&first);
     assert_eq!(person.make("url=https%3A%2F%2Fexample.com&code=kept").status, 303);
@@ -258,7 +253,7 @@ fn a_database_that_cannot_be_written_is_read() {
 
 #[test]
 fn links_and_sessions_outlive_the_server() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let first = serve(&data, &[]);
     let mut person = Person::at(&first);
     assert_eq!(person.make("url=https%3A%2F%2Fexample.com&code=kept").status, 303);
@@ -276,7 +271,7 @@ fn links_and_sessions_outlive_the_server() {
 
 #[test]
 fn eight_at_once_lose_no_visit() {
-    let (_kept, data) = data();
+    let data = server::folder();
     let server = serve(&data, &["-t", "4"]);
     assert_eq!(Person::at(&server).make("url=https%3A%2F%2Fexample.com&code=busy").status, 303);
     thread::scope(|scope| {

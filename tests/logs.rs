@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::successor::signal;
-use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
+use crate::support::{MAX_WAIT, SHOP_AND_HOME, Server, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -62,8 +62,7 @@ fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
 #[test]
 fn several_applications_are_told_apart() {
     let ru = paths(&[("/pid", "text(Process.pid)")]);
-    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
-    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", SHOP_AND_HOME)];
     let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "-C", "foolsgold.toml"]);
     let pid = server.text("/shop/pid");
     signal(pid.parse().unwrap(), Signal::KILL);
@@ -74,9 +73,7 @@ fn several_applications_are_told_apart() {
 fn lines_of_requests_say_which_of_several_applications() {
     let ru = paths(&[("/ok", "text(1)"), ("/bad", "raise 'no'")]);
     for (form, app) in [("text", " app=shop"), ("json", ",\"app\":\"shop\"")] {
-        let toml =
-            "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
-        let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+        let files = [("config.ru", ru.as_str()), ("foolsgold.toml", SHOP_AND_HOME)];
         let server = Server::files(&files, &["-t", "1", "-C", "foolsgold.toml", "--access-log", form]);
         assert_eq!((server.get("/shop/ok").status, server.get("/shop/bad").status), (200, 500));
         let lines = |path: &str| -> Vec<String> {
@@ -150,8 +147,7 @@ fn gather(folder: &Path, text: &mut String) {
 #[test]
 fn what_an_embedded_application_prints_has_its_name_where_there_are_several() {
     let ru = paths(&[("/a", "puts \"nugget\"; text(1)")]);
-    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
-    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", SHOP_AND_HOME)];
     let server = Server::files(&files, &["-C", "foolsgold.toml", "--engine", "mruby"]);
     let id = server.get("/shop/a").header("x-request-id").unwrap().to_owned();
     assert!(server.logs(&format!("INFO app: nugget id={id} app=shop\n")), "{}", server.log());

@@ -1,28 +1,23 @@
 //! The admin listener: metrics, health, who may look, and the live page in a real browser.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::Write;
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::support;
-use crate::support::{Client, Reply, Server, app, paths, server};
+use crate::support::successor::signal;
+use crate::support::{Client, MAX_WAIT, Reply, Server, app, paths, ruby, server, within};
+use rustix::process::Signal;
 
 /// A server with an admin listener on a free port, and that port.
 fn start(ru: &str, options: &[&str]) -> (Server, u16) {
     let mut all = vec!["--admin", "0"];
     all.extend_from_slice(options);
     let server = Server::start(ru, &all);
-    let port = admin_port(&server);
+    let port = server.admin_port();
     (server, port)
-}
-
-fn admin_port(server: &Server) -> u16 {
-    let log = server.log();
-    let (_, after) = log.split_once("are on http://").unwrap_or_else(|| panic!("no admin listener in the log:\n{log}"));
-    let address = after.split('/').next().unwrap();
-    address.rsplit(':').next().unwrap().parse().unwrap()
 }
 
 fn ask(port: u16, path: &str, headers: &str) -> Reply {
@@ -103,7 +98,7 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
     let broken = "[200, {}, Enumerator.new { |out| out << \"x\" * 100_000; sleep 0.05; raise \"pyrite\" }]";
     let hold = "[200, {}, Enumerator.new { |out| out << \"held\"; sleep 0.005 until File.exist?(\"go\") }]";
     let ru = paths(&[("/broken", broken), ("/hold", hold), ("/wait", "text(1)")]);
-    let ruby = support::ruby::program();
+    let ruby = ruby::program();
     for (engine, options) in [("mruby", vec!["-t", "1"]), ("ruby", vec!["--ruby", &ruby, "-w", "1", "-t", "1"])] {
         let (server, port) = start(&ru, &[&["--engine", engine], &options[..]].concat());
         let value = |key: &str| {
@@ -122,13 +117,13 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
         assert_eq!(held.head().unwrap().status, 200);
         let waiting: Vec<Client> = (0..3).map(|_| server.send_get("/wait")).collect();
         let depth = format!("foolsgold_queue_depth{{{of}}}");
-        assert!(support::within(support::MAX_WAIT, || value(&depth) == 3.0), "{}", server.log());
+        assert!(within(MAX_WAIT, || value(&depth) == 3.0), "{}", server.log());
         drop(waiting);
         let is_logged = || server.log().matches("client_gone").count() == 3;
-        assert!(support::within(support::MAX_WAIT, is_logged), "{}", server.log());
+        assert!(within(MAX_WAIT, is_logged), "{}", server.log());
         let gone = format!("foolsgold_errors_total{{{of},culprit=\"client\",fault=\"client_gone\"}}");
-        std::fs::write(server.folder.join("go"), "").unwrap();
-        assert!(support::within(support::MAX_WAIT, || value(&gone) == 3.0), "{}\n{}", value(&gone), server.log());
+        fs::write(server.folder.join("go"), "").unwrap();
+        assert!(within(MAX_WAIT, || value(&gone) == 3.0), "{}\n{}", value(&gone), server.log());
         assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 5.0, "they have waited, too");
         let all = value(&format!("foolsgold_requests_ended_total{{{of}}}"));
         assert_eq!(all, 5.0, "what broke off has a status and a fault, and is one request");
@@ -137,7 +132,7 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
 
 #[test]
 fn workers_that_died_are_counted_over_reloads() {
-    let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "2"];
+    let options = ["--engine", "ruby", "--ruby", &ruby::program(), "-w", "2"];
     let (server, port) = start(&paths(&[("/", "text(1)")]), &options);
     let ends = || {
         let text = ask(port, "/metrics", "").text();
@@ -146,25 +141,25 @@ fn workers_that_died_are_counted_over_reloads() {
             .map(|(_, n)| n)
             .sum::<f64>()
     };
-    support::successor::signal(support::ruby::workers(&server)[0], rustix::process::Signal::KILL);
-    assert!(support::within(support::MAX_WAIT, || ends() == 1.0), "{}", server.log());
+    signal(ruby::workers(&server)[0], Signal::KILL);
+    assert!(within(MAX_WAIT, || ends() == 1.0), "{}", server.log());
     for generation in 2..4 {
-        server.signal(rustix::process::Signal::USR1);
+        server.signal(Signal::USR1);
         let serves = format!("generation {generation} serves");
-        assert!(support::within(support::MAX_WAIT, || {
+        assert!(within(MAX_WAIT, || {
             assert_eq!(ends(), 1.0, "{}", server.log());
             server.log().contains(&serves)
         }));
     }
     // The old code is gone after a while.
     let is_gone = || server.log().matches("exited with status 0").count() >= 4;
-    assert!(support::within(support::MAX_WAIT, || ends() == 1.0 && is_gone()), "{}", server.log());
+    assert!(within(MAX_WAIT, || ends() == 1.0 && is_gone()), "{}", server.log());
     assert_eq!(ends(), 1.0);
 }
 
 #[test]
 fn each_state_of_a_worker_has_a_number_before_there_is_one_in_it() {
-    let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "1"];
+    let options = ["--engine", "ruby", "--ruby", &ruby::program(), "-w", "1"];
     let (_server, port) = start(&app("", "\"gold\""), &options);
     let text = ask(port, "/metrics", "").text();
     let samples = samples(&text);
@@ -184,17 +179,17 @@ fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
     };
     let deployed = |is_ok: f64| {
         let is_over = || value("foolsgold_last_deploy_ok") == is_ok && value("foolsgold_reloading") == 0.0;
-        support::within(support::MAX_WAIT, is_over)
+        within(MAX_WAIT, is_over)
     };
     assert!(deployed(1.0), "{}", server.log());
     let began = value("foolsgold_last_deploy_time_seconds");
-    std::fs::write(server.folder.join("config.ru"), app("raise \"pyrite\"", "\"gold\"")).unwrap();
+    fs::write(server.folder.join("config.ru"), app("raise \"pyrite\"", "\"gold\"")).unwrap();
     let failed = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     assert!(deployed(0.0), "{}", server.log());
     assert_eq!(value("foolsgold_generation"), 1.0);
     assert!(value("foolsgold_last_deploy_time_seconds") > began);
-    std::fs::write(server.folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    fs::write(server.folder.join("config.ru"), app("", "\"gold\"")).unwrap();
     server.done(&["reload"]);
     assert!(deployed(1.0), "{}", server.log());
     assert!(value("foolsgold_generation") > 1.0);
@@ -204,7 +199,7 @@ fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
     assert_eq!(value("foolsgold_paused"), 1.0);
     let mut waiting = server.send_get("/");
     let waits = || value("foolsgold_queue_depth") == 1.0 && value("foolsgold_queue_oldest_seconds") > 0.0;
-    assert!(support::within(support::MAX_WAIT, waits), "{}", server.log());
+    assert!(within(MAX_WAIT, waits), "{}", server.log());
     server.done(&["resume"]);
     assert_eq!(waiting.reply().unwrap().status, 200);
     assert_eq!((value("foolsgold_paused"), value("foolsgold_queue_depth")), (0.0, 0.0));
@@ -226,11 +221,11 @@ fn the_page_about_metrics_names_them_all_and_no_others() {
     let (_server, port) = start(&app("", "\"gold\""), &["--engine", "ruby"]);
     let look = || ask(port, "/metrics", "").text();
     // The memory of workers is read when they have been there for a moment.
-    assert!(support::within(support::MAX_WAIT, || look().contains("process=\"workers\"")), "{}", look());
+    assert!(within(MAX_WAIT, || look().contains("process=\"workers\"")), "{}", look());
     let text = look();
     let heads = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let shown: BTreeSet<&str> = heads.map(|head| head.split(' ').next().unwrap()).collect();
-    let page = std::fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
+    let page = fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `foolsgold_") || line.starts_with("| `process_"));
     let named: BTreeSet<&str> =
         rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').filter(|part| part.contains('_'))).collect();
@@ -246,7 +241,7 @@ fn the_page_about_metrics_names_them_all_and_no_others() {
 fn the_alerts_on_the_page_about_metrics_are_on_metrics_and_labels_that_there_are() {
     let (_server, port) = start(&app("", "\"gold\""), &["--engine", "mruby"]);
     let samples = samples(&ask(port, "/metrics", "").text());
-    let page = std::fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
+    let page = fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
     let (_, alerts) = page.split_once("Useful alerts:").unwrap();
     let mut count = 0;
     for (at, _) in alerts.match_indices("foolsgold_") {
@@ -277,10 +272,13 @@ fn without_a_token_only_this_machine_may_look_by_its_own_name() {
     let reply = ask(port, "/v1/status", "Host: gold.example\r\n");
     assert!(reply.status == 403 && reply.text().contains("--admin-token"), "{}", reply.text());
     assert_eq!(ask(port, "/readyz", "Host: gold.example\r\n").status, 200);
-    let mut client = Client::tcp(port);
-    client.send("POST /v1/stop HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n").unwrap();
-    let reply = client.reply().unwrap();
+    let reply = Client::tcp(port).ask("POST /v1/stop HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n");
     assert!(reply.status == 403 && reply.text().contains("only the control socket takes orders"), "{}", reply.text());
+    for path in ["/metrics", "/", "/v1/status"] {
+        let request = format!("POST {path} HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n");
+        let reply = Client::tcp(port).ask(&request);
+        assert_eq!((reply.status, reply.header("allow")), (405, Some("GET, HEAD")), "{path}: {}", reply.text());
+    }
 }
 
 #[test]
@@ -288,7 +286,7 @@ fn a_token_is_asked_for_and_never_logged() {
     let token = "a-token-of-24-letters-or";
     let options = ["--admin", "0", "--admin-token", token];
     let server = Server::with(&app("", "\"gold\""), &[], &options);
-    let port = admin_port(&server);
+    let port = server.admin_port();
     let refused = ask(port, "/metrics", "Host: localhost\r\n");
     assert_eq!((refused.status, refused.header("www-authenticate").is_some()), (401, true));
     assert_eq!(ask(port, "/metrics", &format!("Authorization: Bearer {token}x\r\n")).status, 401);
@@ -308,12 +306,10 @@ fn an_address_for_other_machines_needs_a_token() {
         (&["--admin", "0", "--admin-token", "short"], "at least 16"),
         (&["--admin", "here"], "or only a port, or off"),
     ] {
-        let output = server::command().current_dir(&folder).args(options).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains(words), "{options:?}: {said}");
+        let (code, said) = server::stderr_of(&folder, &[], options);
+        assert!(code == Some(2) && said.contains(words), "{options:?}: {said}");
         assert!(!said.contains("short"), "{said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
     let open = Server::start(&app("", "\"gold\""), &["--admin", "tcp://0.0.0.0:0", "--admin-token", "none"]);
     assert!(open.log().contains("are on http://0.0.0.0:"), "{}", open.log());
 }
@@ -376,19 +372,19 @@ fn a_person_sees_in_a_browser_what_the_server_does() {
 #[test]
 fn the_page_says_in_which_state_the_workers_are_of_which_none_is_ready() {
     let Some(browser) = browser() else { return };
-    let ruby = support::ruby::program();
+    let ruby = ruby::program();
     let (server, port) = start(&paths(&[("/", "text(1)")]), &["--engine", "ruby", "--ruby", &ruby, "-w", "2"]);
     let are_ready = || {
         let status = server.status();
         let workers = status["apps"][0]["workers"].as_array().unwrap();
         workers.iter().filter(|worker| worker["state"] == "ready").count() == 2
     };
-    assert!(support::within(support::MAX_WAIT, are_ready), "{}", server.log());
-    let workers = support::ruby::workers(&server);
-    let send = |signal| workers.iter().for_each(|pid| support::successor::signal(*pid, signal));
-    send(rustix::process::Signal::STOP);
+    assert!(within(MAX_WAIT, are_ready), "{}", server.log());
+    let workers = ruby::workers(&server);
+    let send = |number| workers.iter().for_each(|pid| signal(*pid, number));
+    send(Signal::STOP);
     let dom = whole_page(browser, &server, &format!("http://127.0.0.1:{port}/"));
-    send(rustix::process::Signal::CONT);
+    send(Signal::CONT);
     assert!(dom.contains("No worker is ready.") && dom.contains("2 stopped; requests wait."), "{dom}");
 }
 
@@ -414,7 +410,6 @@ fn result(browser: &str, functions: &[&str], script: &str) -> String {
     let folder = server::folder_with(&[("functions.html", &html)]);
     let dom = dom(browser, &format!("file://{}/functions.html", folder.display()), &folder.join("browser"));
     let result = dom.split_once("<body title=\"").map(|(_, rest)| rest.split('"').next().unwrap().to_owned());
-    let _ = std::fs::remove_dir_all(folder);
     result.unwrap_or_else(|| panic!("no result: {dom}"))
 }
 
@@ -465,6 +460,14 @@ fn a_request_starts_a_worker_only_where_none_is_always_to_run() {
     assert_eq!(words, "No worker runs. The next request starts one. | No worker runs.");
 }
 
+#[test]
+fn a_tile_shows_all_of_a_long_time() {
+    let Some(browser) = browser() else { return };
+    let script = "document.body.title = ['12 ms', '1 min 59 s', '2 min'].map((it) => split(it).join('|')).join(', ');";
+    let words = result(browser, &["function split(words) {"], script);
+    assert_eq!(words, "12|ms, 1|min 59 s, 2|min");
+}
+
 /// The x coordinates of each line on the page.
 fn lines(dom: &str) -> Vec<Vec<f64>> {
     let lines = dom.split("<path class=\"line\" d=\"M").skip(1).map(|rest| rest.split('"').next().unwrap());
@@ -481,7 +484,7 @@ fn the_page_shows_the_servers_times_whatever_the_clocks_are() {
     clock.set(7_200);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--admin", "0"];
     let server = Server::spawn(folder, &clock.environment(), &options);
-    let port = admin_port(&server);
+    let port = server.admin_port();
     let times = || {
         let text = ask(port, "/v1/history?step=second", "").text();
         let history: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -495,7 +498,7 @@ fn the_page_shows_the_servers_times_whatever_the_clocks_are() {
     };
     for hours in [0, 2, 4] {
         clock.set(7_200 - 3_600 * i64::try_from(hours).unwrap());
-        assert!(support::within(support::MAX_WAIT, || times().len() > 1 && has_back(hours)), "{:?}", times());
+        assert!(within(MAX_WAIT, || times().len() > 1 && has_back(hours)), "{:?}", times());
         let dom = whole_page(browser, &server, &format!("http://127.0.0.1:{port}/"));
         let lines = lines(&dom);
         assert!(!lines.is_empty(), "{hours} h back:\n{dom}");
@@ -510,11 +513,11 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     let (server, port) = start(&ru, &["--engine", "ruby", "-w", "1", "-t", "1", "--queue", "0"]);
     let _stuck = server.send_get("/stuck");
     let runs = || ask(port, "/v1/recorder", "").text().contains("/stuck");
-    assert!(support::within(Duration::from_secs(30), runs), "{}", server.log());
+    assert!(within(Duration::from_secs(30), runs), "{}", server.log());
     // A rate is what came between two looks.
     let noted = || ask(port, "/v1/history?step=second", "").text();
     let looks = |text: &str| Some(text.split_once("\"at_ms\":[")?.1.split(']').next()?.split(',').count());
-    assert!(support::within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
+    assert!(within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
     let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
     assert_eq!(refused, 5, "{}", server.log());
     let text = ask(port, "/metrics", "").text();
@@ -526,8 +529,7 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     let recorder = ask(port, "/v1/recorder", "").text();
     let (_, kept) = recorder.split_once("\"refused\":[").unwrap_or_else(|| panic!("{recorder}"));
     assert!(kept.contains("\"queue_full\"") && kept.contains("\"/good\""), "{recorder}");
-    let output = server::command().current_dir(&server.folder).arg("recorder").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = server.done(&["recorder"]);
     assert!(said.split("refused of late:").nth(1).is_some_and(|rows| rows.contains("queue_full")), "{said}");
     let columns = ["refused_rate", "server_memory_kib", "memory_used_kib", "memory_limit_kib"];
     let has_some = |column: &str| {
@@ -536,7 +538,7 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
         values.split(']').next().unwrap().split(',').any(|value| value.parse().is_ok_and(|value: f64| value > 0.0))
     };
     for column in columns {
-        assert!(support::within(Duration::from_secs(30), || has_some(column)), "{column}: {}", noted());
+        assert!(within(Duration::from_secs(30), || has_some(column)), "{column}: {}", noted());
     }
     let Some(browser) = browser() else { return };
     let dom = whole_page(browser, &server, &format!("http://127.0.0.1:{port}/"));
@@ -550,10 +552,10 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
 #[test]
 fn the_servers_own_probe_is_no_request() {
     for engine in ["mruby", "ruby"] {
-        let options = ["--engine", engine, "--probe", "/up", "--ruby", &support::ruby::program()];
+        let options = ["--engine", engine, "--probe", "/up", "--ruby", &ruby::program()];
         let (server, port) =
             start(&paths(&[("/up", "sleep 0.05; text(1)")]), &[&options[..], &["--slow-time", "10ms"]].concat());
-        server.signal(rustix::process::Signal::USR1);
+        server.signal(Signal::USR1);
         assert!(server.logs("generation 2 serves"), "{}", server.log());
         let text = ask(port, "/metrics", "").text();
         for (key, value) in samples(&text) {

@@ -3,23 +3,15 @@
 
 use std::thread;
 
-use crate::support::{Server, app, paths};
+use crate::support::{Server, app, numbered, paths};
 
 /// Runs each Ruby expression in a server of its own making and compares its value, as text, with what is expected.
 fn check(table: &[(&str, &str)]) {
-    let cases: Vec<(String, String)> = table
-        .iter()
-        .enumerate()
-        .map(|(number, (ruby, _))| {
-            let caught = "e.class.to_s + \": \" + e.message";
-            (
-                format!("/{number}"),
-                format!("begin; v = ({ruby}); text(v.to_s); rescue Exception => e; text({caught}, 500); end"),
-            )
-        })
-        .collect();
-    let cases: Vec<(&str, &str)> = cases.iter().map(|(path, ruby)| (path.as_str(), ruby.as_str())).collect();
-    let server = Server::with(&paths(&cases), &[("GOLD", "fool's"), ("EMPTY", "")], &["-t", "1"]);
+    let cases = table.iter().map(|(ruby, _)| {
+        let caught = "e.class.to_s + \": \" + e.message";
+        format!("begin; v = ({ruby}); text(v.to_s); rescue Exception => e; text({caught}, 500); end")
+    });
+    let server = Server::with(&numbered(cases), &[("GOLD", "fool's"), ("EMPTY", "")], &["-t", "1"]);
     let mut failures = Vec::new();
     for (number, (ruby, expected)) in table.iter().enumerate() {
         let got = server.get(&format!("/{number}")).text();

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
-use crate::support;
-use crate::support::successor::signal;
-use crate::support::{Server, ruby, server};
+use crate::support::successor::{Process, adopt_orphans, signal};
+use crate::support::{Client, MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 /// What `rails new` writes, with more of what people add.
@@ -71,6 +71,22 @@ fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, Stri
     server::run(folder, &[env, &[("FOOLS_GOLD_RUBY", ruby::program().as_str())]].concat(), arguments)
 }
 
+/// What a command says that must succeed.
+#[track_caller]
+fn shown(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
+    let (output, said) = run(folder, env, arguments);
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// What one says that must be refused.
+#[track_caller]
+fn refused(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
+    let (output, said) = run(folder, env, arguments);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    said
+}
+
 #[track_caller]
 fn assert_says(said: &str, words: &[&str]) {
     for word in words {
@@ -124,10 +140,8 @@ fn pumas_file_is_explained() {
     assert!(!said.contains("worker_timeout"), "a condition of the file was not met: {said}");
     // What is printed is a settings file, and says the same.
     fs::write(folder.join("foolsgold.toml"), &output.stdout).unwrap();
-    let (output, said) = run(&folder, &[], &["config"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["config"]);
     assert_says(&said, &["tcp://127.0.0.1:3000", "foolsgold.toml"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -146,14 +160,13 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
     let threads = || ruby::count(&server, "thread");
-    assert!(support::within(support::MAX_WAIT, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert!(within(MAX_WAIT, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(ruby::workers(&server).len(), 2);
     let notes = ruby::notes(&server);
     let count = |note: &str| notes.iter().filter(|line| *line == note).count();
     assert_eq!((notes[0].as_str(), count("before_fork")), ("before_fork", 1), "{notes:?}");
     assert_eq!((count("on_worker_fork 0"), count("on_worker_fork 1")), (1, 1), "{notes:?}");
-    server.signal(Signal::TERM);
-    assert!(server.ended(support::MAX_WAIT).is_some());
+    server.ended_by(Signal::TERM);
     let notes = ruby::notes(&server);
     for note in ["shutdown 0", "shutdown 1", "shutdown with data 0", "after 0 0", "after 1 0", "stopped"] {
         assert!(notes.iter().any(|line| line == note), "{note:?} is not in {notes:?}\n{}", server.log());
@@ -169,24 +182,18 @@ fn a_worker_that_was_killed_gives_its_place_to_the_next() {
     ruby::wait_for_note(&server, "boot 0");
     signal(ruby::workers(&server)[0], Signal::KILL);
     let boots = || ruby::count(&server, "boot 0");
-    assert!(support::within(support::MAX_WAIT, || boots() == 2), "{:?}", ruby::notes(&server));
+    assert!(within(MAX_WAIT, || boots() == 2), "{:?}", ruby::notes(&server));
 }
 
 #[test]
 fn flags_and_own_variables_count_before_the_file_and_others_do_not() {
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", PUMA)]);
     let env = [("PORT", "1"), ("WEB_CONCURRENCY", "9"), ("FOOLS_GOLD_HEADER_TIME", "7s")];
-    let (output, said) = run(&folder, &env, &["config", "-C", "config/puma.rb", "-t", "3"]);
-    assert!(output.status.success(), "{said}");
-    let line = |name: &str| {
-        let line = said.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap();
-        line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
-    };
-    assert_eq!(line("threads"), ["3", "-t"]);
-    assert_eq!(line("workers"), ["2", "config/puma.rb:6"]);
-    assert_eq!(line("bind"), ["tcp://127.0.0.1:3000", "config/puma.rb:4"]);
-    assert_eq!(line("header-time"), ["7s", "$FOOLS_GOLD_HEADER_TIME"]);
-    fs::remove_dir_all(folder).unwrap();
+    let said = shown(&folder, &env, &["config", "-C", "config/puma.rb", "-t", "3"]);
+    assert_eq!(server::setting(&said, "threads")[1..], ["3", "-t"]);
+    assert_eq!(server::setting(&said, "workers")[1..], ["2", "config/puma.rb:6"]);
+    assert_eq!(server::setting(&said, "bind")[1..], ["tcp://127.0.0.1:3000", "config/puma.rb:4"]);
+    assert_eq!(server::setting(&said, "header-time")[1..], ["7s", "$FOOLS_GOLD_HEADER_TIME"]);
 }
 
 /// As `ENV FOOLS_GOLD_ENVIRONMENT=production` of an image: the application gets it as RAILS_ENV, and so does the file.
@@ -200,12 +207,19 @@ fn a_file_knows_the_variables_of_this_program_that_count_more() {
         (&[("FOOLS_GOLD_WORKERS", "2")], "many"),
         (&[("FOOLS_GOLD_ENVIRONMENT", "production"), ("FOOLS_GOLD_WORKERS", "0")], "one"),
     ] {
-        let (output, said) = run(&folder, env, &["config", "-C", "config/puma.rb"]);
-        assert!(output.status.success(), "{said}");
-        let tag = said.lines().find(|line| line.starts_with("  tag ")).unwrap();
-        assert_eq!(tag.split_whitespace().nth(1), Some(expected), "{env:?}: {said}");
+        let said = shown(&folder, env, &["config", "-C", "config/puma.rb"]);
+        assert_eq!(server::setting(&said, "tag")[1], expected, "{env:?}: {said}");
     }
-    fs::remove_dir_all(folder).unwrap();
+}
+
+/// As recipes for Capistrano start Unicorn, by whose words for middleware Rails has no environment.
+#[test]
+fn a_word_for_unicorns_middleware_leaves_the_environment_of_the_application_as_it_is() {
+    let app = "run ->(_) { [200, {}, [ENV.values_at('RACK_ENV', 'RAILS_ENV', 'APP_ENV').join(' ')]] }\n";
+    let file = "listen '127.0.0.1:0'\nraise ENV['RAILS_ENV'].inspect unless ENV['RAILS_ENV'] == 'production'\n";
+    let files = [("config.ru", app), ("unicorn.rb", file)];
+    let server = serve(&files, &[("RAILS_ENV", "production")], &["-c", "unicorn.rb", "-E", "deployment"]);
+    assert_eq!(server.text("/"), "deployment production deployment", "{}", server.log());
 }
 
 #[test]
@@ -219,13 +233,11 @@ fn limits_that_the_other_server_does_not_have_are_none_unless_somebody_says_them
     ] {
         let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
         let limits = |env: &[(&str, &str)], options: &[&str]| {
-            let (output, said) = run(&folder, env, &[&["config", "-C", name], options].concat());
-            assert!(output.status.success(), "{said}");
-            let of = |name: &str| {
-                let line = said.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap();
-                line.split_whitespace().nth(1).unwrap().to_owned()
-            };
-            [of("request-time"), of("queue-wait"), of("body-bytes")]
+            let said = shown(&folder, env, &[&["config", "-C", name], options].concat());
+            ["request-time", "queue-wait", "body-bytes"].map(|name| {
+                let value = server::setting(&said, name)[1];
+                value.split(' ').next().unwrap().to_owned()
+            })
         };
         assert_eq!(limits(&[], &[]), expected, "{name}");
         let said = [("FOOLS_GOLD_QUEUE_WAIT", "3s"), ("FOOLS_GOLD_BODY_BYTES", "7KiB")];
@@ -233,7 +245,6 @@ fn limits_that_the_other_server_does_not_have_are_none_unless_somebody_says_them
         let (_, said) = run(&folder, &[], &["explain", name]);
         assert_says(&said, &["queue-wait = \"none\"", "which is what"]);
         assert!(!said.contains("--request-time (30s)") && !said.contains("--queue-wait (10s)"), "{said}");
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 
@@ -253,8 +264,7 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     }
     assert!(server.text("/").starts_with("staging "), "{}", server.log());
     assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.end(Signal::TERM);
     // Its trap in `before_fork` makes that of it in Unicorn, too.
     assert!(server.log().contains("SIGTERM: graceful shutdown"), "{}", server.log());
 }
@@ -265,12 +275,10 @@ fn the_folder_of_unicorns_file_may_begin_at_the_users_home() {
     let file = "working_directory '~/app'\nworker_processes File.read('workers').to_i\n";
     let folder = ruby::folder(&[("app/config.ru", APP), ("app/workers", "2"), ("unicorn.rb", file)]);
     let home = folder.display().to_string();
-    let (output, said) = run(&folder, &[("HOME", home.as_str())], &["explain", "unicorn.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[("HOME", home.as_str())], &["explain", "unicorn.rb"]);
     assert_says(&said, &[format!("dir = \"{home}/app\"").as_str(), "workers = 2"]);
     // In Unicorn it reopens those of the application, too.
     assert_says(&said, &["USR1 reopens the log files of the server"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -284,19 +292,16 @@ fn unicorns_flags_add_to_what_its_file_listens_on() {
         (&["-o", "127.0.0.2"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.2:8080"]),
         (&["-b", "tcp://127.0.0.1:8084"], &["tcp://127.0.0.1:8084"]),
     ] {
-        let (output, said) = run(&folder, &[], &[&["config", "-C", "config/unicorn.rb"], flags].concat());
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, &[], &[&["config", "-C", "config/unicorn.rb"], flags].concat());
         assert_says(&said, words);
         assert_eq!(said.contains("8081"), words.len() == 2, "{flags:?}: {said}");
     }
     // Its default port counts only where there is no other, whatever the file is called.
     for name in ["unicorn.rb", "unicorn.cfg"] {
         fs::write(folder.join(name), "worker_processes 1\n").unwrap();
-        let (output, said) = run(&folder, &[], &["config", "-C", name, "-l", "127.0.0.1:8082"]);
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, &[], &["config", "-C", name, "-l", "127.0.0.1:8082"]);
         assert!(said.contains("tcp://127.0.0.1:8082") && !said.contains(":8080"), "{name}: {said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As in Thin and Passenger: a server that listens on this machine only does so on another port, too.
@@ -312,13 +317,11 @@ fn a_flag_for_one_half_of_an_address_leaves_the_other_half_as_the_file_has_it() 
             (&["-a", "127.0.0.2", "-p", "4001"], "tcp://127.0.0.2:4001 "),
             (&["-b", "tcp://127.0.0.3:4002"], "tcp://127.0.0.3:4002 "),
         ] {
-            let (output, said) = run(&folder, &[], &[&["config", "-C", name], flags].concat());
-            assert!(output.status.success(), "{said}");
+            let said = shown(&folder, &[], &[&["config", "-C", name], flags].concat());
             let bind = said.lines().find(|line| line.starts_with("  bind ")).unwrap();
             assert!(bind.contains(expected) && !bind.contains(','), "{name} {flags:?}: {bind}");
         }
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -333,13 +336,8 @@ fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
     assert!(server.text("/").starts_with("development "), "{}", server.log());
     // A log that copied itself would grow for ever.
     let before = lines(&server);
-    assert!(
-        !support::within(std::time::Duration::from_millis(300), || lines(&server) > before + 3),
-        "{}",
-        server.log()
-    );
-    server.signal(Signal::TERM);
-    assert!(server.ended(support::MAX_WAIT).unwrap().success(), "{}", server.log());
+    assert!(!within(Duration::from_millis(300), || lines(&server) > before + 3), "{}", server.log());
+    server.end(Signal::TERM);
 }
 
 #[test]
@@ -357,10 +355,8 @@ fn what_a_file_names_is_loaded_for_it() {
         ("config/application.rb", application),
     ];
     let folder = ruby::folder(&files);
-    let (output, said) = run(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
     assert_says(&said, &["tag = \"nugget\"", "threads = 3", "worker-timeout = \"77s\"", "goldmine is a plugin"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As it is before the file is read if the bundle has Puma: no constant of it is missing then.
@@ -377,10 +373,8 @@ fn a_plugin_is_loaded_where_the_file_names_it_if_puma_is_loaded() {
         ("lib/puma/plugin/goldmine.rb", plugin),
     ];
     let folder = ruby::folder(&files);
-    let (output, said) = run(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
     assert_says(&said, &["tag = \"nugget\"", "goldmine is a plugin"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Such as `ENV["X"].present?`: under `rails server` the application is loaded before the file is read.
@@ -393,21 +387,17 @@ fn methods_that_the_rails_application_adds_are_there_for_pumas_file() {
         ("config/application.rb", "class NilClass; def given?; true; end; end\n"),
     ];
     let folder = ruby::folder(&files);
-    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "config/puma.rb"]);
     assert_says(&said, &["threads = 2", "workers = 3", "bind = "]);
     assert_eq!(said.matches("threads 2, 2").count(), 1, "what was read before it counts no more: {said}");
     fs::write(folder.join("config/puma.rb"), "threads 2, 2\nnil.no_such_method\n").unwrap();
-    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &[], &["explain", "config/puma.rb"]);
     assert_says(&said, &["config/puma.rb:2: ", "no_such_method"]);
     // Of an application that picks its railties, nothing but `rails` is loaded.
     fs::write(folder.join("config/application.rb"), "require 'rails'\nrequire 'action_controller/railtie'\n").unwrap();
     fs::write(folder.join("config/puma.rb"), "worker_timeout 2.minutes\nworkers [3, 2].second\n").unwrap();
-    let (output, said) = run(&folder, &[], &["explain", "config/puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "config/puma.rb"]);
     assert_says(&said, &["worker-timeout = \"2m\"", "workers = 2"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -415,8 +405,7 @@ fn thins_file_is_explained_and_obeyed() {
     let yml = "---\naddress: 127.0.0.1\nport: <%= ENV.fetch('THIN_TEST_PORT', 5000) %>\nservers: <%= 1 + 1 %>\n\
                environment: production\npid: tmp/thin.pid\nstats: /stats\n";
     let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
-    let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "thin.yml"]);
     let binds = ["  \"tcp://127.0.0.1:5000\", ", "  \"tcp://127.0.0.1:5001\", ", "# line 3: port: 5000"];
     assert_says(&said, &binds);
     assert_says(&said, &["workers = 2", "threads = 1", "thin.yml:7: stats: /stats", "thin.yml:6: pid"]);
@@ -431,7 +420,6 @@ fn thins_file_is_explained_and_obeyed() {
         let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
         assert_eq!(output.status.success(), is_served, "{more}: {said}");
     }
-    fs::remove_dir_all(folder).unwrap();
     let single = yml.replace("servers: <%= 1 + 1 %>\n", "");
     let server = serve(
         &[("config.ru", APP), ("thin.yml", &single), ("tmp/keep", "")],
@@ -451,13 +439,11 @@ fn a_flag_for_the_background_means_the_log_of_thins_or_passengers_file() {
         ("thin.yml", ["log/web.log", "tmp/pids/thin.pid"]),
         ("Passengerfile.json", ["passenger.4000.log", "passenger.4000.pid"]),
     ] {
-        let (output, said) = run(&folder, &[], &["config", "-C", name, "-d"]);
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, &[], &["config", "-C", name, "-d"]);
         assert_says(&said, &words);
         let (output, said) = run(&folder, &[], &["config", "-C", name]);
         assert!(output.status.success() && words.iter().all(|word| !said.contains(*word)), "{said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Files name their pid file and their log only then: `-D` in production, and the terminal in development.
@@ -477,7 +463,21 @@ fn a_file_of_unicorn_knows_whether_the_server_goes_to_the_background() {
             assert_eq!(said.contains(name), expected, "{flag:?} {variable:?}: {said}");
         }
     }
-    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The same of files for Puma up to 4, by its name for it.
+#[test]
+fn a_file_of_puma_knows_whether_the_server_goes_to_the_background() {
+    let file = "if @options[:daemon]\n  pidfile 'web.pid'\n  stdout_redirect 'web.log', 'web.log', true\nend\n";
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    for (flag, first, expected) in [(&["-d"][..], "", true), (&[], "daemonize\n", true), (&[], "", false)] {
+        fs::write(folder.join("puma.rb"), format!("{first}{file}")).unwrap();
+        let (output, said) = run(&folder, &[], &[&["config", "-C", "puma.rb"], flag].concat());
+        assert!(output.status.success(), "{flag:?} {first:?}: {said}");
+        for name in ["web.pid", "web.log"] {
+            assert_eq!(said.contains(name), expected, "{flag:?} {first:?}: {said}");
+        }
+    }
 }
 
 /// Thin makes the folders of its log and of its pid file, and so does a start with its file.
@@ -494,10 +494,8 @@ fn a_check_does_not_ask_for_folders_that_a_start_makes() {
     assert_says(&said, &["config.ru has something else in it than a process id"]);
     // A start with Puma's file makes no folders.
     fs::write(folder.join("puma.rb"), "pidfile 'tmp/pids/puma.pid'\n").unwrap();
-    let (output, said) = run(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
     assert_says(&said, &["tmp/pids: make it first"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -508,14 +506,12 @@ fn passengers_file_is_explained_and_obeyed() {
     let app = "run ->(env) { [200, {}, [\"#{ENV['RACK_ENV']} #{ENV['SECRET']}\"]] }\n";
     let files = [("config.ru", app), ("Passengerfile.json", json)];
     let folder = ruby::folder(&files);
-    let (output, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "Passengerfile.json"]);
     assert_says(
         &said,
         &["queue = 50", "Passengerfile.json:6: \"envvars\"", "Passengerfile.json:7: \"sticky_sessions\""],
     );
     assert!(!said.contains("gold\""), "no secret is shown: {said}");
-    fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
     assert_eq!(server.text("/"), "production gold", "{}", server.log());
     let log = server.log();
@@ -568,12 +564,10 @@ fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() 
         ("thin.yml", "servers: 2\npid: thin.pid\n", Some("thin.yml:2: pid: a cluster of Thin writes one for each")),
     ] {
         let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
-        let (output, said) = run(&folder, &[], &["config", "-C", name]);
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, &[], &["config", "-C", name]);
         let notes: Vec<&str> = said.lines().filter(|line| line.starts_with("note: ")).collect();
         assert_eq!(notes.len(), usize::from(words.is_some()), "{name}: {text}: {notes:?}");
         assert!(words.is_none_or(|words| notes[0].contains(words)), "{name}: {text}: {notes:?}");
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 
@@ -582,10 +576,8 @@ fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() 
 fn pumas_file_may_read_another_one() {
     let puma = "threads 2, 2\n_load_from File.expand_path('shared.rb', __dir__)\n_load_from nil\n";
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma), ("shared.rb", "\nworkers 3\n")]);
-    let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "puma.rb"]);
     assert_says(&said, &["threads = 2 ", "# line 1: threads 2, 2", "workers = 3 ", "shared.rb:2: workers 3"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Files that their own servers take: constants and objects of older Pumas, sockets that nobody has handed over.
@@ -600,6 +592,16 @@ fn what_pumas_files_lean_on_is_there() {
     ruby::wait_for_note(&server, "[3, [\"tcp://127.0.0.1:0\"], 1, \"config.ru\"]1");
 }
 
+/// As in `rails_env = environment ENV.fetch("RAILS_ENV")`, of which a condition follows.
+#[test]
+fn a_directive_of_puma_returns_the_value_of_its_option() {
+    let puma = "env = environment 'staging'\nworker_timeout 90 if env == 'staging'\n\
+                tag pidfile('app.pid') if preload_app! && workers('3') > threads(1, '2')\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma)]);
+    let said = shown(&folder, &[], &["explain", "puma.rb"]);
+    assert_says(&said, &["worker-timeout = \"90s\"", "tag = \"app.pid\"", "workers = 3 "]);
+}
+
 /// As in Passenger's documentation: a value of 0 means that there is no limit.
 #[test]
 fn limits_of_passenger_that_are_nothing_are_none() {
@@ -609,7 +611,6 @@ fn limits_of_passenger_that_are_nothing_are_none() {
     let folder = ruby::folder(&files);
     let (_, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
     assert_says(&said, &["request-time = \"none\"", "queue-wait = \"none\"", "idle-time = \"24h\""]);
-    fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
     assert_eq!(server.get("/").status, 200, "{}", server.log());
 }
@@ -624,7 +625,6 @@ fn what_passengers_parser_takes_is_taken() {
     let folder = ruby::folder(&files);
     let (_, said) = run(&folder, &[("PASSENGER_MAX_REQUESTS", "50")], &["explain", "Passengerfile.json"]);
     assert_says(&said, &["max-requests = 50", "# PASSENGER_MAX_REQUESTS=50", "Passengerfile.json:5: \"nginx\": 1"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As in containers for Passenger, which are configured by variables alone: its environment would be production.
@@ -633,8 +633,7 @@ fn variables_of_passenger_that_do_not_count_without_its_file_are_told() {
     let folder = ruby::folder(&[("config.ru", APP)]);
     let all = [("PASSENGER_APP_ENV", "production"), ("PASSENGER_MAX_POOL_SIZE", "4")];
     let notes = |env: &[(&str, &str)], options: &[&str]| {
-        let (output, said) = run(&folder, env, &[&["config"], options].concat());
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, env, &[&["config"], options].concat());
         let of_passenger = |line: &&str| line.starts_with("note: ") && line.contains("PASSENGER_");
         said.lines().filter(of_passenger).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -652,7 +651,6 @@ fn variables_of_passenger_that_do_not_count_without_its_file_are_told() {
     for row in [["environment", "production"], ["max-workers", "4"]] {
         assert!(said.lines().any(|line| line.split_whitespace().take(2).eq(row)), "{row:?} is not in: {said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -669,8 +667,8 @@ fn sockets_have_the_permissions_that_are_asked_for() {
     ] {
         let server = serve(&[("config.ru", APP), (name, &text)], &[], &["-C", name]);
         let socket = server.folder.join("a.sock");
-        assert!(support::within(support::MAX_WAIT, || socket.exists()), "{}", server.log());
-        assert_eq!(support::Client::unix(&socket).get("/").status, 200, "{}", server.log());
+        assert!(within(MAX_WAIT, || socket.exists()), "{}", server.log());
+        assert_eq!(Client::unix(&socket).get("/").status, 200, "{}", server.log());
         assert_eq!(mode(&socket), expected, "{name}: {text}");
     }
     let options = ["-b", "unix://b%20c.sock?mode=0600&group=0", "-b", "tcp://127.0.0.1:0"];
@@ -679,14 +677,12 @@ fn sockets_have_the_permissions_that_are_asked_for() {
     let server = Server::spawn(ruby::folder(&[("config.ru", "run ->(env) { [200, {}, []] }")]), &[], &options);
     assert_eq!(mode(&server.folder.join("b c.sock")), 0o600);
     let folder = ruby::folder(&[("config.ru", APP)]);
-    let (output, said) = run(&folder, &[], &["-b", "unix://a.sock?mod=0660"]);
-    assert_eq!(output.status.code(), Some(2));
+    let said = refused(&folder, &[], &["-b", "unix://a.sock?mod=0660"]);
     assert_says(
         &said,
         &["-b unix://a.sock?mod=0660: mod=0660: is not known; behind a Unix socket there may be mode, "],
     );
     assert!(!folder.join("a.sock?mod=0660").exists());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -716,16 +712,13 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     ];
     for (name, text, line) in cases {
         let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
-        let (output, said) = run(&folder, &[], &["-C", name]);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refused(&folder, &[], &["-C", name]);
         let is_there = said.replace("key: \"k\"", ":key=>\"k\"").contains(line);
         assert!(is_there, "{line:?} is not in: {said}");
-        fs::remove_dir_all(folder).unwrap();
     }
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", "threads 1, 2")]);
     let (_, said) = run(&folder, &[], &["-C", "config/puma.rb", "--ruby", "no-such-ruby"]);
     assert_says(&said, &["config/puma.rb: it is read by Ruby, and there is no no-such-ruby on PATH"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -735,7 +728,6 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
         let (_, said) = run(&folder, &[], &[&["config"], options].concat());
         assert_says(&said, right);
         assert!(!said.contains(wrong), "{wrong:?} is in: {said}");
-        fs::remove_dir_all(folder).unwrap();
     };
     let app = ("config.ru", APP);
     let puma = ("config/puma.rb", "threads 1, 2");
@@ -771,7 +763,6 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
         let beside = folder.join(script).parent().unwrap().display().to_string();
         let (_, said) = run(&folder, &[("FOOLSGOLD_APP_FOLDER", beside.as_str())], &["config", "made/config.ru"]);
         assert_says(&said, &[words]);
-        fs::remove_dir_all(folder).unwrap();
     }
     // Of several files it is not clear which one is meant; those of Unicorn and Thin are read only when they are named.
     check(&[app, puma, unicorn], &[], &["config/puma.rb and config/unicorn.rb are there, and none is read"], "rb:1");
@@ -789,8 +780,7 @@ fn own_hooks_that_do_not_run_beside_those_of_another_servers_file_are_told() {
     let puma = "workers 1\nbefore_worker_boot { nil }\n";
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", puma), ("config/foolsgold.rb", hooks)]);
     let is_told = |options: &[&str]| {
-        let (output, said) = run(&folder, &[], &[&["config"], options].concat());
-        assert!(output.status.success(), "{said}");
+        let said = shown(&folder, &[], &[&["config"], options].concat());
         said.contains("note: config/foolsgold.rb is there and is not read, since config/puma.rb has hooks: register")
     };
     assert!(is_told(&[]));
@@ -805,21 +795,18 @@ fn own_hooks_that_do_not_run_beside_those_of_another_servers_file_are_told() {
     assert_eq!((ways(&[]), ways(&script)), ([true, false], [false, true]));
     fs::write(folder.join("config/puma.rb"), "workers 1\n").unwrap();
     assert!(!is_told(&[]), "it is read");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn of_several_files_none_is_left_out_without_a_word() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma/a.rb", "threads 1"), ("puma/b.rb", "workers 1")]);
-    let (output, said) = run(&folder, &[], &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &[], &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
     assert_says(&said, &["-C puma/a.rb and -C puma/b.rb: one settings file is read; one in Ruby takes in another by"]);
     let (_, said) = run(&folder, &[], &["--no-config", "-C", "puma/b.rb"]);
     assert_says(
         &said,
         &["--no-config and -C puma/b.rb: one settings file is read; - reads none: leave one of the two out"],
     );
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -835,7 +822,6 @@ fn what_is_explained_is_what_the_environment_and_the_machine_of_the_server_make_
     assert_says(&said, &["workers = 2                              # line 1: workers 2.5"]);
     let (output, said) = explain("Passengerfile.json", &[]);
     assert!(output.status.success() && said.contains("user = \"nobody-has-this-name\""), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -858,24 +844,20 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     assert_eq!(output.status.code(), Some(1));
     assert_says(&String::from_utf8_lossy(&output.stdout), &["threads = 2 ", "The server does not start with these:"]);
     assert_says(&String::from_utf8_lossy(&output.stderr), &["puma.rb:2: ssl_bind \"0.0.0.0\", 9293: "]);
-    let (output, said) = run(&folder, &[], &["explain", "nope.rb"]);
-    assert_eq!(output.status.code(), Some(2));
+    let said = refused(&folder, &[], &["explain", "nope.rb"]);
     assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
     // Puma does not read it either.
     fs::write(folder.join("puma.rb"), "load 'nope.rb'").unwrap();
     let (_, said) = run(&folder, &[], &["explain", "puma.rb"]);
     assert_says(&said, &["puma.rb:1: load \"nope.rb\"", "Puma does not read it either"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As in files of Puma up to 4, of which the log goes to /dev/null.
 #[test]
 fn a_file_for_the_background_that_names_no_log_is_explained_as_it_is_served() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", "daemonize true\npidfile 'puma.pid'\n")]);
-    let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    let said = shown(&folder, &[], &["explain", "puma.rb"]);
     assert_says(&said, &["daemonize = true", "log-file = \"/dev/null\""]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A configuration that says when it runs, and where: in a real one this is a spawned job worker.
@@ -953,55 +935,46 @@ fn a_mold_that_takes_the_place_of_another_reads_the_file_for_its_hooks() {
     for pid in [mold, ruby::workers(&server)[0]] {
         signal(pid, Signal::KILL);
     }
-    assert!(support::within(support::MAX_WAIT, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
+    assert!(within(MAX_WAIT, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
     assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
     assert_eq!(count(&server, "read"), 2);
 }
 
 #[test]
 fn the_code_of_a_file_runs_once_in_the_background_too() {
-    support::successor::adopt_orphans();
+    adopt_orphans();
     let folder = ruby::folder(&[("config.ru", COUNTED_APP), ("unicorn.rb", COUNTED)]);
     let options = ["-C", "unicorn.rb", "-D", "--log-file", "log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
-    let (output, said) = run(&folder, &[], &options);
-    assert!(output.status.success(), "{said}");
-    let process = support::successor::Process::named_in(&folder.join("web.pid"), 0);
-    let text = support::Client::unix(&folder.join("web.sock")).get("/").text();
+    shown(&folder, &[], &options);
+    let process = Process::named_in(&folder.join("web.pid"), 0);
+    let text = Client::unix(&folder.join("web.sock")).get("/").text();
     let mold = text.split(' ').next().unwrap();
     assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), format!("read in {mold}\n"));
-    process.signal(Signal::TERM);
-    assert!(process.ended());
+    process.end(Signal::TERM);
     // What is wrong is told where it was called, as ever.
-    let (output, said) = run(&folder, &[], &[&options[..], &["-t", "0"]].concat());
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &[], &[&options[..], &["-t", "0"]].concat());
     assert_says(&said, &["cannot start with these options:\n  -t 0: must be from 1 to 1024\n"]);
     fs::write(folder.join("unicorn.rb"), "wrker_processes 1").unwrap();
-    let (output, said) = run(&folder, &[], &options);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &[], &options);
     assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn the_code_of_a_file_that_is_read_without_being_named_runs_once_and_not_to_build_an_extension() {
-    support::successor::adopt_orphans();
+    adopt_orphans();
     let puma = ("config/puma.rb", "File.write('notes', \"read\\n\", mode: 'a')\nworkers 1\n");
     for (app, named) in [("lib/config.ru", &["lib/config.ru"][..]), ("config.ru", &[])] {
         let folder = ruby::folder(&[(app, COUNTED_APP), puma]);
         let options = ["-D", "--log-file", "log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
-        let (output, said) = run(&folder, &[], &[named, &options].concat());
-        assert!(output.status.success(), "{said}");
-        let process = support::successor::Process::named_in(&folder.join("web.pid"), 0);
+        shown(&folder, &[], &[named, &options].concat());
+        let process = Process::named_in(&folder.join("web.pid"), 0);
         assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), "read\n", "{app}");
-        process.signal(Signal::TERM);
-        assert!(process.ended());
-        fs::remove_dir_all(folder).unwrap();
+        process.end(Signal::TERM);
     }
     // Root may do that, in any folder.
     let folder = ruby::folder(&[puma]);
     let (_, said) = run(&folder, &[], &["native", "-t", "0"]);
     assert!(!folder.join("notes").exists(), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -1032,15 +1005,14 @@ fn root_evaluates_the_file_and_goes_on_as_somebody_else() {
         }
         let server = ruby::serve_with("unicorn.rb", folder, &[option, "nobody", "--worker-memory", "1GiB"]);
         let mold = ruby::mold(&server);
-        let status = fs::read_to_string(format!("/proc/{mold}/status")).unwrap();
-        let nobody = status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap();
-        assert_ne!(nobody, "0");
+        let nobody = ruby::user(mold);
+        assert_ne!(nobody, 0);
         let text = server.text("/");
         assert!(text.starts_with(&format!("{mold} {nobody} {nobody} ")) && !text.ends_with(" 0"), "{text}");
         assert_eq!(ruby::notes(&server), [format!("read in {mold}")], "{}", server.log());
         // Who has changed its user can be looked at all the same, or its memory could not be bounded.
         let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(format!("/proc/{mold}")).unwrap());
-        assert_eq!(owner.to_string(), nobody, "{option}");
+        assert_eq!(owner, nobody, "{option}");
     }
 }
 
@@ -1064,19 +1036,18 @@ fn what_a_file_has_started_is_told_where_only_its_settings_are_wanted() {
         assert_says(&said, &["its code has started processes that still run: ", "(sleep 61)", "sleep 62"]);
         assert_eq!(said.contains("Its code was run for this, with all that it does."), command[0] == "explain");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_that_leaves_a_process_behind_is_read() {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let server = serve(
         &[("config.ru", APP), ("puma.rb", "fork { sleep 20 }\nbind 'tcp://127.0.0.1:0'\n")],
         &[],
         &["-C", "puma.rb"],
     );
     assert_eq!(server.get("/").status, 200);
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 /// systemd and cron set no locale.
@@ -1085,16 +1056,14 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     // It holds a file open whose path is not valid in this locale, while workers are forked.
     let app = "LOG = File.open('log.txt', 'a')\nrun ->(env) { [200, {}, ['gold']] }\n";
     for file in ["workers 1\n", "workers 2\npreload_app!\n"] {
-        let folder = server::folder().join("r\u{fc}be");
+        let folder = server::folder().at("r\u{fc}be");
         fs::create_dir_all(folder.join("config")).unwrap();
         fs::write(folder.join("config.ru"), app).unwrap();
         fs::write(folder.join("config/puma.rb"), file).unwrap();
         let program = ruby::program();
         let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
-        let server = Server::spawn(folder.clone(), &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
+        let server = Server::spawn(folder, &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
         assert_eq!(server.text("/"), "gold", "{file}");
-        drop(server);
-        fs::remove_dir_all(folder.parent().unwrap()).unwrap();
     }
 }
 
@@ -1118,9 +1087,8 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         ("pitchfork.rb", parser("Pitchfork"), vec![], "127.0.0.1 https"),
     ] {
         let server = ruby::serve_with(name, ruby::folder(&[("config.ru", app), (name, &text)]), &more);
-        let mut client = server.client();
-        client.send(format!("GET / HTTP/1.1\r\nHost: x\r\n{real}\r\n{forwarded}\r\n\r\n")).unwrap();
-        assert_eq!(client.reply().unwrap().text(), said, "{text}\n{}", server.log());
+        let reply = server.client().ask(&format!("GET / HTTP/1.1\nHost: x\n{real}\n{forwarded}\n\n"));
+        assert_eq!(reply.text(), said, "{text}\n{}", server.log());
         if name == "puma.rb" {
             let state = fs::metadata(server.folder.join("state")).unwrap();
             assert_eq!(state.permissions().mode() & 0o777, 0o600, "{}", server.log());
@@ -1150,5 +1118,4 @@ fn the_page_about_switching_shows_what_explain_prints() {
     let (output, _) = run(&folder, &[], &["explain", "config/puma.rb"]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.starts_with(shown), "{printed}");
-    fs::remove_dir_all(folder).unwrap();
 }

@@ -4,9 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support;
-use crate::support::successor::signal;
-use crate::support::{MAX_WAIT, Server, ruby, server, within};
+use crate::support::successor::{Process, adopt_orphans, signal};
+use crate::support::{Client, MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
@@ -22,6 +21,19 @@ fn serve_app(app: &str, name: &str, text: &str) -> Server {
     ruby::serve_with(name, ruby::folder(&[("config.ru", app), (name, &format!("{NOTE}{text}"))]), &[])
 }
 
+/// What the gem of Puma has that applications ask for.
+const GEM: [(&str, &str); 2] = [
+    ("lib/puma.rb", "module Puma\n  VERSION = '8'\nend\n"),
+    ("lib/puma/cli.rb", "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n"),
+];
+
+/// Serves with a file of Puma that finds the gem.
+fn serve_beside_gem(app: &str, text: &str, options: &[&str]) -> Server {
+    let file = format!("$LOAD_PATH.unshift File.expand_path('lib')\n{text}bind 'tcp://127.0.0.1:0'\n");
+    let files = [&[("config.ru", app), ("puma.rb", &*file)], &GEM[..]].concat();
+    ruby::serve_with("puma.rb", ruby::folder(&files), options)
+}
+
 /// What a command says, on both streams.
 fn said(folder: &Path, arguments: &[&str]) -> String {
     server::run(folder, &[("FOOLS_GOLD_RUBY", &ruby::program())], arguments).1
@@ -35,9 +47,7 @@ fn a_hook_of_puma_that_fails_costs_a_line_and_not_the_worker() {
     let server = serve("puma.rb", file);
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "booted");
-    assert!(
-        server.logs("the hook before_worker_boot failed; as in Puma, that is all: uninitialized constant ActiveRecord")
-    );
+    server.must_log("the hook before_worker_boot failed; as in Puma, that is all: uninitialized constant ActiveRecord");
     assert!(server.logs("the hook before_fork failed; as in Puma, that is all: no database"), "{}", server.log());
 }
 
@@ -69,8 +79,7 @@ fn a_block_for_the_end_of_the_process_of_a_single_puma_runs_in_the_worker() {
         let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
         let mut server = ruby::serve_with("puma.rb", folder, &[preload]);
         let ended = format!("{} 1", server.text("/"));
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+        server.end(Signal::TERM);
         let notes = ruby::notes(&server);
         assert_eq!(notes.first(), Some(&ended), "{preload}: {}", server.log());
         // A mold that has loaded the application ends in the same way.
@@ -109,8 +118,7 @@ fn pumas_hook_after_the_exit_of_a_worker_learns_how_it_ended() {
     signal(ruby::workers(&server)[0], Signal::KILL);
     ruby::wait_for_note(&server, "0 false 9 0");
     assert_eq!(server.get("/").status, 200, "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
+    server.ended_by(Signal::TERM);
     assert_eq!(ruby::notes(&server), ["0 false 9 0", "times", "0 true nil 0", "times"], "{}", server.log());
 }
 
@@ -196,14 +204,12 @@ fn directives_of_a_plugin_are_no_mistakes() {
         let told = explain(text);
         assert!(told.contains("Puma has no such directive"), "{told}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As a module, or in Puma's class itself. They find the gem loaded, as in Puma's process.
 #[test]
 fn directives_that_a_library_adds_to_those_of_puma_run() {
     let puma = "module Puma\n  class DSL\n    def initialize(options, config)\n    end\n  end\nend\n";
-    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
     let library = "module Boot\n  def boot(count, env:, &block)\n    workers count\n    environment env\n    \
                    before_worker_boot(&block)\n  end\nend\nPuma::DSL.include Boot\n\
                    class Puma::DSL\n  def exporter(url:, count: 3)\n    @options[:exporter_url] = url\n    \
@@ -214,7 +220,7 @@ fn directives_that_a_library_adds_to_those_of_puma_run() {
          note respond_to?(:boot)\nbind 'tcp://127.0.0.1:0'\n"
     );
     let app = "run ->(env) { [200, {}, [ENV['RACK_ENV'], ' ', Puma.cli_config.options[:max_threads].to_s]] }\n";
-    let lib = [("lib/puma.rb", puma), ("lib/puma/cli.rb", cli), ("lib/boot.rb", library)];
+    let lib = [("lib/puma.rb", puma), GEM[1], ("lib/boot.rb", library)];
     let folder = ruby::folder(&[&lib[..], &[("config.ru", app), ("puma.rb", &*file)]].concat());
     let server = ruby::serve_with("puma.rb", folder, &[]);
     assert_eq!(server.text("/"), "staging 3", "{}", server.log());
@@ -232,11 +238,7 @@ fn directives_that_a_library_adds_to_those_of_puma_run() {
 #[test]
 fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_gem() {
     let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:max_threads].to_s]] }\n";
-    let file = "$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\nthreads 3, 7\nbind 'tcp://127.0.0.1:0'\n";
-    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
-    let gem = "module Puma\n  VERSION = '8'\nend\n";
-    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &[]);
+    let server = serve_beside_gem(app, "Puma::VERSION\nthreads 3, 7\n", &[]);
     assert_eq!(server.text("/"), "7", "{}", server.log());
 }
 
@@ -244,13 +246,8 @@ fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_
 #[test]
 fn an_application_with_puma_in_its_bundle_finds_the_configuration_with_the_threads_of_the_command_line() {
     let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:max_threads].to_s]] }\n";
-    let file = "$LOAD_PATH.unshift File.expand_path('lib')\n\
-                Gem.loaded_specs['puma'] ||= Gem::Specification.new('puma', '8.0')\n\
-                threads 3, 7\nbind 'tcp://127.0.0.1:0'\n";
-    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
-    let gem = "module Puma\nend\n";
-    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &["-t", "4"]);
+    let file = "Gem.loaded_specs['puma'] ||= Gem::Specification.new('puma', '8.0')\nthreads 3, 7\n";
+    let server = serve_beside_gem(app, file, &["-t", "4"]);
     assert_eq!(server.text("/"), "4", "{}", server.log());
 }
 
@@ -265,12 +262,8 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
                old = options.user_options[:before_worker_boot]\n\
                options[:before_worker_boot] = old + [proc { $booted << 'third' }]\n\
                run ->(env) { [200, {}, [$booted.join(', ')]] }\n";
-    let file = "$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\nworkers 1\npreload_app!\n\
-                before_worker_boot { $booted << 'of the file' }\nbind 'tcp://127.0.0.1:0'\n";
-    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
-    let gem = "module Puma\n  VERSION = '8'\nend\n";
-    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-    let server = ruby::serve_with("puma.rb", ruby::folder(&files), &[]);
+    let file = "Puma::VERSION\nworkers 1\npreload_app!\nbefore_worker_boot { $booted << 'of the file' }\n";
+    let server = serve_beside_gem(app, file, &[]);
     assert_eq!(server.text("/"), "first 0, second, third, of the file", "{}", server.log());
     assert!(server.logs("the hook before_worker_boot failed; as in Puma, that is all: no agent"), "{}", server.log());
 }
@@ -279,18 +272,13 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
 #[test]
 fn an_application_finds_in_the_configuration_of_puma_whether_it_is_loaded_before_the_fork() {
     let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:preload_app].inspect]] }\n";
-    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
-    let gem = "module Puma\n  VERSION = '8'\nend\n";
     let cases = [
         ("workers 2\n", &[][..], "true"),
         ("workers 2\npreload_app! false\n", &[][..], "false"),
         ("workers 2\npreload_app!\n", &["--preload=no"][..], "false"),
     ];
     for (words, more, expected) in cases {
-        let file =
-            format!("$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\n{words}bind 'tcp://127.0.0.1:0'\n");
-        let files = [("config.ru", app), ("puma.rb", &*file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
-        let server = ruby::serve_with("puma.rb", ruby::folder(&files), more);
+        let server = serve_beside_gem(app, &format!("Puma::VERSION\n{words}"), more);
         assert_eq!(server.text("/"), expected, "{words}{more:?}: {}", server.log());
     }
 }
@@ -338,7 +326,6 @@ fn unicorns_file_learns_the_port_of_the_command_line() {
     assert!(told.contains("127.0.0.2-4000.pid") && !told.contains("127.0.0.1:1"), "{told}");
     let told = said(&folder, &["config", "-C", "unicorn.rb"]);
     assert!(told.contains("0.0.0.0-8080.pid") && told.contains("tcp://127.0.0.1:1"), "{told}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// UnicornWrangler names the server's class when the file calls it, and files require parts of the gem.
@@ -406,6 +393,28 @@ fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_
     assert!(told.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{told}");
 }
 
+/// The agents of AppSignal and other services start in each worker by it, and report nothing without a word.
+#[test]
+fn what_takes_the_place_of_the_loop_of_unicorns_workers_is_named_where_they_are_forked_after_the_load() {
+    let gem = "module Unicorn\n  class HttpServer\n    def worker_loop(worker) = worker\n  end\nend\n";
+    let agent = "module Agent\n  def worker_loop(worker) = super\nend\nUnicorn::HttpServer.prepend(Agent)\n";
+    let app = format!("require './lib/unicorn/http_server'\nrequire './lib/agent'\n{APP}");
+    let words = "lib/agent.rb:2: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker";
+    for preload in [true, false] {
+        let file = format!("listen '127.0.0.1:0'\nworker_processes 2\npreload_app {preload}\n");
+        let folder = ruby::folder(&[
+            ("config.ru", &app),
+            ("unicorn.rb", &file),
+            ("lib/unicorn/http_server.rb", gem),
+            ("lib/agent.rb", agent),
+        ]);
+        let server = ruby::serve_with("unicorn.rb", folder, &[]);
+        assert_eq!(server.get("/").status, 200, "{}", server.log());
+        assert!(!preload || server.logs(words), "{}", server.log());
+        assert_eq!(server.log().matches(words).count(), usize::from(preload), "{}", server.log());
+    }
+}
+
 /// As in Unicorn, who is this user already needs no root, and the group may be two.
 #[test]
 fn a_worker_that_is_the_user_already_stays_what_it_is() {
@@ -450,8 +459,7 @@ fn a_start_that_waits_for_a_hook_can_be_ended() {
     let program = ruby::program();
     let mut server = Server::begin(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
     assert!(server.logs("boot failed, retrying in 200ms"), "{}", server.log());
-    server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::MAX_WAIT).is_some(), "{}", server.log());
+    server.ended_by(Signal::TERM);
 }
 
 #[test]
@@ -460,7 +468,7 @@ fn a_reload_with_a_hook_that_fails_is_refused() {
     let server = serve("unicorn.rb", file);
     assert_eq!(server.get("/").status, 200);
     fs::write(server.folder.join("broken"), "").unwrap();
-    server.signal(rustix::process::Signal::HUP);
+    server.signal(Signal::HUP);
     assert!(server.logs("reload failed"), "{}", server.log());
     assert!(server.logs("the hook after_fork ("), "{}", server.log());
     assert_eq!(server.get("/").status, 200);
@@ -473,7 +481,6 @@ fn a_hooks_file_of_our_own_that_fails_is_an_error_of_the_start_with_its_place() 
     let place =
         format!("cannot start: the hook after_fork ({}/config/foolsgold.rb:2) failed: SystemExit", folder.display());
     assert!(told.contains(&place) && !told.contains("cannot be loaded"), "{told}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -487,7 +494,7 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
     fs::write(folder.join("unicorn.rb"), file).unwrap();
     let server = ruby::serve_with("unicorn.rb", folder, &[]);
     assert_eq!(server.text("/"), "true", "PWD is of it: {}", server.log());
-    assert!(support::within(support::MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 
 #[test]
@@ -496,21 +503,18 @@ fn what_is_not_there_is_named_as_ruby_names_it() {
     let told = said(&folder, &["explain", "puma.rb"]);
     assert!(told.contains("puma.rb:2: NameError: uninitialized constant Nowhere\n"), "{told}");
     assert!(!told.contains("const_get"), "no code of this program is shown: {told}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn folders_of_thins_files_are_made_as_thin_makes_them() {
     let yml = "address: 127.0.0.1\nport: 0\nlog: a/b/thin.log\npid: a/c/thin.pid\ndaemonize: true\nsocket: web.sock\n";
     let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
-    support::successor::adopt_orphans();
+    adopt_orphans();
     let told = said(&folder, &["-C", "thin.yml"]);
-    let process = support::successor::Process::named_in(&folder.join("a/c/thin.pid"), 0);
-    assert_eq!(support::Client::unix(&folder.join("web.sock")).get("/").status, 200, "{told}");
+    let process = Process::named_in(&folder.join("a/c/thin.pid"), 0);
+    assert_eq!(Client::unix(&folder.join("web.sock")).get("/").status, 200, "{told}");
     assert!(folder.join("a/b/thin.log").is_file());
-    process.signal(rustix::process::Signal::TERM);
-    assert!(process.ended());
-    fs::remove_dir_all(folder).unwrap();
+    process.end(Signal::TERM);
 }
 
 #[test]
@@ -527,8 +531,7 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
                run ->(env) { answers.fetch(env['PATH_INFO']) { raise 'broken on purpose' } }\n";
     let serve = |handler: &str| {
         let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
-        let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
-        ruby::serve_with("puma.rb", folder, &[])
+        serve_app(app, "puma.rb", &file)
     };
     for (handler, expected) in [
         ("lowlevel_error_handler { |e| [503, {}, [e.message]] }", "broken on purpose"),
@@ -571,8 +574,7 @@ fn blocks_after_an_answer_of_pumas_lowlevel_error_handler_get_its_status_and_hea
         [200, {}, nil]
     }"#;
     let file = "bind 'tcp://127.0.0.1:0'\nlowlevel_error_handler { |e| [503, { 'x-a' => '1' }, [e.message]] }\n";
-    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
-    let server = ruby::serve_with("puma.rb", folder, &[]);
+    let server = serve_app(app, "puma.rb", file);
     for (path, message) in [("/raise", "on purpose"), ("/", "the body must respond to each or call")] {
         assert_eq!(server.get(path).status, 503, "{path}: {}", server.log());
         assert!(server.logs(&format!("noted: 503 x-a {message}")), "{path}: {}", server.log());
@@ -615,8 +617,7 @@ fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
         "{NOTE}bind 'tcp://127.0.0.1:0'\ncluster {{ before_worker_boot {{ note 'cluster' }} }}\n\
          single {{ before_worker_boot {{ note 'single' }} }}\n"
     );
-    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]);
-    let server = ruby::serve_with("puma.rb", folder, &["-w", "1"]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]), &["-w", "1"]);
     ruby::wait_for_note(&server, "cluster");
     replace_mold(&server);
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
@@ -631,8 +632,7 @@ fn hooks_that_are_given_to_pumas_events_run() {
     let mut server = serve("puma.rb", file);
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "booted");
-    server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(support::MAX_WAIT).is_some(), "{}", server.log());
+    server.ended_by(Signal::TERM);
     assert_eq!(ruby::notes(&server), ["booted", "stopped"]);
 }
 
@@ -641,9 +641,8 @@ fn hooks_that_are_given_to_pumas_events_run() {
 fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
     let app = "run(lambda do |env|\n  File.write('notes', \"waits\\n\", mode: 'a')\n  \
                sleep 0.01 until $is_over\n  [200, {}, ['over']]\nend)\n";
-    let file = format!("{NOTE}bind 'tcp://127.0.0.1:0'\nafter_stopped {{ note 'stopped'; $is_over = true }}\n");
-    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
-    let mut server = ruby::serve_with("puma.rb", folder, &[]);
+    let file = "bind 'tcp://127.0.0.1:0'\nafter_stopped { note 'stopped'; $is_over = true }\n";
+    let mut server = serve_app(app, "puma.rb", file);
     let mut held = server.send_get("/");
     ruby::wait_for_note(&server, "waits");
     server.signal(Signal::TERM);
@@ -690,8 +689,7 @@ fn a_title_that_a_hook_sets_stays() {
                [200, {}, [title.call]]\nend)\n";
     for (how, title) in [("$0 = 'mine'", "mine"), ("Process.setproctitle('mine too')", "mine too")] {
         let file = format!("listen '127.0.0.1:0'\nafter_fork {{ |*| {how} }}\n");
-        let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
-        let server = ruby::serve_with("unicorn.rb", folder, &[]);
+        let server = serve_app(app, "unicorn.rb", &file);
         assert_eq!(server.text("/"), title, "{how}: {}", server.log());
     }
 }
@@ -708,7 +706,23 @@ fn unicorns_server_has_what_hooks_ask_of_it() {
     let opts = [r#"{"127.0.0.1:0"=>{:backlog=>7}}"#, r#"{"127.0.0.1:0" => {backlog: 7}}"#];
     assert!(opts.contains(&said[1].as_str()), "{said:?}");
     assert_eq!((&said[0][..], &said[2..]), ("60", &["60", "2", "[\"127.0.0.1:0\"]", "unicorn"].map(str::to_owned)[..]));
-    assert!(support::within(support::MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+}
+
+/// Hooks know their last worker by it, and end the old master then.
+#[test]
+fn unicorns_server_has_the_number_of_workers_that_counts_more_than_its_file() {
+    let file = "listen '127.0.0.1:0'\nworker_processes 4\n\
+                before_fork { |server, worker| note \"#{worker.nr} of #{server.worker_processes}\" }\n";
+    let file = format!("{NOTE}{file}");
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", &file)]);
+    let server = ruby::serve_with("unicorn.rb", folder, &["-w", "2"]);
+    ruby::wait_for_note(&server, "1 of 2");
+    let settings = "bind = 'tcp://127.0.0.1:0'\nworkers = 2\nhooks = 'unicorn.rb'\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", &file), ("foolsgold.toml", settings)]);
+    let program = ruby::program();
+    let server = Server::spawn(folder, &[], &["--ruby", &program]);
+    ruby::wait_for_note(&server, "1 of 2");
 }
 
 #[test]
@@ -726,7 +740,6 @@ fn a_hook_that_ends_the_start_is_named() {
     let told = said(&folder, &["-C", "puma.rb"]);
     let place = format!("the hook before_fork ({}/puma.rb:3) ends this process: exit 3", folder.display());
     assert!(told.contains(&place) && told.contains("cannot start"), "{told}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Also where another mold forks: it knows nothing of the workers that the one before it has forked.

@@ -2,16 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use crate::support::successor::{Process, adopt_orphans, pid_in};
-use crate::support::{Client, MAX_WAIT, app, ruby, server, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::{Pid, Signal, getsid};
 
+const IN_BACKGROUND: [&str; 7] = ["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"];
+
 fn run(folder: &Path, options: &[&str]) -> Output {
-    let mut all = vec!["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"];
-    all.extend_from_slice(options);
-    server::command().current_dir(folder).args(all).stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
+    server::command().current_dir(folder).args(IN_BACKGROUND).args(options).output().unwrap()
 }
 
 #[test]
@@ -35,35 +35,27 @@ fn the_command_ends_when_the_server_serves() {
     let next = Process::named_in(&folder.join("web.pid"), process.0);
     assert!(process.ended(), "{}", log());
     assert_eq!(Client::unix(&socket).get("/b").text(), "v2 /b");
-    next.signal(Signal::TERM);
-    assert!(next.ended());
+    next.end(Signal::TERM);
     assert!(!socket.exists() && pid_in(&folder.join("web.pid")).is_none(), "{}", log());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As by a terminal that is closed while the application loads.
 #[test]
 fn the_server_serves_although_the_command_was_ended_meanwhile() {
     adopt_orphans();
-    let folder = server::folder();
     let waits = "File.write('loading', '')\nsleep 0.01 until File.exist?('go')";
-    fs::write(folder.join("config.ru"), app(waits, "'gold'")).unwrap();
+    let folder = server::folder_with(&[("config.ru", &app(waits, "'gold'"))]);
     let program = ruby::program();
-    let mut command = server::command();
-    command.current_dir(&folder).args(["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"]);
-    command.args(["--engine", "ruby", "--ruby", &program, "-w", "1"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let options = [&IN_BACKGROUND[..], &["--engine", "ruby", "--ruby", &program, "-w", "1"]].concat();
+    let command = Server::begin(folder.clone(), &[], &options);
     let log = || fs::read_to_string(folder.join("out.log")).unwrap_or_default();
     assert!(within(MAX_WAIT, || folder.join("loading").exists()), "{}", log());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(command);
     fs::write(folder.join("go"), "").unwrap();
     let process = Process::named_in(&folder.join("web.pid"), 0);
     assert!(within(MAX_WAIT, || log().contains("serves all the same")), "{}", log());
     assert_eq!(Client::unix(&folder.join("web.sock")).get("/").text(), "gold", "{}", log());
-    process.signal(Signal::TERM);
-    assert!(process.ended(), "{}", log());
-    fs::remove_dir_all(folder).unwrap();
+    process.end(Signal::TERM);
 }
 
 #[test]
@@ -82,7 +74,6 @@ fn a_start_that_fails_is_told_by_the_command() {
         assert_eq!(said.matches(words).count(), 1, "once: {said}");
         assert!(!folder.join("web.sock").exists() && !folder.join("web.pid").exists());
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -92,15 +83,12 @@ fn a_file_that_cannot_be_read_may_have_named_the_log() {
         [("bad.toml", "log-file = \"a.log\"\nworkers = [\n"), ("bad.rb", "stdout_path 'a.log'\nraise 'no'\n")]
     {
         fs::write(folder.join(file), text).unwrap();
-        let output = server::command().current_dir(&folder).args(["-d", "-C", file]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains(&format!("{file}:2")), "{said}");
+        let (code, said) = server::stderr_of(&folder, &[], &["-d", "-C", file]);
+        assert!(code == Some(2) && said.contains(&format!("{file}:2")), "{said}");
         assert!(!said.contains("--log-file"), "{said}");
     }
-    let output = server::command().current_dir(&folder).args(["-D"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (_, said) = server::stderr_of(&folder, &[], &["-D"]);
     assert!(said.contains("  -D: needs --log-file FILE"), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As in Unicorn; the application may write a log of its own.
@@ -112,26 +100,21 @@ fn a_unicorn_in_the_background_without_a_log_serves_and_says_that_there_is_none(
         ("unicorn.rb", "listen \"#{Dir.pwd}/web.sock\"\npid \"#{Dir.pwd}/web.pid\"\n"),
     ]);
     let options = ["-c", "unicorn.rb", "-D", "--ruby", &ruby::program()];
-    let ran = server::command().current_dir(&folder).args(options).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let (code, said) = server::stderr_of(&folder, &[], &options);
+    assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("the log goes to /dev/null") && said.contains("--log-file FILE"), "{said}");
     let process = Process::named_in(&folder.join("web.pid"), 0);
     assert_eq!(Client::unix(&folder.join("web.sock")).get("/").text(), "gold");
-    process.signal(Signal::TERM);
-    assert!(process.ended());
-    fs::remove_dir_all(folder).unwrap();
+    process.end(Signal::TERM);
 }
 
 #[test]
 fn a_failed_start_is_told_where_it_was_called_though_standard_error_goes_to_a_file() {
     let folder = server::folder_with(&[("config.ru", "raise \"broken on purpose\"")]);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--redirect-stderr", "err.log", "--log-file", "out.log"];
-    let ran = server::command().current_dir(&folder).args(options).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert_eq!(ran.status.code(), Some(1), "{said}");
+    let (code, said) = server::stderr_of(&folder, &[], &options);
+    assert_eq!(code, Some(1), "{said}");
     assert_eq!(said.matches("broken on purpose").count(), 1, "{said}");
     let kept = fs::read_to_string(folder.join("err.log")).unwrap();
     assert!(kept.contains("cannot start: ") && kept.contains("broken on purpose"), "{kept}");
-    fs::remove_dir_all(folder).unwrap();
 }

@@ -21,30 +21,26 @@ fn a_pid_file_belongs_to_one_server_as_long_as_that_lives() {
     let mut server = Server::start(&app("", "1"), &["--pidfile", "a.pid", "-t", "1"]);
     let file = server.folder.join("a.pid");
     assert_eq!(pid_in(&file), Some(server.id()));
-    let second = ruby::run(&server.folder, &["--pidfile", "a.pid", "-t", "1"]);
-    let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(second.status.code(), Some(1), "{said}");
+    let (code, said) = ruby::run(&server.folder, &["--pidfile", "a.pid", "-t", "1"]);
+    assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&format!("belongs to a server that runs (process {})", server.id())), "{said}");
     assert_eq!(pid_in(&file), Some(server.id()));
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::TERM);
     assert!(!file.exists(), "{}", server.log());
 }
 
 /// Until it listens, its socket looks like one that was left behind.
 #[test]
 fn a_second_start_takes_no_socket_from_a_server_that_is_loading() {
-    let folder = server::folder();
+    let config = "sleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }";
+    let folder = server::folder_with(&[("config.ru", config)]);
     let unix = format!("unix://{}", folder.join("web.sock").display());
-    fs::write(folder.join("config.ru"), "sleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }")
-        .unwrap();
     let options = ["-b", "tcp://127.0.0.1:0", "-b", &unix, "-w", "1", "--pidfile", "a.pid"];
     let mut server = Server::begin(folder, &[], &options);
     let socket = server.folder.join("web.sock");
     assert!(within(MAX_WAIT, || socket.exists() && server.folder.join("a.pid").exists()), "{}", server.log());
-    let second = ruby::run(&server.folder, &options[2..]);
-    let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert!(second.status.code() == Some(1) && said.contains("belongs to a server that runs"), "{said}");
+    let (code, said) = ruby::run(&server.folder, &options[2..]);
+    assert!(code == Some(1) && said.contains("belongs to a server that runs"), "{said}");
     assert!(socket.exists(), "{said}");
     fs::write(server.folder.join("go"), "").unwrap();
     server.wait_ready();
@@ -53,14 +49,10 @@ fn a_second_start_takes_no_socket_from_a_server_that_is_loading() {
 
 #[test]
 fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
-    let folder = server::folder();
+    let config = "File.write('loading', '')\nsleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }";
+    let folder = server::folder_with(&[("config.ru", config)]);
     let socket = folder.join("web.sock");
     let unix = format!("unix://{}", socket.display());
-    fs::write(
-        folder.join("config.ru"),
-        "File.write('loading', '')\nsleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }",
-    )
-    .unwrap();
     let mut server = Server::begin(folder, &[], &["-b", &unix, "-w", "1"]);
     assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
     fs::remove_file(&socket).unwrap();
@@ -77,8 +69,7 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
     let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
     assert!(server.logs("was left behind"), "{}", server.log());
     assert!(within(MAX_WAIT, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
-    server.signal(Signal::KILL);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::KILL);
     assert!(server.folder.join("a.pid").exists());
 }
 
@@ -95,10 +86,7 @@ fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
 #[test]
 fn a_state_file_that_is_something_else_is_left_alone_and_no_file_is_two_things() {
     let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let said = |options: &[&str]| {
-        let run = ruby::run(&folder, options);
-        (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
-    };
+    let said = |options: &[&str]| ruby::run(&folder, options);
     let (code, words) = said(&["-S", "config.ru", "-t", "1"]);
     assert!(code == Some(1) && words.contains("is it a state file?"), "{words}");
     assert_eq!(fs::read_to_string(folder.join("config.ru")).unwrap(), app("", "1"));
@@ -111,16 +99,14 @@ fn a_state_file_that_is_something_else_is_left_alone_and_no_file_is_two_things()
         assert!(code == Some(2) && words.contains(right), "{options:?}: {words}");
     }
     assert!(!folder.join("x").exists());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_start_that_fails_leaves_no_pid_file() {
     let folder = server::folder_with(&[("config.ru", "raise \"no\"")]);
-    let run = ruby::run(&folder, &["--pidfile", "a.pid", "-S", "state", "-t", "1"]);
-    assert_eq!(run.status.code(), Some(1));
+    let (code, said) = ruby::run(&folder, &["--pidfile", "a.pid", "-S", "state", "-t", "1"]);
+    assert_eq!(code, Some(1), "{said}");
     assert!(!folder.join("a.pid").exists() && !folder.join("state").exists());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -166,8 +152,7 @@ fn logs_are_rotated_with_what_workers_and_their_children_print() {
         wait_for(&log, words);
     }
     assert!(!fs::read_to_string(&aside).unwrap().contains("/three"));
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::TERM);
     wait_for(&log, "shut down: 3 requests served");
 }
 
@@ -195,10 +180,8 @@ fn a_log_folder_that_went_away_keeps_the_old_file() {
 
 #[test]
 fn the_folder_comes_first_and_the_umask_counts() {
-    let folder = server::folder();
+    let folder = server::folder_with(&[("shop/config.ru", &app("", "Dir.pwd rescue 'shop'"))]);
     let inner = folder.join("shop");
-    fs::create_dir(&inner).unwrap();
-    fs::write(inner.join("config.ru"), app("", "Dir.pwd rescue 'shop'")).unwrap();
     let options = ["--dir", "shop", "--umask", "027", "-b", "unix://web.sock", "--pidfile", "a.pid", "-t", "1"];
     let server = Server::spawn(folder, &[], &options);
     let socket = inner.join("web.sock");
@@ -222,11 +205,9 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (&["--pidfile", "no/a.pid"], 1, "cannot be written"),
         (&["-b", "fd://3"], 1, "was not started with it"),
     ] {
-        let run = ruby::run(&folder, options);
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(run.status.code() == Some(code) && said.contains(words), "{options:?}: {:?} {said}", run.status);
+        let (got, said) = ruby::run(&folder, options);
+        assert!(got == Some(code) && said.contains(words), "{options:?}: {got:?} {said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -234,36 +215,14 @@ fn root_becomes_somebody_else_before_the_application_is_loaded() {
     if !rustix::process::getuid().is_root() {
         return;
     }
-    let folder = server::folder();
-    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
     let config = "WHO = [Process.uid, Process.euid, Process.gid, Process.groups].inspect\n\
                   run lambda { |env| [200, {}, [WHO]] }";
-    fs::write(folder.join("config.ru"), config).unwrap();
+    let folder = server::folder_with(&[("config.ru", config)]);
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
     let unix = format!("unix://{}", folder.join("web.sock").display());
-    let options = [
-        "-b",
-        "tcp://127.0.0.1:0",
-        "-b",
-        &unix,
-        "--engine",
-        "ruby",
-        "--ruby",
-        &ruby::program(),
-        "-w",
-        "1",
-        "--user",
-        "nobody",
-        "--log-file",
-        "log",
-        "--pidfile",
-        "a.pid",
-        "-S",
-        "state",
-    ];
-    let mut server = Server::spawn(folder, &[], &options);
-    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
-    let nobody: u32 =
-        status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap().parse().unwrap();
+    let more = ["-b", &unix, "-w", "1", "--user", "nobody", "--log-file", "log", "--pidfile", "a.pid", "-S", "state"];
+    let mut server = ruby::serve_by(&[], folder, &[], &more);
+    let nobody = ruby::user(server.id());
     assert_ne!(nobody, 0);
     assert!(server.text("/").starts_with(&format!("[{nobody}, {nobody}, ")), "{}", server.text("/"));
     for file in ["web.sock", "log", "a.pid", "state"] {
@@ -272,8 +231,7 @@ fn root_becomes_somebody_else_before_the_application_is_loaded() {
     fs::rename(server.folder.join("log"), server.folder.join("log.1")).unwrap();
     server.signal(Signal::HUP);
     wait_for(&server.folder.join("log"), "opened anew");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.end(Signal::TERM);
     assert!(!server.folder.join("a.pid").exists() && !server.folder.join("web.sock").exists());
 }
 

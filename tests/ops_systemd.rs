@@ -5,20 +5,19 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::ruby;
 use crate::support::successor::{Manager, Process, adopt_orphans};
-use crate::support::{Client, MAX_WAIT, Server, app, server, within};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{Client, MAX_WAIT, Server, app, is_permitted, server, within};
+use rustix::process::Signal;
 
 #[test]
 fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
     let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify), ("WATCHDOG_USEC", "200000")], &options);
     assert!(manager.hears("READY=1").contains("STATUS=serving"));
@@ -41,8 +40,7 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
 #[test]
 fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
     let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--drain-lag", "300ms"];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
     manager.hears("STATUS=serving");
@@ -58,8 +56,7 @@ fn a_reload_that_ends_while_the_server_drains_leaves_the_status_as_it_is() {
     let gate = folder.join("gate");
     let slow = format!("sleep 0.01 while File.exist?({:?})", gate.display().to_string());
     fs::write(folder.join("config.ru"), app(&slow, "1")).unwrap();
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let server = ruby::serve_by(&[], folder, &[("NOTIFY_SOCKET", &notify)], &["-w", "1", "--drain-lag", "1h"]);
     manager.hears("STATUS=serving");
     fs::write(&gate, "").unwrap();
@@ -86,8 +83,7 @@ fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has
     let settings = "[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nengine = \"ruby\"\n\
                     [[app]]\nname = \"home\"\npath = \"home\"\nengine = \"mruby\"\n";
     fs::write(folder.join("foolsgold.toml"), settings).unwrap();
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let program = ruby::program();
     let options = ["-C", "foolsgold.toml", "-b", "tcp://127.0.0.1:0", "--ruby", &program];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
@@ -123,54 +119,18 @@ fn where_systemd_would_end_the_service_with_this_process_usr2_reloads() {
     assert_eq!(server.text("/"), "2", "{}", server.log());
 }
 
-/// A server that was started with these sockets, as systemd does it.
-struct Activated {
-    child: Child,
-    folder: PathBuf,
+/// A server that was started with this socket, as systemd does it.
+fn activated(socket: OwnedFd, options: &[&str]) -> Server {
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+    begin(script, socket.into(), options)
 }
 
-impl Activated {
-    fn start(socket: OwnedFd, options: &[&str]) -> Activated {
-        let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
-        Activated::run(script, Stdio::from(socket), options)
-    }
-
-    /// Without a socket, by a unit that would take one.
-    fn alone(options: &[&str]) -> Activated {
-        Activated::run("exec \"$0\" \"$@\"", Stdio::null(), options)
-    }
-
-    fn run(script: &str, socket: Stdio, options: &[&str]) -> Activated {
-        let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']")), ("unicorn.rb", "")]);
-        let log = fs::File::create(folder.join("log")).unwrap();
-        // The shell keeps its process, whose number is known to nobody before, and moves the socket to its place.
-        let program = server::command();
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command.arg(program.get_program()).args(options).args(["-t", "1", "--pidfile", "web.pid"]);
-        for (name, value) in program.get_envs().filter(|(_, value)| value.is_none()) {
-            let _ = value;
-            command.env_remove(name);
-        }
-        let child = command.current_dir(&folder).stdin(socket).stdout(log.try_clone().unwrap()).stderr(log);
-        Activated { child: child.spawn().unwrap(), folder }
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("log")).unwrap()
-    }
-
-    fn logs(&self, words: &str) {
-        assert!(within(MAX_WAIT, || self.log().contains(words)), "{words:?} is not in\n{}", self.log());
-    }
-}
-
-impl Drop for Activated {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// One that was started by a shell script, which finds the socket at its standard input. The shell keeps its process,
+/// whose number is known to nobody before.
+fn begin(script: &str, socket: Stdio, options: &[&str]) -> Server {
+    let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']")), ("unicorn.rb", "")]);
+    let options = [options, &["-t", "1", "--pidfile", "web.pid"]].concat();
+    Server::begin_by(&["sh", "-c", script], socket, folder, &[], &options)
 }
 
 /// The sample unit, with this program and this folder in the places of its own.
@@ -211,7 +171,6 @@ fn the_sample_units_are_right_and_hardened() {
     // An exposure of 2.0 at most; up to 4.9 is "OK".
     let (is_hardened, said) = analyze(&["security", "--offline=true", "--threshold=20"], &paths[..1]);
     assert!(is_hardened, "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -223,11 +182,11 @@ fn the_commands_of_the_sample_unit_start_reload_and_say_when_a_reload_fails() {
         let start: Vec<&str> = start.iter().map(String::as_str).collect();
         let path = folder.join("web.sock");
         let server = if is_activated {
-            Activated::start(UnixListener::bind(&path).unwrap().into(), &start)
+            activated(UnixListener::bind(&path).unwrap().into(), &start)
         } else {
-            Activated::alone(&start)
+            begin("exec \"$0\" \"$@\"", Stdio::null(), &start)
         };
-        server.logs("commands find this server");
+        server.must_log("commands find this server");
         assert_eq!(Client::unix(&path).get("/a").text(), "v1 /a", "{}", server.log());
         let reload = || {
             let output = server::command().args(words(&unit, "ExecReload")).output().unwrap();
@@ -241,8 +200,6 @@ fn the_commands_of_the_sample_unit_start_reload_and_say_when_a_reload_fails() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("not today"), "{said}");
         assert_eq!(Client::unix(&path).get("/c").text(), "v2 /c");
-        drop(server);
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 
@@ -261,18 +218,18 @@ fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
         (&["-b", "fd://3"], 0),
     ] {
         let (socket, port) = tcp();
-        let server = Activated::start(socket, options);
+        let server = activated(socket, options);
         // It connects before anybody accepts.
         assert_eq!(Client::tcp(port).get("/early").text(), "v1 /early", "{options:?}\n{}", server.log());
-        server.logs(" on tcp://");
+        server.must_log(" on tcp://");
         assert_eq!(server.log().matches(" on tcp://").count(), 1 + others, "{options:?}\n{}", server.log());
     }
     let (socket, port) = tcp();
-    let server = Activated::start(socket, &["-b", &format!("tcp://127.0.0.1:{port}")]);
+    let server = activated(socket, &["-b", &format!("tcp://127.0.0.1:{port}")]);
     assert_eq!(Client::tcp(port).get("/by-address").text(), "v1 /by-address", "{}", server.log());
     let (socket, _) = tcp();
-    let server = Activated::start(socket, &["-b", "tcp://127.0.0.1:0"]);
-    server.logs("--bind-to-activated-sockets takes it");
+    let server = activated(socket, &["-b", "tcp://127.0.0.1:0"]);
+    server.must_log("--bind-to-activated-sockets takes it");
 }
 
 /// The numbers behind the last socket are the next ones that the server itself gets.
@@ -280,16 +237,16 @@ fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
 fn a_number_of_sockets_that_is_too_large_is_refused_with_the_one_that_would_be_right() {
     let (socket, _) = tcp();
     let script = "exec 3<&0 4<&- 5<&- </dev/null; LISTEN_FDS=3 LISTEN_PID=$$ exec \"$0\" \"$@\"";
-    let server = Activated::run(script, Stdio::from(socket), &[]);
-    server.logs("LISTEN_FDS=3 in the environment, but file descriptor 4 is not open: LISTEN_FDS=1 would be right");
+    let server = begin(script, socket.into(), &[]);
+    server.must_log("LISTEN_FDS=3 in the environment, but file descriptor 4 is not open: LISTEN_FDS=1 would be right");
 }
 
 /// There is no number of sockets that would be right.
 #[test]
 fn a_socket_that_was_closed_on_the_way_is_reported_as_such() {
     let script = "exec 3<&- 4<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
-    let server = Activated::run(script, Stdio::null(), &[]);
-    server.logs("file descriptor 3 is not open: what started this program has closed it");
+    let server = begin(script, Stdio::null(), &[]);
+    server.must_log("file descriptor 3 is not open: what started this program has closed it");
 }
 
 /// The socket is the shell's, and its address is in use.
@@ -297,9 +254,9 @@ fn a_socket_that_was_closed_on_the_way_is_reported_as_such() {
 fn a_script_that_starts_the_server_without_exec_is_told_so() {
     let (socket, port) = tcp();
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ \"$0\" \"$@\"; exit";
-    let server = Activated::run(script, Stdio::from(socket), &["-b", &format!("tcp://127.0.0.1:{port}")]);
-    server.logs("which started this one, so no socket is taken: in a script, start the server with exec");
-    server.logs("in use");
+    let server = begin(script, socket.into(), &["-b", &format!("tcp://127.0.0.1:{port}")]);
+    server.must_log("which started this one, so no socket is taken: in a script, start the server with exec");
+    server.must_log("in use");
 }
 
 #[test]
@@ -314,17 +271,15 @@ fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
     adopt_orphans();
     let folder = server::folder();
     let path = folder.join("systemd.sock");
-    let server = Activated::start(UnixListener::bind(&path).unwrap().into(), &["--bind-to-activated-sockets"]);
+    let server = activated(UnixListener::bind(&path).unwrap().into(), &["--bind-to-activated-sockets"]);
     assert_eq!(Client::unix(&path).get("/a").text(), "v1 /a", "{}", server.log());
     fs::write(server.folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
-    kill_process(Pid::from_child(&server.child), Signal::USR2).unwrap();
-    let next = Process::named_in(&server.folder.join("web.pid"), server.child.id());
-    server.logs("0 cut off");
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&server.folder.join("web.pid"), server.id());
+    server.must_log("0 cut off");
     assert_eq!(Client::unix(&path).get("/b").text(), "v2 /b", "{}", server.log());
-    next.signal(Signal::TERM);
-    assert!(next.ended());
+    next.end(Signal::TERM);
     assert!(path.exists(), "it is systemd's\n{}", server.log());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -335,8 +290,7 @@ fn a_manager_that_cannot_be_told_is_complained_of_once() {
         let mut server = Server::spawn(folder, &environment, &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
         assert_eq!(server.get("/").status, 200);
         thread::park_timeout(Duration::from_millis(400));
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).unwrap().success());
+        server.end(Signal::TERM);
         assert_eq!(server.log().matches("systemd cannot be told").count(), times, "{}", server.log());
     }
 }
@@ -358,8 +312,7 @@ exec(*ARGV)
 fn sockets_are_taken_in_containers_that_forbid_pidfd_getfd_and_have_no_proc() {
     let no_proc =
         "unshare --mount sh -c 'mount --make-rprivate / && mount -t tmpfs -o ro none /proc && exec \"$@\"' sh";
-    let tried = Command::new("sh").args(["-c", &format!("{no_proc} true")]).output();
-    let may_mount = tried.is_ok_and(|ended| ended.status.success());
+    let may_mount = is_permitted(&["sh", "-c", &format!("{no_proc} \"$0\"")], "/");
     let filter = &*format!("{} -e \"$filter\"", ruby::program());
     for (variable, by) in [
         ("UNICORN_FD=3", filter),
@@ -368,13 +321,12 @@ fn sockets_are_taken_in_containers_that_forbid_pidfd_getfd_and_have_no_proc() {
         ("LISTEN_FDS=1 LISTEN_PID=$$", no_proc),
     ] {
         if by == no_proc && !may_mount {
-            eprintln!("skipped: mount is not permitted here");
             continue;
         }
         let (socket, port) = tcp();
         let script = format!("exec 3<&0 </dev/null; filter='{NO_PIDFD_GETFD}'; {variable} exec {by} \"$0\" \"$@\"");
-        let server = Activated::run(&script, Stdio::from(socket), &["--bind-to-activated-sockets=only"]);
-        server.logs(&format!("listening on tcp://127.0.0.1:{port},"));
+        let server = begin(&script, socket.into(), &["--bind-to-activated-sockets=only"]);
+        server.must_log(&format!("listening on tcp://127.0.0.1:{port},"));
         assert_eq!(Client::tcp(port).get("/").text(), "v1 /", "{variable}: {}", server.log());
     }
 }
@@ -393,8 +345,8 @@ fn sockets_of_other_starters_are_served() {
     ] {
         let (socket, port) = tcp();
         let script = format!("exec 3<&0 </dev/null; {variable} exec \"$0\" \"$@\"");
-        let server = Activated::run(&script, Stdio::from(socket), options);
-        server.logs(&format!("listening on tcp://127.0.0.1:{port},"));
+        let server = begin(&script, socket.into(), options);
+        server.must_log(&format!("listening on tcp://127.0.0.1:{port},"));
         assert_eq!(Client::tcp(port).get("/").text(), "v1 /", "{variable}: {}", server.log());
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::successor::{Load, Manager, Process, adopt_orphans, kill, pid_in, signal};
+use crate::support::successor::{Load, Manager, Process, adopt_orphans, kill, pid_in, signal, upgraded};
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, within};
 use rustix::process::Signal;
 
@@ -77,8 +77,7 @@ fn under_load_no_request_fails_and_the_sockets_and_the_pid_file_stay() {
     write(&server, &version(3));
     let third = upgrade(&server, second.0);
     assert_eq!(Client::unix(&socket(&server)).get("/y").text(), "v3 /y");
-    third.signal(Signal::TERM);
-    assert!(third.ended(), "{}", server.log());
+    third.end(Signal::TERM);
     assert!(!socket(&server).exists() && !pidfile(&server).exists(), "the last one cleans up\n{}", server.log());
     assert!(!server.folder.join("web.pid.oldbin").exists());
 }
@@ -95,12 +94,11 @@ fn ruby_workers_go_over_too() {
     let load = Load::start(6, move || Client::tcp(port));
     load.goes_on(200);
     server.signal(Signal::USR2);
-    let next = Process::named_in(&pidfile(&server), server.id());
+    let _next = Process::named_in(&pidfile(&server), server.id());
     assert!(within(MAX_WAIT, || !first.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
     load.goes_on(200);
     load.end();
     assert_eq!(server.text("/x"), "v2 /x");
-    drop(next);
 }
 
 #[test]
@@ -173,8 +171,7 @@ fn a_new_program_whose_loading_does_not_stop_gives_the_sockets_up_with_the_old_o
     fs::write(server.folder.join("config.ru"), "loop { }").unwrap();
     server.signal(Signal::USR2);
     assert!(within(MAX_WAIT, || server.log().matches("engine: mruby").count() == 2), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
     let is_closed = || std::net::TcpStream::connect(("127.0.0.1", server.port)).is_err();
     assert!(within(Duration::from_secs(1), is_closed), "{}", server.log());
 }
@@ -190,10 +187,9 @@ fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
     write(&server, &version(2));
     server.signal(Signal::USR2);
-    let next = Process::named_in(&pidfile(&server), server.id());
+    let _next = Process::named_in(&pidfile(&server), server.id());
     assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
     assert!(within(MAX_WAIT, || Client::unix(&admin).get("/readyz").status == 200), "{}", server.log());
-    drop(next);
 }
 
 #[test]
@@ -204,8 +200,7 @@ fn the_admin_socket_comes_back_with_the_old_process() {
     for end in [Signal::QUIT, Signal::KILL] {
         server.signal(Signal::USR2);
         let next = Process::named_in(&pidfile(&server), server.id());
-        next.signal(end);
-        assert!(next.ended(), "{}", server.log());
+        next.end(end);
         assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
         assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
     }
@@ -281,8 +276,7 @@ fn a_reload_while_a_new_program_loads_is_repeated_by_that() {
     assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
     assert!(server.logs("the previous process was told to while this one was starting"), "{}", server.log());
     assert!(within(MAX_WAIT, || server.text("/") == "v3"), "{}", server.log());
-    next.signal(Signal::TERM);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::TERM);
 }
 
 /// The signal for that goes to the old process, whose id is still in the pid file.
@@ -298,8 +292,7 @@ fn a_log_that_is_rotated_while_a_new_program_loads_is_opened_anew_by_that() {
     fs::remove_file(server.folder.join("gate")).unwrap();
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
     assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
-    next.signal(Signal::TERM);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::TERM);
     // The last lines of both.
     assert_eq!(server.log().matches("shut down:").count(), 2, "{}", server.log());
     assert!(!fs::read_to_string(&aside).unwrap().contains("shut down:"), "{}", server.log());
@@ -311,14 +304,12 @@ fn a_new_program_whose_old_process_is_killed_while_it_loads_serves() {
     adopt_orphans();
     let mut server = ruby::serve(GATED, &["-w", "1", "--pidfile", "web.pid"]);
     let next = upgrade_that_loads(&server);
-    server.signal(Signal::KILL);
-    assert!(server.ended(MAX_WAIT).is_some());
+    server.ended_by(Signal::KILL);
     fs::remove_file(server.folder.join("gate")).unwrap();
     assert!(server.logs("has ended meanwhile; this one serves all the same"), "{}", server.log());
     assert_eq!(server.text("/"), "gold", "{}", server.log());
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
-    next.signal(Signal::TERM);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::TERM);
     assert!(!pidfile(&server).exists(), "{}", server.log());
 }
 
@@ -331,8 +322,7 @@ fn a_new_program_that_ends_right_after_its_report_changes_nothing() {
     ruby::stop(server.id());
     fs::remove_file(server.folder.join("gate")).unwrap();
     assert_eq!(server.text("/"), "gold", "the new one serves");
-    next.signal(Signal::KILL);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::KILL);
     server.signal(Signal::CONT);
     assert!(server.logs("upgrade failed, this process goes on: it has ended"), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
@@ -342,7 +332,7 @@ fn shut_down_at_the_report(signals: &str) {
     adopt_orphans();
     let mut server = ruby::serve(GATED, &["-w", "1", "-t", "2", "--signals", signals]);
     let folder = server.folder.clone();
-    let next = upgrade_that_loads(&server);
+    let _next = upgrade_that_loads(&server);
     give_way(thread_of(server.id(), "signals"), server.id());
     ruby::stop(server.id());
     fs::write(folder.join("hold"), "").unwrap();
@@ -350,12 +340,10 @@ fn shut_down_at_the_report(signals: &str) {
     let mut client = server.send_get("/");
     assert!(within(MAX_WAIT, || folder.join("held").exists()), "{}", server.log());
     server.signal(Signal::CONT);
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some(), "{}", server.log());
+    server.ended_by(Signal::TERM);
     fs::remove_file(folder.join("hold")).unwrap();
     let reply = client.reply().unwrap_or_else(|error| panic!("{signals}: {error}\n{}", server.log()));
     assert_eq!(reply.text(), "gold", "{}", server.log());
-    drop(next);
 }
 
 #[test]
@@ -363,18 +351,15 @@ fn addresses_change_with_an_upgrade() {
     adopt_orphans();
     let folder = server::folder_with(&[("config.ru", &version(1))]);
     write_settings(&folder, &["one.sock", "two.sock"], "");
-    let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
+    let mut server = Server::spawn(folder.clone(), &[], &[]);
     let get = |name: &str| Client::unix(&folder.join(name)).get("/x").text();
     assert_eq!((get("one.sock"), get("two.sock")), ("v1 /x".to_owned(), "v1 /x".to_owned()));
     write_settings(&folder, &["two.sock", "three.sock"], "");
     fs::write(folder.join("config.ru"), version(2)).unwrap();
-    server.signal(Signal::USR2);
-    let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let next = upgraded(&mut server, "web.pid");
     assert!(!folder.join("one.sock").exists(), "it is not served any more\n{}", server.log());
     assert_eq!((get("two.sock"), get("three.sock")), ("v2 /x".to_owned(), "v2 /x".to_owned()));
-    next.signal(Signal::TERM);
-    assert!(next.ended());
+    next.end(Signal::TERM);
     assert!(!folder.join("two.sock").exists() && !folder.join("three.sock").exists(), "{}", server.log());
 }
 
@@ -387,17 +372,14 @@ fn a_log_file_that_is_named_no_more_leaves_the_new_program_a_log() {
         write_settings(&folder, &["web.sock"], "log-file = \"web.log\"\n");
         let found = fs::metadata(folder.join("log")).unwrap();
         let journal = if has_journal { format!("{}:{}", found.dev(), found.ino()) } else { String::new() };
-        let mut server = Server::begin(folder.clone(), &[("JOURNAL_STREAM", journal.as_str())], &[] as &[&str]);
+        let mut server = Server::begin(folder.clone(), &[("JOURNAL_STREAM", journal.as_str())], &[]);
         assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
         write_settings(&folder, &["web.sock"], "");
-        server.signal(Signal::USR2);
-        let next = Process::named_in(&pidfile(&server), server.id());
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        let next = upgraded(&mut server, "web.pid");
         next.signal(Signal::USR1);
         let log = || fs::read_to_string(folder.join(file)).unwrap();
         assert!(within(MAX_WAIT, || log().contains("generation 2 serves")), "{file}: {}", log());
-        next.signal(Signal::TERM);
-        assert!(next.ended());
+        next.end(Signal::TERM);
     }
 }
 
@@ -411,11 +393,9 @@ fn a_umask_that_is_taken_out_of_the_settings_is_that_from_before_them_again() {
         status.lines().find_map(|line| line.strip_prefix("Umask:\t")).unwrap().to_owned()
     };
     write_settings(&folder, &["web.sock"], "umask = \"037\"\n");
-    let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
+    let mut server = Server::spawn(folder.clone(), &[], &[]);
     assert_eq!(umask(server.id()), "0037");
-    server.signal(Signal::USR2);
-    let second = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let second = upgraded(&mut server, "web.pid");
     assert_eq!(umask(second.0), "0037", "the settings are the same");
     write_settings(&folder, &["web.sock"], "");
     // It starts none before it has seen that the first one is gone.
@@ -427,8 +407,7 @@ fn a_umask_that_is_taken_out_of_the_settings_is_that_from_before_them_again() {
     let third = Process::named_in(&pidfile(&server), second.0);
     assert!(second.ended(), "{}", server.log());
     assert_eq!(umask(third.0), umask(std::process::id()));
-    third.signal(Signal::TERM);
-    assert!(third.ended(), "{}", server.log());
+    third.end(Signal::TERM);
 }
 
 #[test]
@@ -447,22 +426,19 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     // As in Unicorn, the new one starts no third beside both.
     second.signal(Signal::USR2);
     assert!(server.logs("which started this one, still serves"), "{}", server.log());
-    second.signal(Signal::QUIT);
-    assert!(second.ended());
+    second.end(Signal::QUIT);
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
     assert!(within(MAX_WAIT, || !aside.exists() && socket(&server).exists()), "{}", server.log());
     load.goes_on(100);
     // There for good.
     server.signal(Signal::USR2);
     let third = Process::named_in(&pidfile(&server), server.id());
-    server.signal(Signal::QUIT);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::QUIT);
     load.goes_on(100);
     load.end();
     assert!(socket(&server).exists() && !aside.exists());
     assert_eq!(server.text("/x"), "v2 /x");
-    third.signal(Signal::QUIT);
-    assert!(third.ended());
+    third.end(Signal::QUIT);
     assert!(!socket(&server).exists(), "{}", server.log());
 }
 
@@ -470,8 +446,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
 fn systemd_is_told_who_the_service_is() {
     adopt_orphans();
     let folder = server::folder_with(&[("config.ru", &version(1))]);
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid"];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
     manager.hears("READY=1");
@@ -491,8 +466,7 @@ fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
     adopt_orphans();
     let config = app("", "sleep 60 if env['PATH_INFO'] == '/slow'; 'gold'");
     let folder = server::folder_with(&[("config.ru", &config)]);
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let env = [("NOTIFY_SOCKET", notify.as_str()), ("WATCHDOG_USEC", "200000")];
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--request-time", "90s", "--pidfile", "web.pid"];
     let mut server = Server::spawn(folder, &env, &options);
@@ -518,8 +492,7 @@ fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
 fn the_new_process_says_nothing_to_systemd_before_it_is_the_service() {
     adopt_orphans();
     let folder = server::folder_with(&[("config.ru", &version(1))]);
-    let manager = Manager::listen(&folder.join("notify"));
-    let notify = folder.join("notify").display().to_string();
+    let (manager, notify) = Manager::listen(&folder);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid", "--signals", "unicorn"];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
     server.signal(Signal::USR2);
@@ -561,15 +534,12 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     let port = server.port;
     let load = Load::start(4, move || Client::tcp(port));
     load.goes_on(100);
-    server.signal(Signal::USR2);
-    let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let next = upgraded(&mut server, "web.pid");
     load.goes_on(100);
     load.end();
     assert_eq!(server.text("/x"), "v2 /x");
     assert!(server.log().contains("SIGQUIT: graceful shutdown, when the new process serves"), "{}", server.log());
-    next.signal(Signal::QUIT);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::QUIT);
 }
 
 /// The hook sends TTOU for each worker but the last, as in Unicorn's example: nobody has ordered fewer workers.
@@ -584,8 +554,7 @@ fn the_hook_that_retires_the_old_master_leaves_the_new_one_all_its_workers() {
     let status = server.status();
     let pool = &status["apps"][0]["pool"];
     assert_eq!((&pool["min"], &pool["max"]), (&2.into(), &2.into()), "{status}\n{}", server.log());
-    next.signal(Signal::QUIT);
-    assert!(next.ended(), "{}", server.log());
+    next.end(Signal::QUIT);
 }
 
 const TAKES_ONE: &str = r#"
@@ -640,9 +609,14 @@ fn the_release_is_found_where_an_option_names_it() {
 /// it has a name that only they know.
 fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
     adopt_orphans();
-    let place = fs::canonicalize(server::folder()).unwrap();
+    let home = server::folder();
+    let place = fs::canonicalize(&home).unwrap();
     let (pwd, more) = how(&place);
-    let app = "run ->(env) { [200, {}, [ENV['BUNDLE_GEMFILE'].delete_prefix(File.dirname(__dir__))]] }\n";
+    // Bundler sets the second variable from version 4 on, and takes the file beside the Gemfile where it is not set.
+    let app = "gemfile = ENV['BUNDLE_GEMFILE']\nlock = ENV['BUNDLE_LOCKFILE'] || \"#{gemfile}.lock\"\n\
+               files = [gemfile, lock].map { |path| path.delete_prefix(File.dirname(__dir__)) }\n\
+               run ->(env) { [200, {}, [files.inspect]] }\n";
+    let found = |release: &str| format!("[\"/{release}/Gemfile\", \"/{release}/Gemfile.lock\"]");
     let (log, current) = (place.join("log"), place.join(if more.is_empty() { "current" } else { "here" }));
     for release in ["1", "2", "3"] {
         let folder = place.join(release);
@@ -660,25 +634,31 @@ fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
     let pidfile = place.join("web.pid");
     let mut options = vec!["-w", "1", "-t", "1", "--pidfile", pidfile.to_str().unwrap()];
     options.extend(more.iter().map(String::as_str));
-    let gemfile = place.join("1/Gemfile");
-    let mut env = vec![("BUNDLE_GEMFILE", gemfile.to_str().unwrap()), ("RUBYOPT", "-rbundler/setup")];
+    let [gemfile, lock] = ["1/Gemfile", "1/Gemfile.lock"].map(|name| place.join(name).display().to_string());
+    let mut env = vec![("BUNDLE_GEMFILE", &*gemfile), ("BUNDLE_LOCKFILE", &*lock), ("RUBYOPT", "-rbundler/setup")];
     // Of a folder that is not there, PWD says nothing.
     env.push(("PWD", pwd.as_deref().unwrap_or(&place).to_str().unwrap()));
     env.extend(pwd.is_none().then_some(("INVOCATION_ID", "0123456789abcdef")));
-    let server = ruby::serve_by(&[], current.clone(), &env, &options);
-    assert_eq!(server.text("/"), "/1/Gemfile", "{}", server.log());
+    let server = ruby::serve_by(&[], home.at(&current), &env, &options);
+    assert_eq!(server.text("/"), found("1"), "{}", server.log());
     for (release, signal) in [("2", Signal::USR1), ("3", Signal::USR2)] {
         lead_to(release);
         fs::remove_dir_all(place.join((release.parse::<u32>().unwrap() - 1).to_string())).unwrap();
         server.signal(signal);
-        let serves = || server.text("/") == format!("/{release}/Gemfile");
+        let serves = || server.text("/") == found(release);
         assert!(within(MAX_WAIT, serves), "{release}\n{}", fs::read_to_string(&log).unwrap());
     }
     let next = Process::named_in(&pidfile, server.id());
-    next.signal(Signal::TERM);
-    assert!(next.ended(), "{}", fs::read_to_string(&log).unwrap());
-    drop(server);
-    let _ = fs::remove_dir_all(place);
+    next.end(Signal::TERM);
+}
+
+/// Puts a new program in the place of a server that may go on until it is told to end.
+fn take_over(server: &Server) -> Process {
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(server), server.id());
+    server.signal(Signal::QUIT);
+    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+    next
 }
 
 /// The configuration that Capistrano's users have: `current` is for the new program, which does not find it by itself.
@@ -712,18 +692,9 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
             assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
             fs::remove_file(server.folder.join("refuse")).unwrap();
         }
-        server.signal(Signal::USR2);
-        assert!(
-            within(MAX_WAIT, || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id())),
-            "{}",
-            server.log()
-        );
-        let new = Process::named_in(&pidfile(&server), server.id());
-        server.signal(Signal::QUIT);
-        assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+        let _new = take_over(&server);
         assert_eq!(server.text("/"), format!("[{next:?}, \"of the hook\", nil]"), "{}", server.log());
         assert!(server.log().contains("the hook speaks"), "{}", server.log());
-        new.signal(Signal::KILL);
     }
 }
 
@@ -740,14 +711,8 @@ fn hooks_before_a_new_program_are_heard_of_where_the_application_waits_for_child
         let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
         let server = ruby::serve_with("unicorn.rb", folder, &["-b", "tcp://127.0.0.1:0"]);
         assert_eq!(server.text("/"), "", "{taker}: {}", server.log());
-        server.signal(Signal::USR2);
-        let has_new = || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id());
-        assert!(within(MAX_WAIT, has_new), "{taker}: {}", server.log());
-        let new = Process::named_in(&pidfile(&server), server.id());
-        server.signal(Signal::QUIT);
-        assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{taker}: {}", server.log());
+        let _new = take_over(&server);
         assert_eq!(server.text("/"), "of the hook", "{taker}: {}", server.log());
-        new.signal(Signal::KILL);
     }
 }
 
@@ -760,12 +725,6 @@ fn the_new_program_starts_where_a_hook_has_gone_to() {
     fs::write(&file, format!("pid '{}'\nbefore_exec {{ |server| Dir.chdir('next') }}\n", pid.display())).unwrap();
     let server = ruby::serve_with(file.to_str().unwrap(), folder, &["-b", "tcp://127.0.0.1:0"]);
     assert_eq!(server.text("/"), "old");
-    server.signal(Signal::USR2);
-    let has_new = || pid_in(&pid).is_some_and(|pid| pid != server.id());
-    assert!(within(MAX_WAIT, has_new), "{}", server.log());
-    let new = Process::named_in(&pid, server.id());
-    server.signal(Signal::QUIT);
-    assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
+    let _new = take_over(&server);
     assert_eq!(server.text("/"), "new", "{}", server.log());
-    new.signal(Signal::KILL);
 }

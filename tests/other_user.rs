@@ -4,12 +4,12 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{MAX_WAIT, Server, app, can_mount, ruby, server, within};
+use crate::support::successor::{Process, adopt_orphans, upgraded};
+use crate::support::{Folder, MAX_WAIT, Server, app, can_mount, ruby, server, within};
 use rustix::process::{Signal, geteuid};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
-fn folder(config: &str) -> Option<PathBuf> {
+fn folder(config: &str) -> Option<Folder> {
     if !geteuid().is_root() {
         eprintln!("skipped: only root can become somebody else");
         return None;
@@ -39,13 +39,10 @@ fn the_control_socket_may_be_in_a_folder_of_roots() {
     let status = || ask(&server.folder, &["status", "--control", &control]);
     assert!(status().contains(&server.id().to_string()), "{}", status());
     // A successor is not root, and cannot make another one.
-    server.signal(Signal::USR2);
-    let next = Process::named_in(&server.folder.join("a.pid"), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let next = upgraded(&mut server, "a.pid");
     let told = ask(&server.folder, &["status", "--control", &control]);
     assert!(told.contains(&next.0.to_string()), "{told}\n{}", server.log());
-    next.signal(Signal::TERM);
-    assert!(next.ended());
+    next.end(Signal::TERM);
 }
 
 /// Both processes have it while the old one finishes its requests.
@@ -74,7 +71,6 @@ fn a_control_socket_that_root_has_made_leads_to_the_new_process() {
     fs::remove_file(&hold).unwrap();
     assert_eq!(held.reply().unwrap().text(), "gold", "{}", server.log());
     assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
-    drop(next);
 }
 
 #[test]
@@ -99,8 +95,6 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
     fs::rename(&log, folder.join("roots/web.log.2")).unwrap();
     signal();
     assert!(has(&folder.join("roots/web.log.2"), "`create` in logrotate's configuration"));
-    drop(child);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Whoever may write to the folder of the log could otherwise have any file of the machine.
@@ -126,10 +120,8 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     // Root's own links are what root wants.
     lchown(&log, Some(0), Some(0)).unwrap();
     let mut command = server::command();
-    let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
+    let _child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
     assert!(within(MAX_WAIT, || fs::metadata(&file).unwrap().uid() != 0));
-    drop(child);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A server that stays root opens its log again at each rotation, and writes to it what the application prints.
@@ -146,7 +138,6 @@ fn nor_does_a_link_of_the_user_of_the_workers() {
         assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
         assert!(!file.exists(), "{option}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// What workers ask the server for: bodies in files, and connections. `/forged` sends what a worker would that wants a
@@ -206,16 +197,15 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
 }
 
 /// A folder with an application that answers with its user id, where root may mount something.
-fn folder_of_workers() -> Option<PathBuf> {
+fn folder_of_workers() -> Option<Folder> {
     if !can_mount() {
-        eprintln!("skipped: mount is not permitted here");
         return None;
     }
     folder("run lambda { |env| [200, {}, [Process.uid.to_s]] }")
 }
 
 /// Serves it after a shell script, in which `$RUBY` is the Ruby and /var/cache a place that nobody else sees.
-fn serve_after(script: &str, folder: PathBuf, options: &[&str]) -> Server {
+fn serve_after(script: &str, folder: Folder, options: &[&str]) -> Server {
     let script = format!("mount -t tmpfs -o mode=0755 none /var/cache && {script}");
     // As root's own.
     fs::create_dir(folder.join("home")).unwrap();
@@ -348,5 +338,4 @@ fn a_limit_of_processes_and_threads_is_named() {
         assert!(said.contains(words), "{said}");
     }
     assert!(!said.contains("panicked"), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }

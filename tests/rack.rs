@@ -138,18 +138,13 @@ require_relative \"sub/deep\"
 load File.expand_path(\"part.rb\", File.dirname(__FILE__))
 run lambda { |env| [200, {}, [\"#{$parts}|#{File.basename(__FILE__)}|#{$deep}\"]] }
 ";
-    let folder = support::server::folder();
-    std::fs::create_dir(folder.join("sub")).unwrap();
     let files = [
         ("config.ru", ru),
         ("part.rb", "$parts = ($parts || 0) + 1\n"),
         ("sub/deep.rb", "require_relative \"near\"\n"),
         ("sub/near.rb", "$deep = File.basename(File.dirname(__FILE__))\n"),
     ];
-    for (name, text) in files {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    let server = Server::spawn(folder, &[], &["-t", "1", "-b", "tcp://127.0.0.1:0"]);
+    let server = Server::files(&files, &["-t", "1"]);
     assert_eq!(server.text("/"), "2|config.ru|sub");
 }
 

@@ -165,9 +165,7 @@ fn lines_of_text_have_it_at_their_end() {
         server.get("/c")
     };
     assert_eq!(reply.status, 200);
-    let mut client = server.client();
-    client.send("GET /a?b HTTP/1.1\r\nX: y\r\n\r\n").unwrap();
-    let reply = client.reply().unwrap();
+    let reply = server.client().ask("GET /a?b HTTP/1.1\nX: y\n\n");
     let id = reply.header("x-request-id").unwrap();
     let line = format!("{id} refused \"HTTP/1.1 needs a Host header\"\n");
     assert!(server.logs(&line), "{}", server.log());

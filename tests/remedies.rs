@@ -3,20 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 
+use crate::support::server::stderr_of as said;
 use crate::support::{app, ruby, server};
 
 const NOBODY: u32 = 65_534;
-
-/// Runs the program to its end; its exit code and what it has said on standard error.
-fn said(folder: &Path, env: &[(&str, &str)], options: &[&str]) -> (Option<i32>, String) {
-    let mut command = server::command();
-    command.current_dir(folder).envs(env.iter().copied()).args(options);
-    let ran = command.output().unwrap();
-    (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
-}
 
 #[track_caller]
 fn assert_says((code, text): &(Option<i32>, String), expected: i32, words: &[&str]) {
@@ -36,7 +28,6 @@ fn without_a_ruby_the_command_that_installs_one_is_named() {
     assert!(!none.1.contains("os error"), "{}", none.1);
     let named = said(&folder, &[], &[&ruby[..], &["--ruby", "./no-ruby"]].concat());
     assert_says(&named, 1, &["the Ruby ./no-ruby cannot be started", "name another with --ruby"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -45,7 +36,6 @@ fn a_program_that_is_no_ruby_is_called_so() {
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "/bin/ls"];
     let ls = said(&folder, &[], &options);
     assert_says(&ls, 1, &["is /bin/ls a Ruby?", "--ruby names another", "exited with status 0"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// The server knows its Ruby by the process that it has started, and refuses the connection of another one.
@@ -56,7 +46,6 @@ fn a_script_that_does_not_become_ruby_is_told_to() {
     fs::set_permissions(folder.join("our-ruby"), fs::Permissions::from_mode(0o755)).unwrap();
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"];
     assert_says(&said(&folder, &[], &options), 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -66,7 +55,25 @@ fn missing_gems_are_got_by_bundle_install() {
     let (program, at) = (ruby::program(), folder.display().to_string());
     let said = said(&folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
     assert_says(&said, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
-    fs::remove_dir_all(folder).unwrap();
+}
+
+/// With `bundle exec`, or with the gem and Rails, each Ruby loads Bundler before the server's code.
+#[test]
+fn so_are_those_that_bundler_misses_before_the_server_s_code_runs() {
+    let gemfile = "source 'https://rubygems.org'\ngem 'no-such-gem-anywhere'\n";
+    let app = ("config.ru", "run lambda { |env| [200, {}, []] }");
+    let folder = ruby::folder(&[app, ("Gemfile", gemfile), ("config/puma.rb", "workers 2\n")]);
+    let (program, at) = (ruby::program(), folder.display().to_string());
+    let path = format!("{at}/Gemfile");
+    let env = [("RUBYOPT", "-rbundler/setup"), ("BUNDLE_GEMFILE", &*path)];
+    let remedy = format!("`bundle install` in {at}");
+    // That of the workers, and that which reads another server's file.
+    for (config, code) in [("-", 1), ("config/puma.rb", 2)] {
+        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "--ruby-worker", "plain", "-C", config];
+        let said = said(&folder, &env, &options);
+        assert_says(&said, code, &["no-such-gem-anywhere", "because of Bundler", &remedy]);
+        assert!(!said.1.contains("a Ruby?"), "{}", said.1);
+    }
 }
 
 #[test]
@@ -77,7 +84,6 @@ fn a_missing_library_is_told_with_how_gems_are_got() {
     assert_says(&said(&folder, &[], &options), 1, &["cannot load such file", "`gem install no-such-gem`"]);
     fs::write(folder.join("config.ru"), "require '/no/such/file'").unwrap();
     assert!(!said(&folder, &[], &options).1.contains("gem install"));
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -96,31 +102,15 @@ fn a_port_below_1024_is_refused_with_what_helps() {
     }
     let ran = start(&["-b", "tcp://127.0.0.1:81", "-t", "1"]).unwrap();
     let told = (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned());
-    assert_says(&told, 1, &["Permission denied", "setcap cap_net_bind_service", "--bind-to-activated-sockets"]);
-    fs::remove_dir_all(folder).unwrap();
+    assert_says(&told, 1, &["Permission denied", "ip_unprivileged_port_start=81", "--bind-to-activated-sockets"]);
 }
 
 #[test]
 fn a_check_tells_all_mistakes_at_once_of_whatever_kind() {
     let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }")]);
-    let options = [
-        "config",
-        "--check",
-        "--threads",
-        "many",
-        "--engine",
-        "ruby",
-        "--ruby",
-        "no-ruby",
-        "--hooks",
-        "no-hooks.rb",
-        "--log-file",
-        "no-folder/log",
-        "--pidfile",
-        "no-place/pid",
-        "--user",
-        "no-such-user",
-    ];
+    let engine = ["config", "--check", "--threads", "many", "--engine", "ruby", "--ruby", "no-ruby"];
+    let files = ["--hooks", "no-hooks.rb", "--log-file", "no-folder/log", "--pidfile", "no-place/pid"];
+    let options = [&engine[..], &files, &["--user", "no-such-user"]].concat();
     let all = said(&folder, &[], &options);
     let words =
         ["--threads many", "no no-ruby on PATH", "no-hooks.rb", "no-folder/log", "no-place/pid", "no-such-user"];
@@ -130,5 +120,4 @@ fn a_check_tells_all_mistakes_at_once_of_whatever_kind() {
     let all = said(&folder, &[], &options);
     assert_says(&all, 2, &words);
     assert_says(&all, 2, &["config.ru"]);
-    fs::remove_dir_all(folder).unwrap();
 }

@@ -78,8 +78,7 @@ fn prime_sums() {
 /// The same on the embedded interpreter, with the gems of the tests.
 #[test]
 fn prime_sums_embedded() {
-    let gems = server::repository().join("build/gems");
-    assert!(gems.join("gems").is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
+    let gems = server::gems();
     let config = server::repository().join("apps/prime-sums/config.ru");
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "mruby", "-t", "4", config.to_str().unwrap()];
     let server = Server::spawn(server::folder(), &[("GEM_PATH", gems.to_str().unwrap())], &options);
@@ -131,10 +130,8 @@ run Tagged
 fn a_line_in_the_log_of_rails_has_the_id_of_the_access_log() {
     require("rails");
     let server = ruby::serve_files(&[("config.ru", TAGGED)], &[], &["-w", "1", "-t", "1", "-e", "production"]);
-    for said in ["", "X-Request-Id: edge-7\r\n"] {
-        let mut client = server.client();
-        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{said}\r\n")).unwrap();
-        let reply = client.reply().unwrap();
+    for said in ["", "X-Request-Id: edge-7\n"] {
+        let reply = server.client().ask(&format!("GET / HTTP/1.1\nHost: a\n{said}\n"));
         let (id, text) = (reply.header("x-request-id").unwrap(), reply.text());
         assert!(text == id && said.is_empty() != (id == "edge-7"), "{text:?} is not {id}\n{}", server.log());
         assert!(server.logs(&format!("[{id}] a nugget\n")), "{}", server.log());

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::server::command;
 use crate::support::successor::{kill, signal};
 use crate::support::{Client, MAX_WAIT, Rng, Server, ruby, within};
 use rustix::process::Signal;
@@ -200,8 +199,7 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     let worker = ruby::workers(&server)[0];
     ruby::stop(worker);
     let state = || {
-        let seen = command().current_dir(&server.folder).args(["status", "--json"]).output().unwrap();
-        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        let seen = server.status();
         let workers = seen["apps"][0]["workers"].as_array().cloned().unwrap_or_default();
         let one = workers.iter().find(|one| one["pid"] == worker).cloned().unwrap_or_default();
         one["state"].as_str().unwrap_or_default().to_owned()
@@ -222,11 +220,7 @@ fn a_worker_that_is_stopped_gets_no_requests_while_another_runs() {
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
     let [stopped, runs] = ruby::workers(&server)[..] else { panic!("{}", server.log()) };
     ruby::stop(stopped);
-    let idle = || {
-        let seen = command().current_dir(&server.folder).args(["status", "--json"]).output().unwrap();
-        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
-        seen["apps"][0]["idle"].as_u64()
-    };
+    let idle = || server.status()["apps"][0]["idle"].as_u64();
     assert!(within(MAX_WAIT, || idle() == Some(2)), "{:?}: {}", idle(), server.log());
     let mut clients: Vec<Client> = (0..8).map(|_| server.client()).collect();
     for client in &mut clients {
@@ -258,8 +252,8 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
     workers.iter().copied().for_each(ruby::stop);
     let mut clients: Vec<_> = (0..6).map(|_| server.send_get("/")).collect();
     let running = || {
-        let seen = command().current_dir(&server.folder).args(["recorder", "--json"]).output().unwrap();
-        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        let seen = server.done(&["recorder", "--json"]);
+        let seen: serde_json::Value = serde_json::from_str(&seen).unwrap();
         seen["apps"][0]["running"].as_array().map_or(0, Vec::len)
     };
     assert!(within(MAX_WAIT, || running() == 6), "{}", server.log());

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support;
 use crate::support::{Client, MAX_WAIT, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -168,10 +167,8 @@ fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
     let mut clients = ["/?0.8", "/?5"].map(|path| {
         let client = server.send_get(path);
         // So that they come in this order.
-        assert!(within(MAX_WAIT, || {
-            let output = support::server::command().current_dir(&server.folder).args(["recorder", "--json"]).output();
-            path != "/?0.8" || String::from_utf8_lossy(&output.unwrap().stdout).contains("\"path\":\"/\"")
-        }));
+        let runs = || server.done(&["recorder", "--json"]).contains("\"path\":\"/\"");
+        assert!(path != "/?0.8" || within(MAX_WAIT, runs));
         client
     });
     assert_eq!(clients.each_mut().map(|client| client.reply().unwrap().status), [200, 504], "{}", server.log());

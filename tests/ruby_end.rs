@@ -1,7 +1,6 @@
 //! The beginning and the end of Ruby processes: hooks, conventions, titles, and that none outlives the server.
 
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -99,16 +98,22 @@ fn no_ruby_process_outlives_a_front_that_was_killed() {
     // One worker is idle, one is busy and will not be interrupted.
     let _held = server.send_get("/stubborn");
     ruby::wait_for_note(&server, "stubborn");
-    server.signal(Signal::KILL);
-    server.ended(MAX_WAIT).unwrap();
+    server.ended_by(Signal::KILL);
     assert_gone(&pids, Duration::from_secs(5), &server.log());
 }
 
 #[test]
 fn a_front_killed_while_the_application_loads_leaves_nobody() {
+    let program = ruby::program();
     for (preload, processes) in [("--preload=yes", 1), ("--preload=no", 2)] {
         let app = "File.write(\"notes\", \"loads\\n\")\nsleep 3\nrun ->(_) {}\n";
-        kill_a_front_that_loads(&ruby::folder(&[("config.ru", app)]), preload, processes);
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, preload];
+        let mut server = Server::begin(ruby::folder(&[("config.ru", app)]), &[], &options);
+        ruby::wait_for_note(&server, "loads");
+        let pids = ruby::processes(server.id());
+        server.ended_by(Signal::KILL);
+        assert_eq!(pids.len(), processes);
+        assert_gone(&pids, Duration::from_secs(8), &server.log());
     }
 }
 
@@ -121,24 +126,9 @@ fn a_front_that_ends_while_a_configuration_is_read_leaves_nobody() {
         let reader = || fs::read_to_string(server.folder.join("reads")).ok()?.parse::<u32>().ok();
         assert!(within(MAX_WAIT, || reader().is_some()), "{}", server.log());
         let pids = [reader().unwrap()];
-        server.signal(signal);
-        server.ended(MAX_WAIT).unwrap();
+        server.ended_by(signal);
         assert_gone(&pids, Duration::from_secs(8), &server.log());
     }
-}
-
-fn kill_a_front_that_loads(folder: &Path, preload: &str, processes: usize) {
-    let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
-    let mut command = support::server::command();
-    command.current_dir(folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, preload]);
-    let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    assert!(within(MAX_WAIT, || folder.join("notes").exists()));
-    let pids = ruby::processes(child.id());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(pids.len(), processes);
-    assert_gone(&pids, Duration::from_secs(8), "");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -160,8 +150,7 @@ on_worker_shutdown { |worker| line \"on_worker_shutdown #{worker}\" }
     assert_eq!(server.text("/"), "gold");
     let boot = ["before_fork", "after_fork 1 first", "after_fork 1 second", "on_worker_boot 1", "application 1"];
     assert_eq!(ruby::notes(&server), boot, "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::TERM);
     assert_eq!(ruby::notes(&server)[boot.len()..], ["on_worker_shutdown 1"]);
 }
 
@@ -176,8 +165,7 @@ fn a_hook_that_fails_harms_nobody() {
     ruby::wait_for_note(&server, "ensured");
     assert!(server.logs("the hook on_request_timeout failed: timeout"), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::TERM);
     assert!(server.logs("the hook on_worker_shutdown failed: shutdown"), "{}", server.log());
 }
 
@@ -186,8 +174,7 @@ fn at_exit_blocks_run_in_workers() {
     let app = format!("at_exit {{ File.write(\"notes\", \"exit #{{$PROGRAM_NAME}}\\n\", mode: \"a\") }}\n{APP}");
     let mut server = ruby::serve(&app, &["-w", "1", "-t", "2", "--tag", "shop"]);
     assert_eq!(server.text("/"), "gold");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::TERM);
     assert!(ruby::notes(&server).iter().any(|note| note.starts_with("exit")), "{}", server.log());
 }
 
@@ -207,8 +194,7 @@ fn an_interrupt_ends_at_exit_blocks_that_take_long() {
     // Of the 30 s of --drain-time.
     assert!(server.logs("waiting for workers to exit, for 2"), "{}", server.log());
     let began = Instant::now();
-    server.signal(Signal::INT);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::INT);
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
     assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
 }
@@ -236,8 +222,7 @@ fn the_same_signal_again_cuts_nothing_off() {
 fn an_immediate_shutdown_leaves_hooks_a_second() {
     let mut server = slow_to_exit();
     let began = Instant::now();
-    server.signal(Signal::QUIT);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::QUIT);
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
     assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
 }
@@ -250,8 +235,7 @@ fn the_end_of_the_server_hurries_workers_of_older_code_too() {
     assert!(server.logs("generation 2 serves"), "{}", server.log());
     ruby::wait_for_note(&server, "exit");
     let began = Instant::now();
-    server.signal(Signal::QUIT);
-    assert!(server.ended(MAX_WAIT).unwrap().success());
+    server.end(Signal::QUIT);
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}: {}", began.elapsed(), server.log());
 }
 
@@ -312,8 +296,7 @@ fn ctrl_backslash_ends_all_of_it_without_a_word_of_ruby() {
     for pid in &pids {
         support::successor::kill(*pid, Signal::QUIT);
     }
-    server.signal(Signal::QUIT);
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.end(Signal::QUIT);
     assert_gone(&pids, MAX_WAIT, &server.log());
     let log = server.log();
     assert!(!log.contains("ThreadError") && !log.contains("SIGQUIT (SignalException)"), "{log}");

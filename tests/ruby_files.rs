@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{MAX_WAIT, Server, ruby};
+use crate::support::successor::{adopt_orphans, upgraded};
+use crate::support::{Server, ruby};
 use rustix::process::Signal;
 
 /// Says the soft limit of its own process and that of a program that it starts.
@@ -49,11 +49,8 @@ fn so_it_is_with_the_configuration_of_another_server() {
 fn so_it_is_after_an_upgrade() {
     adopt_orphans();
     let mut server = serve("64", &[("config.ru", APP)], &["-w", "1", "--pidfile", "web.pid"]);
-    server.signal(Signal::USR2);
-    let new = Process::named_in(&server.folder.join("web.pid"), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    let new = upgraded(&mut server, "web.pid");
     assert_eq!(server.text("/"), "64 64\n", "{}", server.log());
     assert!(soft(new.0) > 1024);
-    new.signal(Signal::TERM);
-    assert!(new.ended());
+    new.end(Signal::TERM);
 }

@@ -5,12 +5,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::{MAX_WAIT, Server, ruby, server, within};
+use crate::support::{Folder, MAX_WAIT, Server, ruby, server, within};
 
 /// A report at the same path for each request, as of an application with one thread in each process. Its size is the
 /// path, its letter the query.
@@ -142,26 +141,24 @@ fn the_words_of_other_servers_command_lines_start_it() {
 }
 
 /// As it is served in this folder, with a configuration or without one.
-fn serve_in(folder: &Path, options: &[&str]) -> Server {
-    ruby::serve_by(&[], folder.to_owned(), &[], &[&["-w", "1"][..], options].concat())
+fn serve_in(folder: &Folder, options: &[&str]) -> Server {
+    ruby::serve_by(&[], folder.clone(), &[], &[&["-w", "1"][..], options].concat())
 }
 
 #[test]
 fn the_name_of_a_folder_need_not_be_utf8() {
-    let home = server::folder();
-    let folder = home.join(OsStr::from_bytes(b"r\xfcbe"));
+    let folder = server::folder().at(OsStr::from_bytes(b"r\xfcbe"));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("name.rb"), "NAME = \"gold\"\n").unwrap();
     fs::write(folder.join("config.ru"), "require_relative 'name'\nrun ->(_) { [200, {}, [NAME]] }\n").unwrap();
     assert_eq!(serve_in(&folder, &[]).text("/"), "gold");
-    fs::remove_dir_all(home).unwrap();
 }
 
 /// Tools that deploy put symlinks to shared files into each release.
 #[test]
 fn files_that_are_symlinks_have_their_neighbours_where_the_symlinks_are() {
     let home = server::folder();
-    let (release, shared) = (home.join("release"), home.join("shared"));
+    let (release, shared) = (home.at("release"), home.at("shared"));
     for (folder, name) in [(&release, "release"), (&shared, "shared")] {
         fs::create_dir_all(folder.join("config")).unwrap();
         for file in ["place.rb", "config/place.rb"] {
@@ -184,8 +181,6 @@ fn files_that_are_symlinks_have_their_neighbours_where_the_symlinks_are() {
     assert!(server.logs("generation 2 serves"), "{}", server.log());
     let second = server.text("/");
     assert!(second.starts_with("release release release ") && second != first, "{second}\n{}", server.log());
-    drop(server);
-    fs::remove_dir_all(home).unwrap();
 }
 
 /// Answers of several kinds, among them one with a file and one with a long body of the request.

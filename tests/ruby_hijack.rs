@@ -74,6 +74,23 @@ fn a_partial_hijack_may_code_its_body_and_has_a_final_status() {
     assert!(server.logs("the status 103 cannot end a request"), "{}", server.log());
 }
 
+/// What the application would write stands behind the end of the answer. The body is closed, as in Puma.
+#[test]
+fn an_answer_without_content_takes_no_connection_over() {
+    let app = "closed = 0\nbody = Object.new.tap { |body| body.define_singleton_method(:close) { closed += 1 } }\n\
+               run ->(env) {\n  next [200, {}, [closed.to_s]] if env['PATH_INFO'] == '/'\n  \
+               hijack = ->(io) { io.write('raw'); io.close }\n  \
+               [env['PATH_INFO'][1..].to_i, { 'rack.hijack' => hijack }, body] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = server.client();
+    for status in [204, 205, 304] {
+        let reply = client.get(&format!("/{status}"));
+        assert_eq!((reply.status, reply.header("connection")), (status, None), "{}", server.log());
+        assert_eq!(reply.text(), "", "{status}");
+    }
+    assert_eq!(client.get("/").text(), "3", "{}", server.log());
+}
+
 #[test]
 fn a_full_hijack_is_the_applications_own() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
@@ -320,8 +337,7 @@ fn an_end_at_once_cuts_hijacked_connections_and_the_access_log_says_so() {
         assert!(matches!(client.head().unwrap().status, 101 | 200), "{}", server.log());
         assert_eq!(read(client, 5), b"hello");
     }
-    server.signal(Signal::QUIT);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::QUIT);
     for (start, end) in [(" GET /101 101 5 ", " stopping"), (" GET /200 200 5 ", " stopping")] {
         let log = server.log();
         assert!(log.lines().any(|line| line.contains(start) && line.contains(end)), "{start}: {log}");
@@ -347,8 +363,7 @@ fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
     };
     assert!(within(MAX_WAIT, is_full), "{}", server.log());
     let began = Instant::now();
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}\n{}", began.elapsed(), server.log());
     assert!(server.log().contains(" going_away"), "{}", server.log());
 }
@@ -425,8 +440,7 @@ fn at_the_end_action_cable_finishes_its_work_for_closed_connections() {
     let mut client = get(&server, "/", "");
     assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
     assert_eq!(read(&mut client, 5), b"begun");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
     assert_eq!(ruby::count(&server, "unsubscribed"), 1, "{}", server.log());
 }
 

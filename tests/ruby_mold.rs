@@ -4,11 +4,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use crate::support::successor::kill;
-use crate::support::{MAX_WAIT, ruby, server, within};
+use crate::support::{MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -24,10 +24,9 @@ end
 fn fail(folder: &Path, options: &[&str]) -> (Output, String, Duration) {
     let began = Instant::now();
     let program = ruby::program();
-    let mut all = vec!["--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
     all.extend_from_slice(options);
-    let output = ruby::run(folder, &all);
-    let said = server::said(&output);
+    let (output, said) = server::run(folder, &[], &all);
     (output, said, began.elapsed())
 }
 
@@ -53,7 +52,6 @@ fn a_hook_that_exits_or_hangs_before_the_first_fork_fails_the_start_in_time() {
         assert!(said.contains(words), "{said}");
         assert!(took >= Duration::from_secs(least) && took < Duration::from_secs(30), "{file}: {took:?}");
         assert_gone(&noted(&folder));
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 
@@ -79,16 +77,14 @@ fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
 }
 
 /// Starts a server that does not come to serve, and waits until its mold is in the hook.
-fn hanging(files: &[(&str, &str)]) -> (std::path::PathBuf, Child) {
-    let folder = ruby::folder(files);
-    let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
-    let mut command = server::command();
-    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
-    fs::create_dir(folder.join("tmp")).unwrap();
-    command.env("TMPDIR", folder.join("tmp"));
-    let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    assert!(within(MAX_WAIT, || !noted(&folder).is_empty()), "{}", fs::read_to_string(folder.join("log")).unwrap());
-    (folder, child)
+fn hanging(files: &[(&str, &str)]) -> Server {
+    let (folder, program) = (ruby::folder(files), ruby::program());
+    let place = folder.join("tmp");
+    fs::create_dir(&place).unwrap();
+    let env = [("TMPDIR", place.to_str().unwrap())];
+    let server = Server::begin(folder, &env, &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    assert!(within(MAX_WAIT, || !noted(&server.folder).is_empty()), "{}", server.log());
+    server
 }
 
 #[test]
@@ -97,15 +93,14 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
     let in_hook = [("config.ru", APP), ("config/foolsgold.rb", HOOKS), ("hang", "")];
     let in_file = [("config.ru", loads.as_str())];
     for (files, signal) in [(&in_hook[..], Signal::TERM), (&in_hook[..], Signal::KILL), (&in_file[..], Signal::TERM)] {
-        let (folder, mut child) = hanging(files);
-        kill(child.id(), signal);
+        let mut server = hanging(files);
+        server.signal(signal);
         let began = Instant::now();
-        child.wait().unwrap();
+        assert!(server.ended(MAX_WAIT).is_some());
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        assert_gone(&noted(&folder));
-        let is_left = || fs::read_dir(folder.join("tmp")).unwrap().count() > 0;
+        assert_gone(&noted(&server.folder));
+        let is_left = || fs::read_dir(server.folder.join("tmp")).unwrap().count() > 0;
         assert!(within(MAX_WAIT, || !is_left()), "a folder of ours is left");
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 
@@ -166,15 +161,12 @@ fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
     // With a cache it is asked for a native worker first.
     fs::create_dir_all(folder.join("cache/foolsgold/native")).unwrap();
     let began = Instant::now();
-    let mut command = server::command();
-    command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
-    command.args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--boot-time", "1s", "--ruby"]).arg(&slow);
-    let output = command.output().unwrap();
-    let said = server::said(&output);
+    let (slow, cache) = (slow.display().to_string(), folder.join("cache").display().to_string());
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--boot-time", "1s", "--ruby", &slow];
+    let (output, said) = server::run(&folder, &[("XDG_CACHE_HOME", &cache)], &options);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("not loaded within 1s") && began.elapsed() < MAX_WAIT, "{:?}: {said}", began.elapsed());
     assert_gone(&noted(&folder));
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -26,30 +26,24 @@ fn has_one_for_all() -> bool {
     Path::new("/var/cache/foolsgold/native").exists()
 }
 
-#[track_caller]
-fn wait_for(server: &Server, text: &str) {
-    assert!(within(MAX_WAIT, || server.log().contains(text)), "no {text:?} in\n{}", server.log());
-}
-
 #[test]
 fn it_is_built_by_one_command_and_then_taken() {
     if has_one_for_all() && !can_mount() {
-        eprintln!("skipped: root has built one for all users, and mount is not permitted here");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let cache = folder.path().to_str().unwrap();
+    let folder = server::folder();
+    let cache = folder.to_str().unwrap();
     let plain = serve(cache);
-    wait_for(&plain, "1 worker (plain Ruby)");
-    wait_for(&plain, "`foolsgold native` builds the faster native one");
+    plain.must_log("1 worker (plain Ruby)");
+    plain.must_log("`foolsgold native` builds the faster native one");
 
     let built = ruby::build_native(cache);
     assert!(built.starts_with(cache) && built.is_file(), "{built:?}");
     assert_eq!(ruby::build_native(cache), built, "what is there is not built again");
-    let native_copy = folder.path().join("copy");
+    let native_copy = folder.join("copy");
     fs::copy(&built, &native_copy).unwrap();
     let native = serve(cache);
-    wait_for(&native, "1 worker (native)");
+    native.must_log("1 worker (native)");
     assert_eq!(native.text("/gold"), "/gold");
     assert!(!native.log().contains("foolsgold native"), "{}", native.log());
     // It has what is damaged next in its memory.
@@ -59,8 +53,8 @@ fn it_is_built_by_one_command_and_then_taken() {
     for damaged in [b"not an extension".to_vec(), fs::read(&native_copy).unwrap()[..5000].to_vec()] {
         fs::write(&built, damaged).unwrap();
         let spoiled = serve(cache);
-        wait_for(&spoiled, "1 worker (plain Ruby)");
-        wait_for(&spoiled, "`foolsgold native` builds the faster native one");
+        spoiled.must_log("1 worker (plain Ruby)");
+        spoiled.must_log("`foolsgold native` builds the faster native one");
         assert_eq!(spoiled.text("/gold"), "/gold");
     }
     // The command builds it anew: whatever is wrong with it, it is not as it was built.
@@ -71,8 +65,8 @@ fn it_is_built_by_one_command_and_then_taken() {
 #[test]
 fn where_it_is_there_ruby_is_started_once() {
     let (_, cache) = ruby::native();
-    let folder = tempfile::tempdir().unwrap();
-    let [counted, notes] = ["ruby", "notes"].map(|name| folder.path().join(name).display().to_string());
+    let folder = server::folder();
+    let [counted, notes] = ["ruby", "notes"].map(|name| folder.join(name).display().to_string());
     fs::write(&counted, format!("#!/bin/sh\necho started >>'{notes}'\nexec '{}' \"$@\"\n", ruby::program())).unwrap();
     fs::set_permissions(&counted, fs::Permissions::from_mode(0o755)).unwrap();
     for (starts, worker) in [(1, "auto"), (2, "native")] {
@@ -80,7 +74,7 @@ fn where_it_is_there_ruby_is_started_once() {
         let options = [&options[..], &["--ruby-worker", worker]].concat();
         let app = ruby::folder(&[("config.ru", APP)]);
         let server = Server::spawn_by(&[], app, &[("XDG_CACHE_HOME", cache.as_str())], &options);
-        wait_for(&server, "1 worker (native)");
+        server.must_log("1 worker (native)");
         assert_eq!(fs::read_to_string(&notes).unwrap().lines().count(), starts, "{worker}: {}", server.log());
     }
 }
@@ -88,32 +82,30 @@ fn where_it_is_there_ruby_is_started_once() {
 #[test]
 fn one_for_another_ruby_is_not_taken_and_one_for_this_is_built_where_it_must_be_had() {
     if has_one_for_all() && !can_mount() {
-        eprintln!("skipped: root has built one for all users, and mount is not permitted here");
         return;
     }
     let (built, _) = ruby::native();
     let name = built.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let (_, digest) = name.rsplit_once('-').unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let other = folder.path().join(format!("foolsgold/native/ruby-9.9.0-x86_64-linux-gnu-{digest}"));
+    let folder = server::folder();
+    let other = folder.join(format!("foolsgold/native/ruby-9.9.0-x86_64-linux-gnu-{digest}"));
     fs::create_dir_all(&other).unwrap();
     for file in fs::read_dir(built.parent().unwrap()).unwrap().map(|file| file.unwrap()) {
         fs::copy(file.path(), other.join(file.file_name())).unwrap();
     }
-    let cache = folder.path().to_str().unwrap();
+    let cache = folder.to_str().unwrap();
     let program = ruby::program();
     let plain = serve(cache);
-    wait_for(&plain, "1 worker (plain Ruby)");
-    wait_for(&plain, "`foolsgold native` builds the faster native one");
+    plain.must_log("1 worker (plain Ruby)");
+    plain.must_log("`foolsgold native` builds the faster native one");
     let native = serve_with(cache, &["--ruby", &program, "--ruby-worker", "native"]);
-    wait_for(&native, "1 worker (native)");
+    native.must_log("1 worker (native)");
     assert_eq!(native.text("/gold"), "/gold");
 }
 
 #[test]
 fn it_is_taken_where_the_temporary_folder_is_full() {
     if !can_mount() {
-        eprintln!("skipped: mount is not permitted here");
         return;
     }
     let (_, cache) = ruby::native();
@@ -124,19 +116,18 @@ fn it_is_taken_where_the_temporary_folder_is_full() {
     let env = [("XDG_CACHE_HOME", cache.as_str()), ("TMPDIR", &place)];
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
     let server = Server::spawn_by(&["unshare", "--mount", "sh", "-c", script], app, &env, &options);
-    wait_for(&server, "1 worker (native)");
+    server.must_log("1 worker (native)");
 }
 
 /// The doctor changes nothing.
 #[test]
 fn the_doctor_does_not_build_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let cache = folder.path().join("cache");
+    let folder = server::folder_with(&[("config.ru", APP)]);
+    let cache = folder.join("cache");
     fs::create_dir(&cache).unwrap();
-    fs::write(folder.path().join("config.ru"), APP).unwrap();
     let mut command = server::command();
     command.args(["doctor", "--ruby", &ruby::program(), "--ruby-worker", "native"]).env("XDG_CACHE_HOME", &cache);
-    let output = command.current_dir(folder.path()).output().unwrap();
+    let output = command.current_dir(&folder).output().unwrap();
     let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("the same on ruby "), "{said}{told}");
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{told}");

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::server::command;
 use crate::support::successor::signal;
 use crate::support::{Client, MAX_WAIT, Server, ruby, within};
 use rustix::process::Signal;
@@ -72,8 +71,7 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
         let clients: Vec<_> = (0..12 * cores).map(|_| scope.spawn(|| server.text("/compute?go"))).collect();
         let has_grown = || ruby::workers(&server).len() > cores;
         assert!(within(MAX_WAIT, has_grown), "{:?}\n{}", ruby::workers(&server), server.log());
-        let status = command().current_dir(&server.folder).arg("status").output().unwrap();
-        let shown = String::from_utf8_lossy(&status.stdout).into_owned();
+        let shown = server.done(&["status"]);
         assert!(shown.contains("one is added while requests wait and every worker computes"), "{shown}");
         expect_workers(&server, 2 * cores);
         ruby::let_go(&server, "go");
@@ -83,7 +81,7 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
     // Requests that wait run in further threads.
     thread::scope(|scope| {
         let clients: Vec<_> = (0..2 * cores).map(|_| scope.spawn(|| server.text("/wait?woken"))).collect();
-        let running = || ruby::notes(&server).iter().filter(|note| *note == "runs woken").count();
+        let running = || ruby::count(&server, "runs woken");
         assert!(within(MAX_WAIT, || running() == 2 * cores), "{}\n{}", running(), server.log());
         assert_eq!(ruby::workers(&server).len(), cores, "{}", server.log());
         ruby::let_go(&server, "woken");

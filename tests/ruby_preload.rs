@@ -72,10 +72,6 @@ fn wrong_answers(server: &Server) -> usize {
     })
 }
 
-fn loads(server: &Server) -> usize {
-    ruby::notes(server).iter().filter(|note| *note == "loads").count()
-}
-
 #[track_caller]
 fn wait_for_workers(server: &Server, count: usize) {
     let all = || server.get("/pid").status == 200 && ruby::workers(server).len() == count;
@@ -88,7 +84,7 @@ fn with_unicorns_default_each_worker_has_a_connection_of_its_own() {
     let unicorn = "worker_processes 2\nafter_fork { |_, worker| File.write(\"notes\", \"forked\\n\", mode: \"a\") }\n";
     let files = [("config.ru", &*echo.app("")), ("config/unicorn.rb", unicorn)];
     let server = ruby::serve_files(&files, &[], &["-C", "config/unicorn.rb"]);
-    assert!(within(MAX_WAIT, || loads(&server) == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::count(&server, "loads") == 2), "{}", server.log());
     wait_for_workers(&server, 2);
     assert_eq!(wrong_answers(&server), 0, "{}", server.log());
     assert_eq!(echo.connections.load(Ordering::SeqCst), 2);
@@ -109,7 +105,7 @@ fn a_preloaded_application_that_holds_a_connection_is_not_forked() {
     assert!(log.contains("TCPSocket, held by Client, the constant CLIENT"), "{log}");
     assert!(!log.contains("ERROR"), "{log}");
     // The mold that was thrown away, and each worker.
-    assert!(within(MAX_WAIT, || loads(&server) == 3));
+    assert!(within(MAX_WAIT, || ruby::count(&server, "loads") == 3));
 }
 
 #[test]
@@ -121,12 +117,12 @@ fn a_preloaded_application_is_forked_when_a_hook_has_closed_its_connection_or_wh
     let port = echo.port.to_string();
     let server = ruby::serve_files(&files, &[("ECHO", &port)], &["-w", "2", "-t", "1"]);
     wait_for_workers(&server, 2);
-    assert_eq!((wrong_answers(&server), loads(&server)), (0, 1), "{}", server.log());
+    assert_eq!((wrong_answers(&server), ruby::count(&server, "loads")), (0, 1), "{}", server.log());
     assert!(!server.log().contains("connections open"), "{}", server.log());
 
     let server = ruby::serve(&echo.app(""), &["-w", "2", "-t", "1", "--preload=force"]);
     wait_for_workers(&server, 2);
-    assert_eq!(loads(&server), 1);
+    assert_eq!(ruby::count(&server, "loads"), 1);
     assert!(server.log().contains("workers share connections"), "{}", server.log());
 }
 
@@ -163,7 +159,7 @@ fn a_connection_that_its_other_end_has_closed_is_no_reason_not_to_fork() {
     );
     let server = ruby::serve(&app, &["-w", "2", "-t", "1"]);
     wait_for_workers(&server, 2);
-    assert_eq!(loads(&server), 1, "{}", server.log());
+    assert_eq!(ruby::count(&server, "loads"), 1, "{}", server.log());
     assert!(!server.log().contains("each worker loads it"), "{}", server.log());
 }
 
@@ -188,8 +184,8 @@ fn the_process_that_will_not_fork_has_ended_before_a_worker_loads() {
 fn where_workers_cannot_load_what_could_be_preloaded_the_reason_is_named() {
     let echo = Echo::start();
     let app = echo.app("File.open(\"lock\", File::CREAT | File::EXCL | File::RDWR)");
-    let output = ruby::run(&ruby::folder(&[("config.ru", &*app)]), &["--engine", "ruby", "-w", "2", "-t", "1"]);
-    let said = server::said(&output);
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "2", "-t", "1"];
+    let (output, said) = server::run(&ruby::folder(&[("config.ru", &*app)]), &[], &options);
     assert!(!output.status.success() && said.contains("cannot start"), "{said}");
     for words in ["EEXIST", "because they would share a connection from", "--preload=force forks them all the same"] {
         assert!(said.contains(words), "{words:?} is not in: {said}");
@@ -212,7 +208,7 @@ fn what_else_a_fork_breaks_is_named() {
     assert!(!log.contains("is in no worker: pool"), "{log}");
     assert!(log.contains("data.db (descriptor") && log.contains("which SQLite forbids"), "{log}");
     assert_eq!(log.matches("SQLite forbids").count(), 1, "{log}");
-    assert_eq!(loads(&server), 1);
+    assert_eq!(ruby::count(&server, "loads"), 1);
 }
 
 #[test]
@@ -249,14 +245,12 @@ fn without_preloading_a_reload_takes_new_code_and_broken_code_leaves_the_old() {
 fn an_application_that_does_not_load_in_its_worker_ends_the_start_with_its_error() {
     let folder = ruby::folder(&[("config.ru", "require_relative \"common\"\nraise ArgumentError, \"no key\"\n")]);
     let program = ruby::program();
+    let start = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
     for workers in ["1", "3"] {
-        let options = ["--engine", "ruby", "--ruby", &program, "-w", workers, "--preload=no"];
-        let output = ruby::run(&folder, &options);
-        let said = server::said(&output);
+        let (output, said) = server::run(&folder, &[], &[&start[..], &["-w", workers, "--preload=no"]].concat());
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("ArgumentError: no key") && said.contains("config.ru:2"), "{said}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -266,10 +260,9 @@ fn a_worker_that_still_loads_does_not_hold_the_end() {
     let mut server = ruby::serve(app, &["-w", "1", "-t", "1"]);
     ruby::let_go(&server, "slow");
     server.signal(Signal::URG);
-    assert!(within(MAX_WAIT, || loads(&server) == 2), "{}", server.log());
+    assert!(within(MAX_WAIT, || ruby::count(&server, "loads") == 2), "{}", server.log());
     let began = Instant::now();
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
     assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -141,8 +141,7 @@ fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
 #[test]
 fn hooks_of_other_servers_take_no_signal_from_a_worker() {
     let hooks = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start {}\nout_of_band {}\nbefore_worker_boot {}\n";
-    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
-    let server = ruby::serve_with("puma.rb", folder, &[]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]), &[]);
     let seen: BTreeSet<String> = (0..3).map(|_| server.text("/own/TERM")).collect();
     assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
 }
@@ -153,8 +152,7 @@ fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
     let hooks = "workers 1\nthreads 2, 2\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start do\n  \
                  next if Thread.current == Thread.main\n  \
                  sleep 0.3\n  File.write('notes', \"hooked\\n\", mode: 'a')\nend\n";
-    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
-    let server = ruby::serve_with("puma.rb", folder, &[]);
+    let server = ruby::serve_with("puma.rb", ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]), &[]);
     let mut seen = BTreeSet::new();
     for workers in 1..=3 {
         assert!(within(MAX_WAIT, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());

@@ -4,24 +4,16 @@
 use std::fs;
 
 use crate::support;
-use crate::support::server::{folder_with, run};
+use crate::support::server::{folder_with, run, setting};
 use crate::support::{Server, app, paths};
 
 const RU: &str = "\"#{ENV['RACK_ENV']}\"";
-
-/// The line of the table for a setting, its columns apart.
-fn line<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
-    let found = said.lines().find(|line| line.starts_with(&format!("  {name} ")));
-    let line = found.unwrap_or_else(|| panic!("{name} is not in:\n{said}"));
-    line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect()
-}
 
 #[test]
 fn the_file_beside_the_application_is_obeyed_and_named_in_the_log() {
     let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 3\nenvironment = \"from-file\"\n";
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
-    let none: [&str; 0] = [];
-    let server = Server::spawn(files, &[], &none);
+    let server = Server::spawn(files, &[], &[]);
     assert_eq!(server.text("/"), "from-file");
     let log = server.log();
     assert!(log.contains("3 interpreters") && log.contains("foolsgold.toml:2: threads = 3"), "{log}");
@@ -53,10 +45,10 @@ fn another_file_or_none_may_be_named() {
     for (arguments, expected) in options {
         let (output, said) = run(&folder, &[], &[&["config"], arguments].concat());
         assert!(output.status.success(), "{said}");
-        assert_eq!(line(&said, "environment")[1], expected, "{arguments:?}");
+        assert_eq!(setting(&said, "environment")[1], expected, "{arguments:?}");
     }
     let (_, said) = run(&folder, &[("FOOLS_GOLD_CONFIG", "etc/other.toml")], &["config"]);
-    assert_eq!(line(&said, "environment")[1..], ["other", "etc/other.toml:1"]);
+    assert_eq!(setting(&said, "environment")[1..], ["other", "etc/other.toml:1"]);
     fs::write(folder.join("large.toml"), "#\n".repeat(600_000)).unwrap();
     for (name, word) in [
         ("no.toml", "there is no such file"),
@@ -68,7 +60,6 @@ fn another_file_or_none_may_be_named() {
         assert_eq!(output.status.code(), Some(2));
         assert!(said.contains(&format!("-C {name}: {word}")), "{said}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -90,7 +81,6 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
             assert!(said.contains(line), "{line:?} is not in: {said}");
         }
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -99,11 +89,11 @@ fn config_shows_each_setting_and_where_it_came_from() {
     let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let (output, said) = run(&folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
     assert!(output.status.success(), "{said}");
-    assert_eq!(line(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
-    assert_eq!(line(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/no-such-socket", "foolsgold.toml:2"]);
-    assert_eq!(line(&said, "environment"), ["environment", "test", "$RACK_ENV"]);
-    assert_eq!(line(&said, "queue"), ["queue", "5", "--queue"]);
-    assert_eq!(line(&said, "request-time"), ["request-time", "30s", "default"]);
+    assert_eq!(setting(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
+    assert_eq!(setting(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/no-such-socket", "foolsgold.toml:2"]);
+    assert_eq!(setting(&said, "environment"), ["environment", "test", "$RACK_ENV"]);
+    assert_eq!(setting(&said, "queue"), ["queue", "5", "--queue"]);
+    assert_eq!(setting(&said, "request-time"), ["request-time", "30s", "default"]);
     assert!(said.starts_with("settings file: foolsgold.toml\n") && said.contains("engine: mruby, because"), "{said}");
 
     let (output, said) = run(&folder, &[], &["config", "--json", "--queue", "5"]);
@@ -120,7 +110,6 @@ fn config_shows_each_setting_and_where_it_came_from() {
         (output.status.code(), &*said),
         (Some(0), "the settings can be used: foolsgold.toml, application app\n")
     );
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -130,9 +119,8 @@ fn config_shows_a_place_in_the_queue_for_each_connection() {
     for (arguments, expected) in [(&["config"][..], "40000"), (&["config", "--connections", "30000"], "30000")] {
         let (output, said) = run(&files, &[], arguments);
         assert!(output.status.success(), "{said}");
-        assert_eq!(line(&said, "queue"), ["queue", expected, "default"], "{arguments:?}");
+        assert_eq!(setting(&said, "queue"), ["queue", expected, "default"], "{arguments:?}");
     }
-    fs::remove_dir_all(files).unwrap();
 }
 
 /// A number on the command line replaces the bounds in the file.
@@ -142,11 +130,10 @@ fn config_shows_the_bounds_of_workers_that_count() {
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let (output, said) = run(&files, &[], &["config", "-w", "3"]);
     assert!(output.status.success(), "{said}");
-    assert_eq!(line(&said, "min-workers"), ["min-workers", "3", "-w"]);
-    assert_eq!(line(&said, "max-workers"), ["max-workers", "3", "-w"]);
+    assert_eq!(setting(&said, "min-workers"), ["min-workers", "3", "-w"]);
+    assert_eq!(setting(&said, "max-workers"), ["max-workers", "3", "-w"]);
     let (_, said) = run(&files, &[], &["config"]);
-    assert_eq!(line(&said, "max-workers"), ["max-workers", "8", "foolsgold.toml:3"]);
-    fs::remove_dir_all(files).unwrap();
+    assert_eq!(setting(&said, "max-workers"), ["max-workers", "8", "foolsgold.toml:3"]);
 }
 
 /// These commands start no server, so their messages must not say that it cannot start.
@@ -168,7 +155,6 @@ fn commands_that_only_look_say_that_they_cannot_look() {
         let why = if is_option { "-t 0: must be from 1 to 1024" } else { "there is no config.ru in this folder" };
         assert!(said.contains(why), "{arguments:?}: {said}");
     }
-    fs::remove_dir_all(empty).unwrap();
 }
 
 #[test]
@@ -183,14 +169,13 @@ fn config_shows_several_applications_and_finds_them_all() {
     let (shop, blog) = apps.split_once("\nblog: ").unwrap();
     assert!(server.contains("io-threads") && !server.contains("request-time"), "{said}");
     assert!(shop.contains("shop/config.ru, at /shop of every host"), "{said}");
-    assert_eq!(line(shop, "threads"), ["threads", "3", "foolsgold.toml:6"]);
-    assert_eq!(line(blog, "threads")[2], "default");
-    assert_eq!(line(blog, "queue"), ["queue", "7", "foolsgold.toml:1"]);
+    assert_eq!(setting(shop, "threads"), ["threads", "3", "foolsgold.toml:6"]);
+    assert_eq!(setting(blog, "threads")[2], "default");
+    assert_eq!(setting(blog, "queue"), ["queue", "7", "foolsgold.toml:1"]);
     fs::remove_dir_all(files.join("blog")).unwrap();
     let (output, said) = run(&files, &[], &["config", "--check"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("blog/config.ru: there is no such file"), "{said}");
-    fs::remove_dir_all(files).unwrap();
 }
 
 #[test]
@@ -199,8 +184,7 @@ fn a_reload_reads_the_file_again() {
         format!("bind = \"tcp://127.0.0.1:0\"\nio-threads = {io}\nthreads = 1\nenvironment = \"{name}\"\n")
     };
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml("first", 1))]);
-    let none: [&str; 0] = [];
-    let server = Server::spawn(files, &[], &none);
+    let server = Server::spawn(files, &[], &[]);
     assert_eq!(server.text("/"), "first");
     fs::write(server.folder.join("foolsgold.toml"), "threads = 0\nqueue = \"x\"\n").unwrap();
     server.signal(rustix::process::Signal::USR1);
@@ -221,8 +205,7 @@ fn a_new_token_is_named_by_a_reload_and_not_shown() {
     let tokens = ["0123456789abcdef", "fedcba9876543210"];
     let [first, second] = tokens.map(|token| format!("bind = \"tcp://127.0.0.1:0\"\nadmin-token = \"{token}\"\n"));
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &first)]);
-    let none: [&str; 0] = [];
-    let server = Server::spawn(files, &[], &none);
+    let server = Server::spawn(files, &[], &[]);
     fs::write(server.folder.join("foolsgold.toml"), second).unwrap();
     let said = server.done(&["reload"]);
     assert!(said.contains("not by a reload: admin-token has changed: takes effect at the next start"), "{said}");
@@ -235,8 +218,7 @@ fn exceptions_are_shown_as_the_environment_of_the_current_code_says() {
     let ru = paths(&[("/", "text(\"gold\")"), ("/raise", "raise \"no gold\"")]);
     let toml = |environment: &str| format!("bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n{environment}");
     let files = folder_with(&[("config.ru", &ru), ("foolsgold.toml", &toml(""))]);
-    let none: [&str; 0] = [];
-    let server = Server::spawn(files, &[], &none);
+    let server = Server::spawn(files, &[], &[]);
     let is_shown = || server.get("/raise").text().contains("no gold");
     assert!(is_shown(), "{}", server.log());
     fs::write(server.folder.join("foolsgold.toml"), toml("environment = \"production\"\n")).unwrap();
@@ -253,8 +235,7 @@ fn exceptions_of_one_application_are_shown_and_of_the_other_not() {
     let ru = paths(&[("/", "text(\"gold\")"), ("/raise", "raise \"no gold\"")]);
     let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n\
                 environment = \"production\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
-    let none: [&str; 0] = [];
-    let server = Server::spawn(folder_with(&[("config.ru", &ru), ("foolsgold.toml", toml)]), &[], &none);
+    let server = Server::spawn(folder_with(&[("config.ru", &ru), ("foolsgold.toml", toml)]), &[], &[]);
     for (path, is_shown) in [("/shop/raise", false), ("/raise", true)] {
         let reply = server.get(path);
         assert_eq!((reply.status, reply.text().contains("no gold")), (500, is_shown), "{path}: {}", reply.text());
@@ -282,8 +263,7 @@ fn several_applications_are_served_each_with_its_own_settings() {
                 path = \"blog\"\n";
     let ru = app("", RU);
     let files = folder_with(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
-    let none: [&str; 0] = [];
-    let server = Server::spawn(files, &[], &none);
+    let server = Server::spawn(files, &[], &[]);
     assert_eq!((server.text("/shop/x"), server.text("/shopping")), ("shop".to_owned(), "all".to_owned()));
 }
 
@@ -294,7 +274,6 @@ fn a_link_to_no_file_is_not_taken_for_no_file() {
     let (output, said) = run(&files, &[], &["-b", "tcp://127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("foolsgold.toml: is a link to a file that is not there"), "{said}");
-    fs::remove_dir_all(files).unwrap();
 }
 
 #[test]
@@ -328,7 +307,6 @@ fn a_check_finds_what_a_start_would_stumble_over() {
     let (output, said) = run(&files, &[], &fine);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(fs::read_dir(&files).unwrap().count(), 3, "nothing is made");
-    fs::remove_dir_all(files).unwrap();
 }
 
 #[test]
@@ -341,6 +319,5 @@ fn very_many_mistakes_are_not_all_told() {
         assert_eq!(output.status.code(), Some(2));
         assert!(said.lines().count() < 60 && said.contains("and more of the kind, which are not shown"), "{said}");
         assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -4,12 +4,14 @@ use std::fs;
 use std::time::Duration;
 
 use crate::support::{Client, MAX_WAIT, Server, app, paths, ruby, server, successor, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const HOLD: [(&str, &str); 2] = [
     ("/hold", "FoolsGold.store.increment(\"held\"); sleep 1; text(\"held\")"),
     ("/held", "text(FoolsGold.store.get(\"held\") || 0)"),
 ];
+
+const OK: &str = "run lambda { |env| [200, {}, [\"ok\"]] }";
 
 /// A server with a request in the middle.
 fn busy(habit: &str) -> (Server, Client) {
@@ -100,34 +102,28 @@ fn what_cannot_be_done_is_said_and_ends_nothing() {
 #[test]
 fn signals_during_the_start_wait_and_an_end_does_not() {
     let folder = ruby::folder(&[("config.ru", "sleep 1\nrun lambda { |env| [200, {}, [\"ok\"]] }")]);
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "--ruby", &program];
     let start = || {
-        let log = fs::File::create(folder.join("log")).unwrap();
-        let mut command = server::command();
-        command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "--ruby"]);
-        command.arg(ruby::program()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+        let server = Server::begin(folder.clone(), &[], &options);
+        assert!(within(MAX_WAIT, || !ruby::processes(server.id()).is_empty()));
+        server
     };
-    let log = || fs::read_to_string(folder.join("log")).unwrap();
-    let mut child = start();
-    let is_loading = || !ruby::processes(child.id()).is_empty();
-    assert!(within(MAX_WAIT, is_loading));
+    let server = start();
     for signal in [Signal::HUP, Signal::TTIN] {
-        kill_process(Pid::from_child(&child), signal).unwrap();
+        server.signal(signal);
     }
-    assert!(within(MAX_WAIT, || log().contains("SIGHUP: ") && log().contains("listening on ")), "{}", log());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut child = start();
-    assert!(within(MAX_WAIT, || !ruby::processes(child.id()).is_empty()));
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    let ended = within(Duration::from_millis(900), || child.try_wait().unwrap().is_some());
-    assert!(ended, "{}", log());
-    fs::remove_dir_all(&folder).unwrap();
+    assert!(server.logs("SIGHUP: ") && server.logs("listening on "), "{}", server.log());
+    drop(server);
+    let mut server = start();
+    server.signal(Signal::TERM);
+    assert!(server.ended(Duration::from_millis(900)).is_some(), "{}", server.log());
 }
 
 /// As of a log rotation, or a deploy, that meets a restart: another server's file is Ruby, and takes a moment to read.
 #[test]
 fn signals_while_the_settings_are_read_wait_until_the_server_handles_them() {
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, [\"ok\"]] }")]);
+    let folder = ruby::folder(&[("config.ru", OK)]);
     let (asked, go) = (folder.join("asked"), folder.join("go"));
     let waits = format!("File.write({asked:?}, '')\nsleep 0.01 until File.exist?({go:?})\n");
     fs::write(folder.join("puma.rb"), waits).unwrap();
@@ -206,8 +202,7 @@ fn a_signal_for_the_command_that_waits_for_the_server_in_the_background_ends_tha
         let options = ["-d", "--log-file", "web.log", "-b", &unix, "--engine", "ruby", "--pidfile", "web.pid"];
         let mut server = Server::begin(folder, &[], &options);
         assert!(within(MAX_WAIT, || server.folder.join("loading").exists()), "{}", server.log());
-        server.signal(signal);
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(1)), "{}", server.log());
+        assert_eq!(server.ended_by(signal).code(), Some(1), "{}", server.log());
         assert!(server.log().contains("cannot start: shut down before it served"), "{}", server.log());
         let is_left = |name: &&str| server.folder.join(name).exists();
         assert!(within(MAX_WAIT, || !["web.sock", "web.pid"].iter().any(is_left)), "{signal:?}");
@@ -285,14 +280,12 @@ fn as_in_pitchfork_usr2_replaces_the_workers() {
     let old = server.text("/");
     server.signal(Signal::USR2);
     assert!(within(MAX_WAIT, || server.text("/") != old), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
 }
 
 #[test]
 fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
-    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
-    let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
+    let server = ruby::serve(OK, &["-w", "1", "--signals", "unicorn"]);
     server.signal(Signal::WINCH);
     assert!(server.logs("SIGWINCH: "), "{}", server.log());
     let mut client = server.send_get("/");
@@ -305,8 +298,7 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
 
 #[test]
 fn a_signal_ends_the_pause_that_a_signal_began_and_no_other() {
-    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
-    let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
+    let server = ruby::serve(OK, &["-w", "1", "--signals", "unicorn"]);
     server.signal(Signal::WINCH);
     assert!(server.logs("SIGWINCH: "), "{}", server.log());
     server.done(&["resume"]);
@@ -321,8 +313,7 @@ fn a_signal_ends_the_pause_that_a_signal_began_and_no_other() {
 
 #[test]
 fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
-    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
-    let server = ruby::serve(config, &["--min-workers", "0", "--max-workers", "2"]);
+    let server = ruby::serve(OK, &["--min-workers", "0", "--max-workers", "2"]);
     server.signal(Signal::TTOU);
     assert!(server.logs("SIGTTOU: there must be 1 worker at least"), "{}", server.log());
     for words in ["SIGTTIN: from 1 to 2 workers, 1 now", "SIGTTIN: 2 workers"] {
@@ -335,8 +326,7 @@ fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
 
 #[test]
 fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
-    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
-    let server = ruby::serve(config, &["--min-workers", "1", "--max-workers", "2"]);
+    let server = ruby::serve(OK, &["--min-workers", "1", "--max-workers", "2"]);
     let count = |wanted: usize| within(MAX_WAIT, || ruby::workers(&server).len() == wanted);
     for (signal, workers, words) in [
         (Signal::TTIN, 2, "SIGTTIN: 2 workers"),
@@ -351,8 +341,7 @@ fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
 
 #[test]
 fn signals_move_within_what_scale_has_set_last() {
-    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
-    let server = ruby::serve(config, &["--min-workers", "2", "--max-workers", "3"]);
+    let server = ruby::serve(OK, &["--min-workers", "2", "--max-workers", "3"]);
     for (bounds, signal, words) in [
         ("1:2", Signal::TTIN, "SIGTTIN: there may be 2 workers at most"),
         ("1:2", Signal::TTOU, "SIGTTOU: from 1 to 2 workers, 1 now"),
@@ -374,6 +363,5 @@ fn signals_that_were_blocked_before_the_start_have_their_effect() {
     let mut server = Server::spawn_by(&["env", "--block-signal"], folder, &[], &options);
     server.signal(Signal::HUP);
     assert!(server.logs("SIGHUP: "), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
 }

@@ -79,8 +79,7 @@ fn assert_goes_on(mut server: Server, place: &Path) {
     assert_serves(&server, "after a reload");
     // A mold that was killed while it was to fork may be one boot that failed.
     assert!(!server.log().contains("refused") && !server.log().contains("reload failed"), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.end(Signal::TERM);
     assert_eq!(wires(place), Vec::<PathBuf>::new(), "nothing is left");
 }
 
@@ -141,8 +140,7 @@ fn systemd_leaves_the_folder_of_a_server_that_serves_alone() {
     let found = wires(&place);
     assert!(found.len() == 1 && files(&found[0]) > 10 && found[0].join("wire.sock").exists(), "{found:?}");
     assert!(!place.join("old").exists(), "it does clean");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.end(Signal::TERM);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{MAX_WAIT, Server, paths, ruby, server, within};
+use crate::support::successor::{adopt_orphans, upgraded};
+use crate::support::{Folder, MAX_WAIT, Server, is_permitted, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ const LARGE: &str = "[200, {}, Enumerator.new { |out| 100.times { |n| out << (97
 
 /// A folder with this application, and in it a file where there should be a temporary folder: what root cannot write
 /// to either.
-fn without_place(app: &str) -> (PathBuf, String) {
+fn without_place(app: &str) -> (Folder, String) {
     let folder = ruby::folder(&[("config.ru", app), ("no-folder", "")]);
     let place = folder.join("no-folder").display().to_string();
     (folder, place)
@@ -45,8 +45,7 @@ fn the_ruby_engine_serves_without_a_temporary_folder() {
     let log = server.log();
     assert_eq!(log.matches("TMPDIR").count(), 1, "said once: {log}");
     assert!(log.contains("kept in memory, 64 MiB at most") && log.contains("no-folder"), "{log}");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.end(Signal::TERM);
     assert!(!wire.exists());
 }
 
@@ -78,8 +77,7 @@ fn a_read_only_file_system_is_enough() {
     let read_only = "mount --make-rprivate / && mount -o remount,ro,bind / && mount -t tmpfs -o ro none /run && \
                      exec \"$@\"";
     let by = ["unshare", "--mount", "sh", "-c", read_only, "sh"];
-    if !Command::new(by[0]).args(&by[1..]).arg("true").output().is_ok_and(|ended| ended.status.success()) {
-        eprintln!("skipped: mount is not permitted here");
+    if !is_permitted(&by, "/") {
         return;
     }
     for engine in ["ruby", "mruby"] {
@@ -90,8 +88,7 @@ fn a_read_only_file_system_is_enough() {
         let log = server.log();
         assert!(log.contains(" by its control socket /") && !log.contains("no control socket"), "{log}");
         assert!(log.contains("no temporary file can be made in /run (read-only"), "{log}");
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+        server.end(Signal::TERM);
     }
 }
 
@@ -101,14 +98,7 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
                 exec \"$@\"; } 2>&1";
     let by = ["unshare", "--mount", "sh", "-c", full, "sh"];
     let folder = ruby::folder(&[("config.ru", &paths(SIZE)), ("full/x", "")]);
-    if !Command::new(by[0])
-        .args(&by[1..])
-        .arg("true")
-        .current_dir(&folder)
-        .output()
-        .is_ok_and(|ended| ended.status.success())
-    {
-        eprintln!("skipped: mount is not permitted here");
+    if !is_permitted(&by, &folder) {
         return;
     }
     let place = folder.join("full").display().to_string();
@@ -121,27 +111,24 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
     assert_eq!(server.client().post("/size", vec![b'x'; 3_000_000]).status, 507, "{}", server.log());
     assert!(server.logs(&format!("No space left on device (os error 28), in {place}")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
-    server.signal(Signal::TERM);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.end(Signal::TERM);
 }
 
 #[test]
 fn where_no_folder_can_be_made_the_message_names_tmpdir() {
     let try_mount = "mount -t tmpfs -o ro none /dev/shm && exec \"$@\"";
-    let tried = Command::new("unshare").args(["--mount", "sh", "-c", try_mount, "sh", "true"]).output();
-    if !tried.is_ok_and(|ended| ended.status.success()) {
-        eprintln!("skipped: mount is not permitted here");
+    let by = ["unshare", "--mount", "sh", "-c", try_mount, "sh"];
+    if !is_permitted(&by, "/") {
         return;
     }
     let (folder, place) = without_place("run lambda { |env| [200, {}, []] }");
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", try_mount, "sh"]).arg(server::command().get_program());
+    let mut command = Command::new(by[0]);
+    command.args(&by[1..]).arg(server::command().get_program());
     command.args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()]);
     let ran = command.current_dir(&folder).env("TMPDIR", &place).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(said.contains("no-folder: ") && said.contains("/dev/shm: ") && said.contains("by TMPDIR"), "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -151,63 +138,40 @@ fn nothing_is_left_of_ends_upgrades_failures_and_kills() {
                   raise 'no' if File.exist?('fails')\nrun lambda { |env| [200, {}, ['gold']] }";
     let folder = ruby::folder(&[("config.ru", config), ("tmp/other-tool/file", "")]);
     let (place, program) = (folder.join("tmp"), ruby::program());
-    let start = || {
-        let mut command = server::command();
-        command.args([
-            "-b",
-            "unix://web.sock",
-            "--engine",
-            "ruby",
-            "--ruby",
-            &program,
-            "-w",
-            "1",
-            "--pidfile",
-            "web.pid",
-        ]);
-        let log = fs::File::create(folder.join("log")).unwrap();
-        command.current_dir(&folder).env("TMPDIR", &place).stdout(log.try_clone().unwrap()).stderr(log);
-        Process(command.spawn().unwrap().id())
-    };
-    let logs = |words: &str| {
-        let log = || fs::read_to_string(folder.join("log")).unwrap();
-        assert!(within(MAX_WAIT, || log().contains(words)), "{words}: {}", log());
-    };
+    let env = [("TMPDIR", place.to_str().unwrap())];
+    let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program, "-w", "1", "--pidfile", "web.pid"];
+    let start = || Server::begin(folder.clone(), &env, &options);
     let ours = || entries(&place).iter().filter(|name| name.starts_with("foolsgold-wire-")).count();
     // Killed while it serves, and while it loads.
-    let first = start();
-    logs("serving");
+    let mut first = start();
+    first.must_log("serving");
     first.signal(Signal::KILL);
-    assert!(first.ended() && ours() == 1);
+    assert!(first.ended(MAX_WAIT).is_some() && ours() == 1);
     fs::write(folder.join("sleeps"), "").unwrap();
-    let second = start();
-    logs("it loads");
+    let mut second = start();
+    second.must_log("it loads");
     assert_eq!(ours(), 1, "what the first has left is gone");
     second.signal(Signal::KILL);
-    assert!(second.ended() && ours() == 1);
+    assert!(second.ended(MAX_WAIT).is_some() && ours() == 1);
     // Ended while it loads.
-    let third = start();
-    logs("it loads");
+    let mut third = start();
+    third.must_log("it loads");
     third.signal(Signal::TERM);
-    assert!(third.ended() && ours() == 0);
+    assert!(third.ended(MAX_WAIT).is_some() && ours() == 0);
     fs::remove_file(folder.join("sleeps")).unwrap();
     // One that does not start.
     fs::write(folder.join("fails"), "").unwrap();
-    assert!(start().ended());
+    assert!(start().ended(MAX_WAIT).is_some());
     assert_eq!(entries(&place), ["other-tool"]);
     fs::remove_file(folder.join("fails")).unwrap();
     // An upgrade, a reload, a graceful end; a second server of this place sweeps nothing of the first.
-    let old = start();
-    logs("serving");
-    old.signal(Signal::USR2);
-    let new = Process::named_in(&folder.join("web.pid"), old.0);
-    assert!(old.ended());
+    let mut old = start();
+    old.must_log("serving");
+    let new = upgraded(&mut old, "web.pid");
     assert_eq!(ours(), 1);
     new.signal(Signal::USR1);
-    logs("reload");
+    old.must_log("reload");
     assert!(within(MAX_WAIT, || ours() == 2) && within(MAX_WAIT, || ours() == 1));
-    new.signal(Signal::TERM);
-    assert!(new.ended());
+    new.end(Signal::TERM);
     assert_eq!(entries(&place), ["other-tool"]);
-    fs::remove_dir_all(folder).unwrap();
 }

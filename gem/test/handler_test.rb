@@ -75,6 +75,13 @@ class HandlerTest < Minitest::Test
     assert_includes log, "with backup from FoolsGold"
   end
 
+  def test_sinatra_with_a_folder_that_ruby_was_given
+    Dir.mkdir(File.join(@folder, "lib"))
+    write("lib/nugget.rb", "NUGGET = 'found'")
+    write("app.rb", "require 'nugget'\nrequire 'sinatra'\nset :server, :foolsgold\nget('/') { NUGGET }\n")
+    assert_equal "found", serve(RUBY, "-I", "lib", "app.rb", "-o", "127.0.0.1", "-p", @port.to_s)
+  end
+
   def test_sinatra_is_reloaded_by_its_restart_file
     write("word", "first")
     write("app.rb", <<~'RUBY')

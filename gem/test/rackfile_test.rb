@@ -37,6 +37,14 @@ class RackfileTest < Minitest::Test
     assert_empty Dir.children(ENV["TMPDIR"])
   end
 
+  # systemd-tmpfiles leaves it alone then, however old the file is when the next worker starts.
+  def test_the_folder_of_a_file_that_is_made_is_locked
+    is_locked = FoolsGold::Rackfile.new(nil, { builder: "run ->(_) {}" }).use do |arguments|
+      File.open(File.dirname(arguments.last)) { |folder| !folder.flock(File::LOCK_EX | File::LOCK_NB) }
+    end
+    assert is_locked
+  end
+
   # Settings such as `user` make the server of root another user.
   def test_what_root_has_made_can_be_read_by_all
     return unless Process.euid.zero?
@@ -51,6 +59,18 @@ class RackfileTest < Minitest::Test
   def test_with_a_file_that_is_made_the_server_stays_in_the_foreground
     _, arguments = use({ builder: "run ->(_) {}" })
     assert_includes arguments, "--daemonize=no"
+  end
+
+  # `ruby -I` has put them there.
+  def test_folders_of_the_command_are_those_of_the_script
+    script = File.join(@folder, "app.rb")
+    File.write(script, "")
+    $LOAD_PATH.unshift(@folder)
+    text = FoolsGold::Rackfile.new(nil, { app: true }, script).use { |arguments| File.read(arguments.last) }
+    assert_includes text, "$LOAD_PATH.unshift(#{@folder.dump}, "
+    refute_includes text, RbConfig::CONFIG["rubylibdir"].dump
+  ensure
+    $LOAD_PATH.delete(@folder)
   end
 
   # Beside the file that is made, nobody touches or configures anything.

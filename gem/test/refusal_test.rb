@@ -20,7 +20,6 @@ class RefusalTest < Minitest::Test
     assert_match TOLD, assert_raises(RuntimeError) { thread.value }.message
   end
 
-  # There it was a server that started a server that started a server.
   def test_an_object_in_a_process_of_the_server
     said, status = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-r", SERVER, "-r", "foolsgold/handler", "-e", <<~'RUBY')
       begin

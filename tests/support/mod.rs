@@ -9,13 +9,19 @@ pub mod server;
 pub mod successor;
 
 pub use client::{Client, Reply};
-pub use server::Server;
+pub use server::{Folder, Server};
 
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest wait for anything in a test: after it, that counts as hanging. Generous, since the machine may be busy.
 pub const MAX_WAIT: Duration = Duration::from_secs(45);
+
+/// Settings of two applications, both of which are the one beside them.
+pub const SHOP_AND_HOME: &str =
+    "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
 
 /// Rests between two looks, at least and at most.
 const LOOKS_APART: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
@@ -36,11 +42,19 @@ pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Whether this machine lets us mount something where nobody else sees it.
+/// Whether this machine lets us start programs by this command, in this folder; says so when it does not.
+pub fn is_permitted(by: &[&str], folder: impl AsRef<Path>) -> bool {
+    let tried = Command::new(by[0]).args(&by[1..]).arg("true").current_dir(folder).output();
+    let is_permitted = tried.is_ok_and(|ended| ended.status.success());
+    if !is_permitted {
+        eprintln!("skipped: this is not permitted here: {}", by.join(" "));
+    }
+    is_permitted
+}
+
+/// Whether it lets us mount something where nobody else sees it.
 pub fn can_mount() -> bool {
-    let script = "mount -t tmpfs none /var/cache";
-    let tried = std::process::Command::new("unshare").args(["--mount", "sh", "-c", script]).output();
-    tried.is_ok_and(|ran| ran.status.success())
+    is_permitted(&["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /var/cache"], "/")
 }
 
 /// A random number generator with the same numbers in every run (xorshift64*).
@@ -77,4 +91,10 @@ pub fn paths(cases: &[(&str, &str)]) -> String {
     }
     ru.push_str("  else text(\"no case for #{env[\"PATH_INFO\"]}\", 404)\n  end\n}\n");
     ru
+}
+
+/// The same with the paths `/0`, `/1` and so on.
+pub fn numbered(cases: impl Iterator<Item = String>) -> String {
+    let cases: Vec<(String, String)> = cases.enumerate().map(|(number, ruby)| (format!("/{number}"), ruby)).collect();
+    paths(&cases.iter().map(|(path, ruby)| (path.as_str(), ruby.as_str())).collect::<Vec<_>>())
 }

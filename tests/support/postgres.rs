@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{MAX_WAIT, server, within};
+use super::{Folder, MAX_WAIT, server, within};
 
 /// What a machine without one is told.
 const MISSING: &str = "there is no PostgreSQL (initdb) on PATH or in /usr/lib/postgresql: bin/setup brings it";
@@ -16,7 +16,7 @@ const MISSING: &str = "there is no PostgreSQL (initdb) on PATH or in /usr/lib/po
 /// Running until it is dropped.
 pub struct Postgres {
     child: Child,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Postgres {
@@ -46,7 +46,7 @@ impl Postgres {
         let made = command("initdb").args(options).status().unwrap();
         assert!(made.success(), "initdb: {made}\n{}", said(&folder));
         let settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=50", "-k"];
-        let child = command("postgres").args(settings).arg(&folder).spawn().unwrap();
+        let child = command("postgres").args(settings).arg(&*folder).spawn().unwrap();
         let mut postgres = Postgres { child, folder };
         let is_ready = within(MAX_WAIT, || {
             assert!(postgres.child.try_wait().unwrap().is_none(), "postgres ended:\n{}", said(&postgres.folder));
@@ -71,7 +71,6 @@ impl Drop for Postgres {
         let _ = within(MAX_WAIT, || matches!(self.child.try_wait(), Ok(Some(_))));
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

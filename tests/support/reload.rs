@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::{MAX_WAIT, Server, paths, ruby, server, within};
+use super::{Server, paths, ruby, server};
 
 /// The engines, as the tests name them.
 pub const ENGINES: [&str; 2] = ["mruby", "ruby"];
@@ -60,7 +60,7 @@ pub fn serve(engine: &str, options: &[&str]) -> Server {
 #[track_caller]
 pub fn reload(server: &Server, words: &str) {
     server.signal(Signal::USR1);
-    assert!(within(MAX_WAIT, || server.log().contains(words)), "{words:?} is not in the log:\n{}", server.log());
+    server.must_log(words);
 }
 
 /// Deploys this version, which must come to serve.

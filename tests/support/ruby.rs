@@ -3,12 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use rustix::process::Signal;
 
 use super::successor::signal;
-use super::{MAX_WAIT, Reply, Server, server, within};
+use super::{Folder, MAX_WAIT, Reply, Server, server, within};
 
 const COMMON: &str = include_str!("../apps/ruby/common.rb");
 
@@ -42,7 +41,7 @@ pub fn build_native(cache: &str) -> PathBuf {
 }
 
 /// A folder with these files and the shared part of the applications.
-pub fn folder(files: &[(&str, &str)]) -> PathBuf {
+pub fn folder(files: &[(&str, &str)]) -> Folder {
     server::folder_with(&[files, &[("common.rb", COMMON)]].concat())
 }
 
@@ -57,7 +56,7 @@ pub fn serve_files(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str
 }
 
 /// Serves a folder in the same way, by a program that becomes ours.
-pub fn serve_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[&str]) -> Server {
+pub fn serve_by(by: &[&str], folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
     let (program, worker) = (program(), worker());
     let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "--ruby-worker", &worker];
     all.extend_from_slice(options);
@@ -65,17 +64,16 @@ pub fn serve_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[&
 }
 
 /// Serves a folder with another server's configuration file.
-pub fn serve_with(file: &str, folder: PathBuf, options: &[&str]) -> Server {
+pub fn serve_with(file: &str, folder: Folder, options: &[&str]) -> Server {
     let program = program();
     let mut all = vec!["--ruby", &program, "-C", file];
     all.extend_from_slice(options);
     Server::spawn(folder, &[], &all)
 }
 
-/// Runs the program where it is to end by itself.
-pub fn run(folder: &Path, options: &[&str]) -> Output {
-    let mut command = server::command();
-    command.current_dir(folder).args(["-b", "tcp://127.0.0.1:0"]).args(options).output().unwrap()
+/// Runs the program where it is to end by itself; its exit code, and what it has said on standard error.
+pub fn run(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
+    server::stderr_of(folder, &[], &[&["-b", "tcp://127.0.0.1:0"], options].concat())
 }
 
 /// What the application has noted, line by line.
@@ -87,6 +85,12 @@ pub fn notes(server: &Server) -> Vec<String> {
 /// How often this is among the notes.
 pub fn count(server: &Server, note: &str) -> usize {
     notes(server).iter().filter(|line| *line == note).count()
+}
+
+/// The user that a process belongs to.
+pub fn user(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap().parse().unwrap()
 }
 
 /// Waits until this is among the notes.

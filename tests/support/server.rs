@@ -1,10 +1,11 @@
 //! The program under test: started in a folder of its own, its output in a file there, killed and reaped when the
 //! value goes. A failing test keeps the folder and says where it is.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::{Client, MAX_WAIT, Reply, within};
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Variables that the program reads although their names are not its own.
-const OF_OTHERS: [&str; 11] = [
+const OF_OTHERS: [&str; 12] = [
     "RACK_ENV",
     "APP_ENV",
     "RAILS_ENV",
@@ -28,18 +29,60 @@ const OF_OTHERS: [&str; 11] = [
     "PUMA_MAX_THREADS",
     "PUMA_PERSISTENT_TIMEOUT",
     "BUNDLE_GEMFILE",
+    "BUNDLE_LOCKFILE",
 ];
 
+/// A folder of a test's own, gone with the last of its values. A failing test keeps it and says where it is.
+#[derive(Clone)]
+pub struct Folder {
+    path: PathBuf,
+    whole: Arc<Whole>,
+}
+
+impl Folder {
+    /// The folder of this name in it, which keeps all of it.
+    pub fn at(&self, name: impl AsRef<Path>) -> Folder {
+        Folder { path: self.path.join(name), whole: self.whole.clone() }
+    }
+}
+
+impl Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+struct Whole(PathBuf);
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let mut out = std::io::stderr().lock();
+            let _ = std::io::Write::write_fmt(&mut out, format_args!("kept for you: {}\n", self.0.display()));
+        } else {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
 /// A fresh folder for one test; its name has the process and a number, so tests do not meet.
-pub fn folder() -> PathBuf {
+pub fn folder() -> Folder {
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("foolsgold-test-{}-{number}", std::process::id()));
     fs::create_dir_all(&path).unwrap();
-    path
+    Folder { whole: Arc::new(Whole(path.clone())), path }
 }
 
 /// The same with these files in it.
-pub fn folder_with(files: &[(&str, &str)]) -> PathBuf {
+pub fn folder_with(files: &[(&str, &str)]) -> Folder {
     let folder = folder();
     for (name, text) in files {
         let path = folder.join(name);
@@ -65,7 +108,7 @@ pub fn command() -> Command {
 /// A running server.
 pub struct Server {
     child: Child,
-    pub folder: PathBuf,
+    pub folder: Folder,
     /// Zero where it was not asked to listen on TCP.
     pub port: u16,
 }
@@ -93,37 +136,35 @@ impl Server {
     }
 
     /// Starts in `folder` with exactly these options, and waits until it serves.
-    pub fn spawn(folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+    pub fn spawn(folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
         Server::spawn_by(&[], folder, env, options)
     }
 
     /// Starts it likewise, and does not wait.
-    pub fn begin(folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
-        Server::begin_by(&[], folder, env, options)
+    pub fn begin(folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
+        Server::begin_by(&[], Stdio::null(), folder, env, options)
     }
 
     /// The same as [`Server::spawn`], by a program that becomes ours.
-    pub fn spawn_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
-        let mut server = Server::begin_by(by, folder, env, options);
+    pub fn spawn_by(by: &[&str], folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
+        let mut server = Server::begin_by(by, Stdio::null(), folder, env, options);
         server.wait_ready();
         server
     }
 
-    fn begin_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+    /// The same as [`Server::begin`], by a program that becomes ours and has this as its standard input.
+    pub fn begin_by(by: &[&str], stdin: Stdio, folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
         let log = File::create(folder.join("log")).unwrap();
         let mut command = command();
         if let Some((program, words)) = by.split_first() {
             let mut other = Command::new(program);
-            other.args(words).arg(command.get_program()).stdin(Stdio::null());
-            for (name, value) in command.get_envs() {
-                match value {
-                    Some(value) => other.env(name, value),
-                    None => other.env_remove(name),
-                };
+            other.args(words).arg(command.get_program());
+            for (name, _) in command.get_envs() {
+                other.env_remove(name);
             }
             command = other;
         }
-        command.current_dir(&folder).args(options).stdout(log.try_clone().unwrap()).stderr(log);
+        command.current_dir(&folder).args(options).stdin(stdin).stdout(log.try_clone().unwrap()).stderr(log);
         command.envs(env.iter().copied());
         Server { child: command.spawn().unwrap(), folder, port: 0 }
     }
@@ -176,8 +217,23 @@ impl Server {
         within(MAX_WAIT, || self.log().contains(words))
     }
 
+    /// Waits until the log has this in it, as it must.
+    #[track_caller]
+    pub fn must_log(&self, words: &str) {
+        assert!(self.logs(words), "{words:?} is not in the log:\n{}", self.log());
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Port of its admin listener, which the log names.
+    #[track_caller]
+    pub fn admin_port(&self) -> u16 {
+        let log = self.log();
+        let (_, after) =
+            log.split_once("are on http://").unwrap_or_else(|| panic!("no admin listener in the log:\n{log}"));
+        after.split('/').next().unwrap().rsplit(':').next().unwrap().parse().unwrap()
     }
 
     /// Runs a command such as `status` for this server, which must succeed; returns what it says on both streams.
@@ -208,6 +264,20 @@ impl Server {
         status
     }
 
+    /// Sends a signal that must end it, well or not.
+    #[track_caller]
+    pub fn ended_by(&mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        self.ended(MAX_WAIT).unwrap_or_else(|| panic!("it goes on\n{}", self.log()))
+    }
+
+    /// Sends a signal that must end it, and well.
+    #[track_caller]
+    pub fn end(&mut self, signal: Signal) {
+        let status = self.ended_by(signal);
+        assert!(status.success(), "{status}\n{}", self.log());
+    }
+
     /// Whether it is still there: a crash under hostile input must not pass unseen.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
@@ -225,12 +295,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if thread::panicking() {
-            let mut out = std::io::stderr().lock();
-            let _ = std::io::Write::write_fmt(&mut out, format_args!("kept for you: {}\n", self.folder.display()));
-        } else {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
     }
 }
 
@@ -241,9 +305,22 @@ pub fn run(folder: &Path, env: &[(&str, &str)], words: &[&str]) -> (Output, Stri
     (output, said)
 }
 
+/// Runs it likewise; its exit code, and what it has said on standard error.
+pub fn stderr_of(folder: &Path, env: &[(&str, &str)], words: &[&str]) -> (Option<i32>, String) {
+    let (output, _) = run(folder, env, words);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
 /// What a program that has ended has said, on both streams.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// The line for a setting in the table that the command `config` prints, its columns apart.
+pub fn setting<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
+    let found = said.lines().find(|line| line.starts_with(&format!("  {name} ")));
+    let line = found.unwrap_or_else(|| panic!("{name} is not in:\n{said}"));
+    line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect()
 }
 
 /// The first real port that the log names as one that it serves, on this machine or on all addresses.
@@ -260,4 +337,11 @@ fn port(log: &str) -> Option<u16> {
 pub fn repository() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().unwrap()
+}
+
+/// The gems that bin/gems gets.
+pub fn gems() -> PathBuf {
+    let gems = repository().join("build/gems");
+    assert!(gems.join("gems").is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
+    gems
 }

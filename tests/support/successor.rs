@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
 use super::client::Client;
-use super::{MAX_WAIT, ruby, within};
+use super::{MAX_WAIT, Server, ruby, within};
 
 /// Makes this process the parent of all that is left behind below it, so that it can wait for them.
 pub fn adopt_orphans() {
@@ -58,6 +58,13 @@ impl Process {
         within(MAX_WAIT, || !self.is_alive())
     }
 
+    /// Sends a signal that must end it.
+    #[track_caller]
+    pub fn end(&self, number: Signal) {
+        self.signal(number);
+        assert!(self.ended(), "process {} goes on", self.0);
+    }
+
     fn pid(&self) -> Pid {
         Pid::from_raw(self.0.cast_signed()).unwrap()
     }
@@ -73,6 +80,15 @@ impl Drop for Process {
         let _ = waitpid(Some(self.pid()), WaitOptions::NOHANG);
         within(MAX_WAIT, || !below.iter().any(|pid| ruby::is_alive(*pid)));
     }
+}
+
+/// Puts a new program in the place of this server, which ends; it is the one that this pid file of it names then.
+#[track_caller]
+pub fn upgraded(server: &mut Server, pidfile: &str) -> Process {
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&server.folder.join(pidfile), server.id());
+    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    next
 }
 
 /// The number in a pid file.
@@ -152,10 +168,12 @@ fn ask_until(number: usize, rest: Duration, stop: &AtomicBool, served: &AtomicUs
 pub struct Manager(UnixDatagram);
 
 impl Manager {
-    pub fn listen(at: &Path) -> Manager {
-        let socket = UnixDatagram::bind(at).unwrap();
+    /// In this folder; also the path of the socket.
+    pub fn listen(folder: &Path) -> (Manager, String) {
+        let path = folder.join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(MAX_WAIT)).unwrap();
-        Manager(socket)
+        (Manager(socket), path.display().to_string())
     }
 
     /// All messages that have come by now and were not read.

@@ -19,10 +19,6 @@ slot_mark(void *pointer)
 {
     const struct slot *slot = pointer;
 
-    rb_gc_mark(slot->wire);
-    rb_gc_mark(slot->worker);
-    rb_gc_mark(slot->number);
-    rb_gc_mark(slot->io);
     rb_gc_mark(slot->environment);
     rb_gc_mark(slot->input);
     rb_gc_mark(slot->taken);
@@ -63,7 +59,6 @@ slot_allocate(VALUE klass)
     VALUE self = TypedData_Make_Struct(klass, struct slot, &slot_type, slot);
 
     slot->fd = -1;
-    slot->wire = slot->worker = slot->number = slot->io = Qnil;
     slot->environment = slot->input = slot->taken = Qnil;
     slot->fixed = slot->shapes = slot->no_input = Qnil;
     slot->fixed = rb_hash_new();
@@ -218,11 +213,7 @@ slot_initialize(VALUE self, VALUE wire, VALUE worker, VALUE number, VALUE enviro
     VALUE arguments[4] = {wire, worker, number, environment}, makers, pairs;
 
     rb_call_super(4, arguments);
-    slot->wire = wire;
-    slot->worker = worker;
-    slot->number = number;
-    slot->io = rb_ivar_get(self, rb_intern("@io"));
-    slot->fd = NUM2INT(rb_funcall(slot->io, rb_intern("fileno"), 0));
+    slot->fd = NUM2INT(rb_funcall(rb_ivar_get(self, rb_intern("@io")), rb_intern("fileno"), 0));
     slot->no_input = rb_const_get(rb_path2class("FoolsGold::Input"), rb_intern("EMPTY"));
     /* The environment that shapes.rb makes of no values has the pairs of all requests. */
     makers = rb_funcall(rb_ivar_get(self, rb_intern("@shapes")), rb_intern("makers"), 0);

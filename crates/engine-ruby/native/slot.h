@@ -27,7 +27,6 @@ struct slot {
     uint32_t cancelled[CANCELLED];
     unsigned cancellations;
 
-    VALUE wire, worker, number, io;
     VALUE environment, input, taken;
     /* The pairs that every environment has, and an Array with an Array for each shape. */
     VALUE fixed, shapes;

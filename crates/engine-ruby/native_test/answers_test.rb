@@ -11,10 +11,8 @@ def answers(*answer)
     pair.shape(1, "A", "v")
     pair.request(77, 1, "x")
     pair.slot.next_request
-    begin
+    Harness.raised(FoolsGold::BadAnswer) do
       pair.slot.answer(*answer) || FoolsGold::Answer.new(pair.slot).give(*answer)
-    rescue FoolsGold::BadAnswer => error
-      error.message
     end
     pair.written
   end
@@ -230,11 +228,7 @@ Harness.check("a stream that another thread writes to is closed at its end, what
   stream = FoolsGold::Stream.new(slot, nil)
   writer = Thread.new { stream.write("part") }
   begun.pop
-  finisher = Thread.new do
-    stream.finish
-  rescue IOError => error
-    error.message
-  end
+  finisher = Thread.new { Harness.raised(IOError) { stream.finish } }
   Thread.pass until finisher.status == "sleep"
   finisher.raise(IOError, "meanwhile")
   gate.push(true)
@@ -246,11 +240,7 @@ Harness.check("what is left of a part whose write was broken off is sent without
   stream = FoolsGold::Stream.new(OtherSlot.new, nil)
   stream.lend { nil }
   stream.go_on(FoolsGold::Rest.new(io)) { nil }
-  writer = Thread.new do
-    stream.write(uneven(500_000))
-  rescue IOError => error
-    error.message
-  end
+  writer = Thread.new { Harness.raised(IOError) { stream.write(uneven(500_000)) } }
   Thread.pass until writer.status == "sleep"
   writer.raise(IOError, "broken off")
   Harness.same("broken off", writer.value)
@@ -281,10 +271,5 @@ Harness.check("a front that is gone") do
   pair = Pair.new
   pair.close
   pair.slot.answer(200, {}, ["a"])
-  begin
-    pair.slot.flush
-    raise "it was written"
-  rescue Errno::EPIPE
-    nil
-  end
+  Harness.raised(Errno::EPIPE) { pair.slot.flush } or raise "it was written"
 end

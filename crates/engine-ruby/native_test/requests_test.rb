@@ -67,11 +67,7 @@ Harness.check("early hints that no frame could carry are refused, and those in t
   Pair.each do |pair|
     pair.request(1, 0, "A\0b\0")
     hints = pair.slot.next_request["rack.early_hints"]
-    refused = begin
-      hints.call("link" => "x" * 2_000_000)
-    rescue ArgumentError => error
-      error.message
-    end
+    refused = Harness.raised(ArgumentError) { hints.call("link" => "x" * 2_000_000) }
     Harness.match(/\Aearly hints have 2000\d+ bytes, more than 524288\z/, refused)
     pair.slot.add(FoolsGold::Frames::HINTS, "x")
     Harness.same(false, pair.slot.answered?)
@@ -96,13 +92,7 @@ Harness.check("an exception of another thread loses no request that was read") d
   pair = Pair.new(FoolsGold::Slot)
   pair.slot.instance_variable_set(:@io, Late.new(pair.slot.instance_variable_get(:@io)))
   pair.request(1, 0, "A\0b\0")
-  raised = begin
-    pair.slot.next_request
-    nil
-  rescue IndexError => error
-    error.message
-  end
-  Harness.same("late", raised)
+  Harness.same("late", Harness.raised(IndexError) { pair.slot.next_request })
   Harness.same("b", pair.slot.next_request["A"])
 end
 
@@ -183,11 +173,7 @@ Harness.check("other frames are refused") do
     Pair.frame(1, 0, "A") => /without a value/ }.each do |bytes, message|
     pair = Pair.new
     pair.front.write(bytes)
-    begin
-      pair.slot.next_request
-      raise "#{bytes.inspect} was accepted"
-    rescue FoolsGold::ProtocolError => error
-      Harness.match(message, error.message)
-    end
+    why = Harness.raised(FoolsGold::ProtocolError) { pair.slot.next_request }
+    Harness.match(message, why || raise("#{bytes.inspect} was accepted"))
   end
 end

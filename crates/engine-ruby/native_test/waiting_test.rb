@@ -19,12 +19,7 @@ end
     pair = Pair.new(threads: threads)
     thread = waiting(pair)
     thread.raise(IOError, "enough")
-    begin
-      thread.join(10)
-      raise "it was not raised"
-    rescue IOError => error
-      Harness.same("enough", error.message)
-    end
+    Harness.same("enough", Harness.raised(IOError) { thread.join(10) })
     thread = waiting(pair)
     pair.request(1, 0, "A\0b")
     Harness.same("b", thread.value["A"])

@@ -94,7 +94,7 @@ module FoolsGold
     # have no more files, the request fails, and no client waits for what never comes.
     def upgrade?(status, headers, body)
       callable = headers.hijack || (body if status == 101 && body.respond_to?(:call))
-      return if callable.nil? || !callable.respond_to?(:call) || head?
+      return if callable.nil? || !callable.respond_to?(:call) || head? || WITHOUT_CONTENT.include?(status)
 
       io = @slot.open_connection(Frames::PARTIAL_ROLE, @slot.seq)
       @later = false # What there is to do after the answer is done by the thread of the upgraded connection.
@@ -113,13 +113,13 @@ module FoolsGold
     # Sends a head, then the body in chunks, then its end, unless the block has left that to other threads. What the
     # application writes after the end is dropped.
     def more(status, headers, &block)
-      begin_more(status, headers)
+      send_head(status, headers, Frames::MORE)
       finish_more(&block)
     end
 
-    def begin_more(status, headers)
+    def send_head(status, headers, flags, body = "")
       Thread.handle_interrupt(RequestTimeout => :never) do
-        head(status, headers, Frames::MORE)
+        head(status, headers, flags, body)
         @slot.flush
       end
     end

@@ -8,6 +8,8 @@ module FoolsGold
     attr_accessor :application
     # The number of threads in a worker.
     attr_accessor :threads
+    # The number of workers at a start, if it is known.
+    attr_accessor :workers
     # Whether the application is loaded before its workers are forked.
     attr_accessor :preloads
   end
@@ -51,6 +53,7 @@ module FoolsGold
       # Rails sizes its pool of database connections by this.
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       FoolsGold.threads = @setup["threads"].to_i
+      FoolsGold.workers = @setup["workers"].to_i unless @setup["workers"].empty?
       FoolsGold.preloads = preload? && Process.respond_to?(:fork)
       set_up_bundler unless @setup["gemfile"].empty?
       %w[old_file old_hooks].each { |name| require_relative name } unless @setup["hooks_kind"].empty?
@@ -165,6 +168,7 @@ module FoolsGold
 
     # Logs the alternative for each such gem that is loaded, once.
     def tell_keepers
+      tell_of_loop
       @untold ||= KEEPERS.dup
       @untold.delete_if do |name, remedy|
         next unless Object.const_defined?(name)
@@ -174,6 +178,23 @@ module FoolsGold
       rescue NameError
         nil # A part of the name is no module.
       end
+    end
+
+    # Logs, once, that nothing calls the method of Unicorn's server in which agents of monitoring services start in each
+    # forked worker: they put one of their own in its place.
+    def tell_of_loop
+      return if @has_told_of_loop || @setup["hooks_kind"] != "unicorn" || !FoolsGold.preloads
+      return unless defined?(::Unicorn::HttpServer)
+
+      file, line = ::Unicorn::HttpServer.instance_method(:worker_loop).source_location
+      # That of the configuration is among its directives.
+      return if file.nil? || file == @setup["hooks"] || RestOfUnicorn::OWN_FILE.match?(file)
+
+      Log.warn("#{file}:#{line}: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker," \
+               " as agents of monitoring services do, belongs in after_fork (for AppSignal: Appsignal.forked)")
+      @has_told_of_loop = true
+    rescue NameError
+      nil # It is not loaded, or only a part of it.
     end
 
     # Number of collections after which an object counts as old.
@@ -314,12 +335,19 @@ module FoolsGold
       end
     end
 
-    # Not `bundler/setup`: that prints and exits where Bundler.setup raises.
+    # Not `bundler/setup`: that prints and exits where Bundler.setup raises. A LoadError of that is about a gem, such as
+    # one that a library in RUBYOPT has activated in another version than that of the Gemfile.
     def set_up_bundler
-      require "bundler"
+      begin
+        require "bundler"
+      rescue LoadError => error
+        raise LoadFailed, "there is a Gemfile, but no Bundler: gem install bundler (#{error.message})"
+      end
+      set_up_gems
+    end
+
+    def set_up_gems
       Bundler.setup
-    rescue LoadError => error
-      raise LoadFailed, "there is a Gemfile, but no Bundler: gem install bundler (#{error.message})"
     rescue Bundler::GemNotFound, Bundler::GitError => error
       folder = File.dirname(@setup["gemfile"])
       raise LoadFailed, "#{error.message.strip}: `bundle install` in #{folder} gets what is missing"

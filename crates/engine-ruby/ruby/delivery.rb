@@ -8,6 +8,9 @@ module FoolsGold
     # The largest body, by its announced length in bytes, that is collected and sent in one piece.
     GATHERED = 65_536
 
+    # The size in bytes from which a part of a long Array is sent by itself.
+    JOINED = 65_536
+
     # The most bytes that are read at once of a body that is an IO.
     READ = 65_536
 
@@ -88,15 +91,8 @@ module FoolsGold
         @later = @has_more # There is nothing left to close.
         next copy(status, headers, file) unless same?(file, path)
 
-        @has_more ? @slot.until_opened { name(status, headers, path) } : name(status, headers, path)
-      end
-    end
-
-    # Sends the path of a file instead of its bytes.
-    def name(status, headers, path)
-      Thread.handle_interrupt(RequestTimeout => :never) do
-        head(status, headers, Frames::FILE, path)
-        @slot.flush
+        named = -> { send_head(status, headers, Frames::FILE, path) } # The path instead of the bytes.
+        @has_more ? @slot.until_opened(&named) : named.call
       end
     end
 
@@ -152,7 +148,28 @@ module FoolsGold
       headers.announce(size)
       return head(status, headers, Frames::UNASKED) if head?
 
-      more(status, headers) { |out| parts.each { |part| out.write(part) } }
+      more(status, headers) { |out| joined(parts) { |part| out.write(part) } }
+    end
+
+    # Yields the parts of a long body, short ones joined: each that is written takes a system call, and wakes the front.
+    def joined(parts)
+      short = []
+      size = 0
+      parts.each do |part|
+        is_long = part.bytesize >= JOINED
+        if !short.empty? && (is_long || size >= JOINED)
+          yield Frames.join(short)
+          short = []
+          size = 0
+        end
+        if is_long
+          yield part
+        else
+          short << part
+          size += part.bytesize
+        end
+      end
+      yield Frames.join(short) unless short.empty?
     end
 
     # Refuses a body that is shorter than its Content-Length, as the front does: here lowlevel_error_handler can answer.
@@ -177,10 +194,10 @@ module FoolsGold
     def first_before_head(status, headers, body)
       finish_more do |out|
         each_part(body) do |part|
-          begin_more(status, headers) unless begun?
+          send_head(status, headers, Frames::MORE) unless begun?
           out.write(part)
         end
-        begin_more(status, headers) unless begun?
+        send_head(status, headers, Frames::MORE) unless begun?
       end
     end
 

@@ -12,7 +12,7 @@ class FoolsGold::OldFile
   # Own methods begin with an underscore: all other names are directives.
   #
   # `names` are the directives of the server; `workers` is the number of workers that counts more than the file, if
-  # there is one; `flags` are those of the command line for which a file of Unicorn may ask, by their names in `RACKUP`.
+  # there is one; `flags` are those of the command line for which a file may ask, by their names in Unicorn's `RACKUP`.
   def initialize(path, kind, names: [], workers: nil, flags: {})
     @_said = FoolsGold::Directives.new(path, workers)
     @_names = names
@@ -22,9 +22,12 @@ class FoolsGold::OldFile
     singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
     # A directive may have the name of a Kernel method.
     names.reject { |name| words.method_defined?(name) }.each do |name|
-      define_singleton_method(name) { |*args, &block| @_said.record(name, args, block) }
+      define_singleton_method(name) { |*args, &block| _give(name, args, block) }
     end
-    @config = FoolsGold::PumaConfig.new(@options = FoolsGold::PumaOptions.new(@_said)) if kind == "puma"
+    return unless kind == "puma"
+
+    @options = FoolsGold::PumaOptions.new(@_said, daemon: flags[:daemonize])
+    @config = FoolsGold::PumaConfig.new(@options)
   end
 
   # The directives so far.
@@ -59,6 +62,12 @@ class FoolsGold::OldFile
   end
 
   private
+
+  # Records a directive, and returns what it returns in its server: files of Puma go on with it.
+  def _give(name, args, block)
+    @_said.record(name, args, block)
+    FoolsGold::PumaOptions.result(name, args) if is_a?(FoolsGold::PumaWords)
+  end
 
   # Runs the file's own code. A method of its own, since it is this method that a `return` in the file ends.
   def _run

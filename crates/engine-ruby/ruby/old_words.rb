@@ -198,6 +198,10 @@ module FoolsGold
         update(timeout: TIMEOUTS.fetch(kind, 60), worker_processes: 1, preload_app: kind == "pitchfork", pid: nil,
                logger: Configurator::DEFAULTS[:logger])
         update(said.values)
+        # That of the settings, which may count more than the file: hooks know the last worker by it, and end the old
+        # master then.
+        workers = FoolsGold.workers if FoolsGold.respond_to?(:workers)
+        store(:worker_processes, workers) if workers
         listeners = said.calls.select { |call| call.name == "listen" }.map { |call| call.args.first }
         store(:listeners, listeners.map { |address| self.class.expand(address) })
       end

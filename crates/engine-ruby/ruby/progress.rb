@@ -30,10 +30,11 @@ module FoolsGold
       end
     end
 
-    # The innermost call, and the line of the application that led to it.
+    # The innermost call, and the line of the application that led to it. They are compared as bytes: the names of files
+    # may have other encodings than the folder, whose name came in that of the locale.
     def place(backtrace, folder)
-      backtrace = Array(backtrace).reject { |line| line.start_with?(__dir__) }
-      own = backtrace.find { |line| line.start_with?(folder) && !line.include?("/vendor/") }
+      backtrace = Array(backtrace).map(&:b).reject { |line| line.start_with?(__dir__.b) }
+      own = backtrace.find { |line| line.start_with?(folder.b) && !line.include?("/vendor/") }
       inner = backtrace.first || "no Ruby code runs"
       own.nil? || own == inner ? "at #{inner}" : "at #{inner}, called from #{own}"
     end

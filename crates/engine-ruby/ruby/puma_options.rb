@@ -52,19 +52,32 @@ module FoolsGold
   class PumaOptions
     # Directives whose option has another name.
     NAMES = { preload_app!: :preload_app, set_default_host: :default_host, state_path: :state,
-              restart_command: :restart_cmd }.freeze
+              restart_command: :restart_cmd, daemonize: :daemon }.freeze
     # Hooks that gems give to Puma.cli_config.options while the application is loaded. Each is a list.
     LISTS = %i[before_worker_boot before_worker_shutdown].freeze
     # Directives whose option is true if they are given without an argument.
-    BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown].freeze
+    BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown daemonize].freeze
+
+    # Directives whose option is a number, whatever the file gives.
+    COUNTS = %w[workers threads].freeze
 
     # A number of workers: `auto` is one for each processor.
     def self.count(value)
       value.to_s == "auto" ? Etc.nprocessors : value.to_i
     end
 
-    def initialize(said)
+    # What a directive returns in Puma: the new value of its option; of `threads`, the largest number.
+    def self.result(name, args)
+      return true if args.empty?
+
+      value = name == "threads" ? args.last : args.first
+      COUNTS.include?(name) && value.respond_to?(:to_i) ? count(value) : value
+    end
+
+    # `daemon` is whether the command line sends the server to the background.
+    def initialize(said, daemon: false)
       @said = said
+      @daemon = daemon
     end
 
     def [](key)
@@ -98,6 +111,7 @@ module FoolsGold
     # application, as in Puma.
     def user_options
       options = @said.added.dup
+      options[:daemon] = true if @daemon
       options[:workers] = PumaOptions.count(@said.workers) if @said.instance_variable_get(:@workers)
       threads = FoolsGold.threads if FoolsGold.respond_to?(:threads)
       threads ? options.merge(max_threads: threads, preload_app: FoolsGold.preloads) : options

@@ -68,6 +68,7 @@ run(lambda do |env|
   when "/failing-early" then [200, { "content-length" => "9" }, Failing.new]
   when "/objects" then [200, text, Closing.new(Object.new)]
   when "/big" then [200, text, ["x" * 700_000, "y"]]
+  when "/joined" then [200, text, ["y" * 70_000, *(["\u00e9" * 500] * 600), "z" * 65_536, "\xff".b, "\u00e9"]]
   when "/stream" then [200, text, ->(stream) { stream << "a"; stream.write("b", "c"); stream.close }]
   when "/printed"
     printed = lambda do |stream|

@@ -102,6 +102,14 @@ module AnswersTest
       %w[/listed /gathered /file /failing-early].each { |path| worker.get(path) }
       H.same("4", worker.get("/closed").body)
     end
+    H.check("short strings of a large array are joined") do
+      head = worker.get("/joined")
+      H.same([F::MORE, %w[content-length 735539]], [head.flags, head.headers.last])
+      parts = worker.answers
+      H.same([70_000, *([66_000] * 9), 6000, 65_536, 3, 0], parts.map { |part| part.body.bytesize })
+      whole = ["y" * 70_000, "\u00e9" * 300_000, "z" * 65_536, "\xff", "\u00e9"].map(&:b).join
+      H.same(true, parts.map(&:body).join == whole)
+    end
     H.check("a large array") do
       head = worker.get("/big")
       H.same([F::MORE, %w[content-length 700001]], [head.flags, head.headers.last])
@@ -118,8 +126,8 @@ module AnswersTest
     H.check("what comes after an answer with a file waits until that is open") do
       H.same(F::FILE | F::LATER, worker.get("/file-after").flags)
       H.same(nil, IO.select(worker.slots, nil, nil, 0.2))
-      worker.control.write(F.frame(F::RELEASE, [0, 0].pack("NQ>")))
-      H.same([F::FREE, ""], Timeout.timeout(5) { F.read(worker.slots[0]) })
+      worker.release(0)
+      H.same([F::FREE, ""], worker.frame)
     end
     H.check("a file that the request has made") do
       answer = worker.get("/file-made")

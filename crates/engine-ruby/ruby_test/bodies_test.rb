@@ -72,11 +72,9 @@ def lent(worker, path, *taken)
   frames = []
   worker.ask(path, seq: worker.number)
   until [FoolsGold::Frames::END_OF_BODY, FoolsGold::Frames::FAULT].include?(frames.last&.first)
-    kind, payload = Timeout.timeout(Front::DEADLINE) { FoolsGold::Frames.read(worker.slots[0]) }
+    kind, payload = worker.frame
     frames << [kind, kind == FoolsGold::Frames::MEMORY ? payload.unpack("Q>Q>").last : payload.bytesize]
-    next unless kind == FoolsGold::Frames::MEMORY && (bytes = taken.shift)
-
-    worker.control.write(FoolsGold::Frames.frame(FoolsGold::Frames::RELEASE, [0, bytes].pack("NQ>")))
+    worker.release(taken.shift) if kind == FoolsGold::Frames::MEMORY && taken.any?
   end
   frames.drop(1)
 end
@@ -91,8 +89,7 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes") do |front|
   Harness.check("an exception during the wait leaves the string to the front, and the next one is lent again") do
     frames = lent(worker, "/late")
     Harness.same([f::MEMORY, f::FAULT], frames.map(&:first))
-    release = f.frame(f::RELEASE, [0, 1_500_000].pack("NQ>"))
-    worker.control.write(release)
+    worker.release(1_500_000)
     Harness.same([[f::MEMORY, 1_500_000], [f::END_OF_BODY, 0]], lent(worker, "/", 1_500_000))
   end
   Harness.check("what the front cannot read is sent, and nothing is lent after that") do
@@ -104,14 +101,13 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes") do |front|
     [["/rescued", "rest"], ["/ended", ""]].each.with_index(2) do |(path, rest), number|
       name = File.join(front.folder, "late#{number}")
       late = front.fork(number)
-      late.ask(path, query: name)
-      late.answer # its head
-      Harness.same(f::MEMORY, Timeout.timeout(Front::DEADLINE) { f.read(late.slots[0]) }.first)
+      late.get(path, query: name)
+      Harness.same(f::MEMORY, late.frame.first)
       Harness.eventually("the timer goes off") { File.exist?(name) }
-      late.control.write(f.frame(f::RELEASE, [0, 7].pack("NQ>")))
-      parts = [late.answer]
-      parts << late.answer until parts.last.kind == f::END_OF_BODY
-      Harness.same(("long " * 300_000).byteslice(7..-1) + rest, parts[0..-2].map(&:body).join)
+      late.release(7)
+      *parts, last = late.answers
+      Harness.same(("long " * 300_000).byteslice(7..-1) + rest, parts.map(&:body).join)
+      Harness.same(f::END_OF_BODY, last.kind)
     end
   end
 end
@@ -143,8 +139,7 @@ Front.run(TORN) do |front|
     worker.ask("/", query: name)
     # Nothing is read before, so the connection is full.
     Harness.eventually("the timer goes off") { File.exist?(name) }
-    frames = [worker.answer]
-    frames << worker.answer until [f::END_OF_BODY, f::FAULT].include?(frames.last.kind)
+    frames = worker.answers
     Harness.match(/\AIOError\0a part of the body is missing/, frames.last.body)
     sent = frames.select { |frame| frame.kind == f::CHUNK }.map(&:body).join
     Harness.same(true, sent.bytesize < 5_000_000 && !sent.include?("r"))
@@ -160,9 +155,7 @@ Front.run(IN_FILE) do |front|
       # As the body of the answer it is a file without a path that the front could open.
       worker.ask("/echo", method: "POST", how: 2, body: [9].pack("Q>"))
       front.accept(FoolsGold::Frames::BODY_ROLE).send_io(file)
-      parts = [worker.answer]
-      parts << worker.answer until parts.last.kind == FoolsGold::Frames::END_OF_BODY
-      Harness.same("abcdef\ngh", parts[0..-2].map(&:body).join)
+      Harness.same("abcdef\ngh", worker.answers[0..-2].map(&:body).join)
       worker.ask("/", method: "POST", how: 2, body: [9].pack("Q>"))
       front.accept(FoolsGold::Frames::BODY_ROLE).send_io(file)
       Harness.same('["abc", "def\n", "g", 0, 9, false]', worker.answer.body)
@@ -182,31 +175,32 @@ end
 
 # The frames of a body that come after its MEMORY.
 def rest_of(worker, released)
-  worker.control.write(FoolsGold::Frames.frame(FoolsGold::Frames::RELEASE, [0, released].pack("NQ>")))
-  frames = []
-  frames << worker.answer until [FoolsGold::Frames::END_OF_BODY, FoolsGold::Frames::FAULT].include?(frames.last&.kind)
-  frames.map(&:kind)
+  worker.release(released)
+  worker.answers.map(&:kind)
+end
+
+# Gives the worker a client to write to.
+def client(direct)
+  ours, theirs = UNIXSocket.pair
+  direct.send_io(ours)
+  ours.close
+  theirs
 end
 
 Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
   f = FoolsGold::Frames
   worker = front.fork
   long = "long " * 300_000
-  offered = lambda do
-    worker.ask("/", seq: worker.number)
-    worker.answer # its head
-  end
+  # Asks for a body, up to the offer of its string.
+  offered = ->(path = "/", **more) { worker.get(path, **more) && worker.frame }
   Harness.check("a long string is written to a client that takes it") do
     # On a busy machine the client may not keep up: one attempt must go well.
     is_whole = (1..20).any? do
-      offered.call
+      worker.get("/")
       @direct ||= direct(front)
-      _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-      Harness.same([1_500_000, 1], payload.unpack("Q>Q>N").drop(1))
-      ours, theirs = UNIXSocket.pair
+      Harness.same([1_500_000, 1], worker.frame.last.unpack("Q>Q>N").drop(1))
+      theirs = client(@direct)
       reader = Thread.new { theirs.read }
-      @direct.send_io(ours)
-      ours.close
       count = written(@direct)
       Harness.same(true, reader.value == long.byteslice(0, count))
       rest_of(worker, 1_500_000) if count < 1_500_000
@@ -217,10 +211,7 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
   end
   Harness.check("of a string that a client does not take, it is said how much is written") do
     offered.call
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-    ours, theirs = UNIXSocket.pair
-    @direct.send_io(ours)
-    ours.close
+    theirs = client(@direct)
     count = written(@direct)
     Harness.same(true, count.positive? && count < 1_500_000)
     Harness.same(true, theirs.read == long.byteslice(0, count))
@@ -228,7 +219,6 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
   end
   Harness.check("a client that has gone is no error") do
     offered.call
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
     ours, theirs = UNIXSocket.pair
     theirs.close
     @direct.send_io(ours)
@@ -238,31 +228,23 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
   end
   Harness.check("where the front declines, it reads the string") do
     offered.call
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
     @direct.write("\x01")
     Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
   end
   Harness.check("of a socket for which a worker has no room among its files, nothing is said to be written") do
-    worker.ask("/full", seq: worker.number)
-    worker.answer
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-    ours, theirs = UNIXSocket.pair
-    @direct.send_io(ours)
-    ours.close
+    offered.call("/full")
+    theirs = client(@direct)
     Harness.same(0, written(@direct))
     Harness.same("", theirs.read)
     Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
   end
   Harness.check("an exception during the wait for a client ends the connection, and the next string has another") do
-    worker.ask("/late", seq: worker.number)
-    worker.answer
-    Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+    offered.call("/late")
     Harness.same(nil, Timeout.timeout(Front::DEADLINE) { @direct.read(1) })
     Harness.same([f::FAULT], rest_of(worker, 1_500_000))
-    offered.call
+    worker.get("/")
     direct = direct(front)
-    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-    Harness.same([1_500_000, 2], payload.unpack("Q>Q>N").drop(1))
+    Harness.same([1_500_000, 2], worker.frame.last.unpack("Q>Q>N").drop(1))
     direct.write("\x01")
     Harness.same([f::END_OF_BODY], rest_of(worker, 1_500_000))
     @direct = direct
@@ -272,9 +254,7 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
     # On a busy machine the client may be too slow: one attempt must go well.
     is_late = (1..20).any? do |attempt|
       name = File.join(front.folder, "late-#{attempt}")
-      worker.ask("/errno", query: name, seq: worker.number)
-      worker.answer
-      Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
+      offered.call("/errno", query: name)
       ours, theirs = UNIXSocket.pair
       reader = Thread.new do
         theirs.read(8_000_000)
@@ -295,19 +275,16 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
     Harness.same(nil, Timeout.timeout(Front::DEADLINE) { @direct.read(1) })
     kinds = []
     until kinds.last == f::FAULT
-      kind, = Timeout.timeout(Front::DEADLINE) { f.read(worker.slots[0]) }
-      kinds << kind
-      worker.control.write(f.frame(f::RELEASE, [0, 1_500_000].pack("NQ>"))) if kind == f::MEMORY
+      kinds << worker.frame.first
+      worker.release(1_500_000) if kinds.last == f::MEMORY
     end
     Harness.same(true, kinds.include?(f::MEMORY))
   end
   Harness.check("without an accepted connection the string is lent as before") do
     other = front.fork(2)
-    other.ask("/", seq: other.number)
-    other.answer
+    other.get("/")
     front.accept(f::DIRECT_ROLE).close
-    _, payload = Timeout.timeout(Front::DEADLINE) { f.read(other.slots[0]) }
-    Harness.same([1_500_000, 0], payload.unpack("Q>Q>N").drop(1))
+    Harness.same([1_500_000, 0], other.frame.last.unpack("Q>Q>N").drop(1))
     Harness.same([f::END_OF_BODY], rest_of(other, 1_500_000))
   end
 end

@@ -162,11 +162,28 @@ class Front
       F.frame(F::REQUEST, [seq, 0, how, values.bytesize, values, body].pack("NnCNa*a*"))
     end
 
+    # The next frame of a slot, whatever it is.
+    def frame(slot = 0)
+      Timeout.timeout(DEADLINE) { F.read(slots[slot]) }
+    end
+
     def answer(slot = 0)
       loop do
-        frame = Timeout.timeout(DEADLINE) { F.read(slots[slot]) } or raise "slot #{slot} has ended"
-        return Answer.read(frame) if frame[0] != F::FREE
+        found = frame(slot) or raise "slot #{slot} has ended"
+        return Answer.read(found) if found[0] != F::FREE
       end
+    end
+
+    # The frames of an answer up to its end.
+    def answers
+      found = [answer]
+      found << answer until [F::END_OF_BODY, F::FAULT].include?(found.last.kind)
+      found
+    end
+
+    # Says that the front has read this many bytes of what the first slot has lent.
+    def release(bytes)
+      control.write(F.frame(F::RELEASE, [0, bytes].pack("NQ>")))
     end
   end
 

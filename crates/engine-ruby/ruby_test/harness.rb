@@ -27,6 +27,14 @@ module Harness
       pattern.match?(found) or raise "expected something like #{pattern.inspect}, found #{found.inspect[0, 800]}"
     end
 
+    # The message of an exception of this class that the block raises; nil without one.
+    def raised(kind)
+      yield
+      nil
+    rescue kind => error
+      error.message
+    end
+
     # Polls until the block is true.
     def eventually(what)
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10

@@ -2,7 +2,7 @@
 
 # The mold loads the application, forks workers, runs hooks and exits.
 
-require_relative "../ruby/limits"
+%w[limits progress].each { |name| require_relative "../ruby/#{name}" }
 
 HOOKS = <<~RUBY
   $order = []
@@ -32,6 +32,27 @@ module MoldTest
         H.match(pattern, front.ready.last.force_encoding("UTF-8"))
       end
     end
+  end
+
+  def self.answering(name, body, rackup, **options)
+    H.check(name) do
+      Front.run(rackup, **options) { |front| H.same(body, front.fork.get("/").body) }
+    end
+  end
+
+  # A mold whose application holds a connection.
+  def self.holding(hooks, **options, &block)
+    listener = TCPServer.new("127.0.0.1", 0)
+    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, [$held.closed?.to_s]] }"
+    Front.run(rackup, hooks: hooks, preload: "yes", **options, &block)
+  ensure
+    listener&.close
+  end
+
+  # Orders a worker that would share the connection.
+  def self.share(front)
+    front.mold.write(F.frame(F::FORK, [1, 0].pack("NN")))
+    front.await(front.mold, F::SHARED)
   end
 
   def self.stop(front, worker)
@@ -79,12 +100,37 @@ Harness.check("a refused process is told with the limit that is reached: of proc
   Harness.same(false, told.call(Errno::ENOMEM).include?("pids.max"))
   Harness.same("Too many open files - fork(2)", told.call(Errno::EMFILE))
 end
+Harness.check("a place is told in a folder whose name is not of the encoding of the locale") do
+  folder = "/srv/caf\u00e9/".dup.force_encoding("US-ASCII")
+  place = FoolsGold::Progress.place(["/gems/a.rb:1:in `read'", "/srv/caf\u00e9/boot.rb:2:in `load'"], folder)
+  Harness.same("at /gems/a.rb:1:in `read', called from /srv/caf\u00e9/boot.rb:2:in `load'".b, place.b)
+end
 MoldTest.failing("an error in config.ru", "raise 'at load'", /\ARuntimeError\0at load\0.*config.ru/)
 MoldTest.failing("a syntax error in config.ru", "run(", /\ASyntaxError\0/)
 MoldTest.failing("exit in config.ru", "exit 3", /\ASystemExit\0/)
 MoldTest.failing("an unknown hook", "run proc {}", /befor_fork is not known in a hooks file; known are before_fork/,
                  hooks: "befor_fork { }")
 MoldTest.failing("a missing Gemfile", "run proc {}", /Gemfile/, gemfile: "/no/Gemfile")
+Harness.check("a gem that was activated before Bundler is told in Bundler's words, and not as a missing Bundler") do
+  kept = ENV["RUBYLIB"]
+  told = "You have already activated gold 2, but your Gemfile requires gold 1."
+  Dir.mktmpdir do |folder|
+    File.write(File.join(folder, "bundler.rb"), <<~RUBY)
+      module Bundler
+        GemNotFound = GitError = Class.new(StandardError)
+        def self.setup
+          raise Gem::LoadError, #{told.dump}
+        end
+      end
+    RUBY
+    ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
+    Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
+      Harness.match(/\AGem::LoadError\0#{Regexp.escape(told)}\0/, front.ready.last.force_encoding("UTF-8"))
+    end
+  end
+ensure
+  ENV["RUBYLIB"] = kept
+end
 Harness.check("a hooks file is UTF-8 in every locale") do
   kept = ENV["LC_ALL"]
   ENV["LC_ALL"] = "C"
@@ -106,12 +152,9 @@ Harness.check("the application does not get this server as rackup's default hand
 ensure
   names.zip(kept) { |name, value| ENV[name] = value }
 end
-Harness.check("constants of a hooks file are those of the application, and not the server's") do
-  hooks = "class ::Channel; end\nafter_fork { $found = [Channel.name, defined?(Worker)].inspect }\n"
-  Front.run("run ->(_) { [200, {}, [$found]] }", hooks: hooks) do |front|
-    Harness.same('["Channel", nil]', front.fork.get("/").body)
-  end
-end
+MoldTest.answering("constants of a hooks file are those of the application, and not the server's", '["Channel", nil]',
+                   "run ->(_) { [200, {}, [$found]] }",
+                   hooks: "class ::Channel; end\nafter_fork { $found = [Channel.name, defined?(Worker)].inspect }\n")
 # ActiveRecord 6.1 and 7.0 with roles in one handler, and in one for each (6.0, and legacy_connection_handling).
 ROLES = <<~'RUBY'
   $closed = []
@@ -139,19 +182,12 @@ EACH = <<~'RUBY'
 RUBY
 if RUBY_ENGINE == "ruby"
   [ONE, EACH].each do |handlers|
-    Harness.check("connections of all roles are closed before a fork") do
-      Front.run(ROLES + handlers) do |front|
-        Harness.same("[:writing, :reading]", front.fork.get("/").body)
-      end
-    end
+    MoldTest.answering("connections of all roles are closed before a fork", "[:writing, :reading]", ROLES + handlers)
   end
 end
 Harness.check("a hook that raises at boot") do
   Front.run("run proc {}", hooks: "on_worker_boot { raise 'no database' }") do |front|
-    front.fork
-    raise "it booted"
-  rescue RuntimeError => error
-    Harness.match(/no database/, error.message)
+    Harness.match(/no database/, Harness.raised(RuntimeError) { front.fork })
   end
 end
 # A new object counts as old after three collections. One of them marks all objects.
@@ -165,16 +201,12 @@ AGES = <<~'RUBY'
   end)
 RUBY
 if RUBY_ENGINE == "ruby"
-  Harness.check("what is loaded is old before the fork, and all of it is marked only once for that") do
-    Front.run(AGES) { |front| Harness.same("[true, true]", front.fork.get("/").body) }
-  end
+  MoldTest.answering("what is loaded is old before the fork, and all of it is marked only once for that",
+                     "[true, true]", AGES)
 end
-Harness.check("garbage is collected while the application is loaded, and in its workers") do
-  look = "RUBY_ENGINE == 'ruby' && GC.enable"
-  Front.run("AT_LOAD = #{look}\nrun ->(_) { [200, {}, [[AT_LOAD, #{look}].inspect]] }") do |front|
-    Harness.same("[false, false]", front.fork.get("/").body)
-  end
-end
+LOOK = "RUBY_ENGINE == 'ruby' && GC.enable"
+MoldTest.answering("garbage is collected while the application is loaded, and in its workers", "[false, false]",
+                   "AT_LOAD = #{LOOK}\nrun ->(_) { [200, {}, [[AT_LOAD, #{LOOK}].inspect]] }")
 OWN_FILES = "run ->(_) { [200, {}, [$LOADED_FEATURES.grep(%r{/old_\\w+\\.rb\\z}).size.to_s]] }"
 Harness.check("files for another server's configuration are loaded only with one") do
   Front.run(OWN_FILES) { |front| Harness.same("0", front.fork.get("/").body) }
@@ -188,36 +220,16 @@ LISTED = <<~'RUBY'
   listed = is_known && Gem::Specification.class_variable_get(:@@stubs)
   run ->(_) { [200, {}, [listed ? "all gems" : "not all gems"]] }
 RUBY
-Harness.check("Rack is found without a look at all gems") do
-  Front.run(LISTED) { |front| Harness.same("not all gems", front.fork.get("/").body) }
-end
+MoldTest.answering("Rack is found without a look at all gems", "not all gems", LISTED)
 PARSER = <<~'RUBY'
   LOADED = $LOADED_FEATURES.any? { |path| path.end_with?("/optparse.rb") }
   run ->(_) { [200, {}, [[LOADED, OptionParser.name].inspect]] }
 RUBY
-Harness.check("Rack's own server is not loaded to read options of a file that has none") do
-  Front.run(PARSER) { |front| Harness.same('[false, "OptionParser"]', front.fork.get("/").body) }
-end
-Harness.check("a file with options in its first line is loaded") do
-  Front.run("#\\ -p 9292 -E test\nrun ->(_) { [200, {}, ['here']] }") do |front|
-    Harness.same("here", front.fork.get("/").body)
-  end
-end
+MoldTest.answering("Rack's own server is not loaded to read options of a file that has none", '[false, "OptionParser"]',
+                   PARSER)
+MoldTest.answering("a file with options in its first line is loaded", "here",
+                   "#\\ -p 9292 -E test\nrun ->(_) { [200, {}, ['here']] }")
 PUMA = <<~'RUBY'
-  module Puma
-    def self.stats_object=(object)
-      @stats = object
-    end
-    def self.stats; @stats.stats.values_at(:backlog, :running, :busy_threads, :pool_capacity, :max_threads).inspect; end
-    Const = Module.new
-    Const::PUMA_VERSION = "8"
-  end
-  run ->(_) { [200, {}, [Puma.stats]] }
-RUBY
-Harness.check("Puma.stats has the figures of the worker") do
-  Front.run(PUMA, threads: "3") { |front| Harness.same("[0, 3, 1, 2, 3]", front.fork.get("/").body) }
-end
-CLUSTER = <<~'RUBY'
   module Puma
     def self.stats_object=(object)
       @stats = object
@@ -226,8 +238,13 @@ CLUSTER = <<~'RUBY'
     Const = Module.new
     Const::PUMA_VERSION = "8"
   end
-  run ->(_) { [200, {}, [$seen.inspect]] }
 RUBY
+FIGURES = <<~'RUBY'
+  figures = %i[backlog running busy_threads pool_capacity max_threads]
+  run ->(_) { [200, {}, [Puma.stats_hash.values_at(*figures).inspect]] }
+RUBY
+MoldTest.answering("Puma.stats has the figures of the worker", "[0, 3, 1, 2, 3]", PUMA + FIGURES, threads: "3")
+CLUSTER = "#{PUMA}run ->(_) { [200, {}, [$seen.inspect]] }\n"
 AS_SEEN = <<~'RUBY'
   before_fork do
     stats = Puma.stats_hash
@@ -251,41 +268,22 @@ if RUBY_ENGINE == "ruby"
       Harness.same(expected.inspect, front.fork(3).get("/").body)
     end
   end
-end
-if RUBY_ENGINE == "ruby"
   Harness.check("a mold that makes way before it has forked has stopped nothing, for Puma's after_stopped") do
-    listener = TCPServer.new("127.0.0.1", 0)
-    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, []] }"
     hooks = "after_stopped { File.write(File.join(__dir__, 'stopped'), '') }"
-    Front.run(rackup, hooks: hooks, hooks_kind: "puma", hooks_names: "after_stopped", preload: "yes") do |front|
-      front.mold.write(FoolsGold::Frames.frame(FoolsGold::Frames::FORK, [1, 0].pack("NN")))
-      front.await(front.mold, FoolsGold::Frames::SHARED)
+    MoldTest.holding(hooks, hooks_kind: "puma", hooks_names: "after_stopped") do |front|
+      MoldTest.share(front)
       Process.wait(front.pid)
       Harness.same(false, File.exist?(File.join(front.folder, "stopped")))
     end
-  ensure
-    listener&.close
   end
   Harness.check("a connection that a thread has for a moment is no reason not to fork") do
-    listener = TCPServer.new("127.0.0.1", 0)
-    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, [$held.closed?.to_s]] }"
-    hooks = "before_fork { Thread.new { sleep 0.3; $held.close } }"
-    Front.run(rackup, hooks: hooks, preload: "yes") do |front|
+    MoldTest.holding("before_fork { Thread.new { sleep 0.3; $held.close } }") do |front|
       Harness.same("true", front.fork.get("/").body)
     end
-  ensure
-    listener&.close
   end
   Harness.check("the thread of Ruby's Timeout does not keep a mold waiting that has a connection") do
-    listener = TCPServer.new("127.0.0.1", 0)
-    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, []] }"
     hooks = "before_fork { Thread.new { sleep 0.8; $held.close }.name = 'Timeout stdlib thread' }"
-    Front.run(rackup, hooks: hooks, preload: "yes") do |front|
-      front.mold.write(FoolsGold::Frames.frame(FoolsGold::Frames::FORK, [1, 0].pack("NN")))
-      front.await(front.mold, FoolsGold::Frames::SHARED)
-    end
-  ensure
-    listener&.close
+    MoldTest.holding(hooks) { |front| MoldTest.share(front) }
   end
 end
 Harness.check("all end with the front") do

@@ -2,14 +2,7 @@
 
 # The recorded bytes of the protocol (wire/*.hex), on which the Rust side is tested too.
 
-require_relative "../ruby/errors"
-require_relative "../ruby/frames"
-require_relative "../ruby/wire"
-require_relative "../ruby/shapes"
-require_relative "../ruby/environment"
-require_relative "../ruby/hijack"
-require_relative "../ruby/headers"
-require_relative "../ruby/hints"
+%w[errors frames wire shapes environment hijack headers hints].each { |name| require_relative "../ruby/#{name}" }
 
 # Reads a recording.
 module Recorded

@@ -15,8 +15,7 @@ use crate::message::Message;
 use crate::process::folder::ProcessFolder;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::supervisor::ipc_listener;
-use crate::supervisor::ipc_listener::Handshake;
+use crate::supervisor::ipc_listener::{self, Handshake};
 use crate::supervisor::{EventLoop, Supervisor};
 
 /// Messages are few (a process begins, speaks or ends), and none may be lost.

@@ -34,37 +34,29 @@ pub enum ExitReason {
 impl ExitReason {
     /// Returns the label for metrics.
     pub fn name(self) -> &'static str {
-        match self {
-            ExitReason::Crash => "crash",
-            ExitReason::OutOfMemory => "out_of_memory",
-            ExitReason::MaxRequests => "max_requests",
-            ExitReason::Memory => "memory",
-            ExitReason::Hung => "hung",
-            ExitReason::Timeout => "timeout",
-            ExitReason::Recycle => "recycle",
-            ExitReason::Signal => "signal",
-            ExitReason::Order => "order",
-            ExitReason::Scale => "scale",
-            ExitReason::Idle => "idle",
-            ExitReason::Pressure | ExitReason::PressureReplaced => "memory_pressure",
-        }
+        self.label_and_words().0
     }
 
     /// Returns the words for the log.
     pub fn words(self) -> &'static str {
+        self.label_and_words().1
+    }
+
+    /// Returns the label and the words.
+    fn label_and_words(self) -> (&'static str, &'static str) {
         match self {
-            ExitReason::Crash => "exited",
-            ExitReason::OutOfMemory => "killed by the kernel, out of memory",
-            ExitReason::MaxRequests => "served its number of requests (--max-requests)",
-            ExitReason::Memory => "uses too much memory (--worker-memory)",
-            ExitReason::Hung => "did not answer the server, timed out (--worker-timeout)",
-            ExitReason::Timeout => "a request timed out in it",
-            ExitReason::Recycle => "recycle",
-            ExitReason::Signal => "a signal asked it to exit",
-            ExitReason::Order => "kill-worker",
-            ExitReason::Scale => "fewer workers wanted",
-            ExitReason::Idle => "idle (--idle-time)",
-            ExitReason::Pressure | ExitReason::PressureReplaced => "memory is short",
+            ExitReason::Crash => ("crash", "exited"),
+            ExitReason::OutOfMemory => ("out_of_memory", "killed by the kernel, out of memory"),
+            ExitReason::MaxRequests => ("max_requests", "served its number of requests (--max-requests)"),
+            ExitReason::Memory => ("memory", "uses too much memory (--worker-memory)"),
+            ExitReason::Hung => ("hung", "did not answer the server, timed out (--worker-timeout)"),
+            ExitReason::Timeout => ("timeout", "a request timed out in it"),
+            ExitReason::Recycle => ("recycle", "recycle"),
+            ExitReason::Signal => ("signal", "a signal asked it to exit"),
+            ExitReason::Order => ("order", "kill-worker"),
+            ExitReason::Scale => ("scale", "fewer workers wanted"),
+            ExitReason::Idle => ("idle", "idle (--idle-time)"),
+            ExitReason::Pressure | ExitReason::PressureReplaced => ("memory_pressure", "memory is short"),
         }
     }
 

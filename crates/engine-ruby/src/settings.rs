@@ -35,6 +35,8 @@ pub struct Settings {
     pub rackup: PathBuf,
     /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<PathBuf>,
+    /// The absolute path of its lock file; none for the one that belongs to it.
+    pub lockfile: Option<PathBuf>,
     /// Folders at the front of `$LOAD_PATH`.
     pub load_path: Vec<PathBuf>,
     /// The absolute path of the Ruby file with hooks.
@@ -75,6 +77,9 @@ pub struct Settings {
     pub min_workers: usize,
     /// The maximum number of workers, exceeded by one while a worker is being replaced.
     pub max_workers: usize,
+    /// The number of workers with which the server starts; new code of a reload may begin with fewer. Hooks of Unicorn
+    /// ask for it.
+    pub first_workers: usize,
     /// Bounds of the number of workers within which one is added only while all compute. Within others, such as those
     /// of an operator, one is added whenever requests wait.
     pub computing_bounds: Option<(usize, usize)>,

@@ -23,19 +23,12 @@ const OVERLOAD_MAX: Duration = Duration::from_secs(10);
 /// For how long a lost request is evidence that the overload cannot be served in time.
 const LOSS: Duration = Duration::from_secs(30);
 
-/// Numbers of requests in one span.
+/// Numbers of requests in one span, or in several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Span {
     /// Requests that arrived, refused ones included, without those whose clients left before a wait was [`LATE`].
-    arrived: u32,
-    /// Requests that began to run.
-    begun: u32,
-}
-
-/// Sums over several spans.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
     arrived: u64,
+    /// Requests that began to run.
     begun: u64,
 }
 
@@ -167,7 +160,7 @@ impl Forecast {
             return false;
         }
         (0..QUARTERS).all(|number| {
-            let Counts { arrived, begun } = self.quarter(number, quarter);
+            let Span { arrived, begun } = self.quarter(number, quarter);
             begun > 0 && arrived * 4 >= begun * 5
         })
     }
@@ -178,11 +171,11 @@ impl Forecast {
 
     /// The sums of one of four intervals of `quarter` spans, the newest first. The current span does not count, since
     /// it is not over.
-    fn quarter(&self, number: usize, quarter: usize) -> Counts {
+    fn quarter(&self, number: usize, quarter: usize) -> Span {
         let spans = self.spans.iter().rev().skip(1 + number * quarter).take(quarter);
-        spans.fold(Counts::default(), |sum, span| Counts {
-            arrived: sum.arrived + u64::from(span.arrived),
-            begun: sum.begun + u64::from(span.begun),
+        spans.fold(Span::default(), |sum, span| Span {
+            arrived: sum.arrived + span.arrived,
+            begun: sum.begun + span.begun,
         })
     }
 
@@ -220,10 +213,10 @@ impl Forecast {
     fn best_rate(&self, patience: Duration) -> f64 {
         let stretch = spans_in(patience / 4).clamp(1, self.spans.len());
         let from = self.spans.len().saturating_sub(spans_in(4 * patience).max(stretch));
-        let mut sum: u64 = self.spans.iter().skip(from).take(stretch).map(|span| u64::from(span.begun)).sum();
+        let mut sum: u64 = self.spans.iter().skip(from).take(stretch).map(|span| span.begun).sum();
         let mut best = sum;
         for at in from + stretch..self.spans.len() {
-            sum = sum + u64::from(self.spans[at].begun) - u64::from(self.spans[at - stretch].begun);
+            sum = sum + self.spans[at].begun - self.spans[at - stretch].begun;
             best = best.max(sum);
         }
         best as f64 / (SPAN.as_secs_f64() * stretch as f64)

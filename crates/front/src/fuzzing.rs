@@ -3,7 +3,7 @@
 
 use crate::limits::Limits;
 use crate::parse::chunks::Chunks;
-use crate::parse::head::{Change, Framing, Scan, scan};
+use crate::parse::head::{Change, Framing, scan};
 use crate::tests_support::limits;
 
 /// Outcome of scanning a head.
@@ -27,9 +27,9 @@ pub enum Scanned {
 /// Scans a head from its first byte, with limits on its bytes and the number of its headers.
 pub fn scan_head(bytes: &[u8], header_bytes: usize, header_count: usize) -> Scanned {
     match scan(bytes, &Limits { header_bytes, header_count, ..limits() }) {
-        Scan::Partial => Scanned::Partial,
-        Scan::Refused(refusal) => Scanned::Refused(refusal.status.as_u16()),
-        Scan::Whole(length, framing, change) => {
+        Ok(None) => Scanned::Partial,
+        Err(refusal) => Scanned::Refused(refusal.status.as_u16()),
+        Ok(Some((length, framing, change))) => {
             let mut given = bytes[..length].to_vec();
             if let Some(Change { place, bytes }) = change {
                 given.splice(place, bytes);

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, DirectWrite, Fault, Reply, Sink, body};
+use engine::{DirectWrite, Fault, Sink};
 use front::LogFormat;
-use support::{Client, SOON, Server, Shelf, eventually, settings, with};
+use support::{Client, Headers, SOON, Server, Shelf, eventually, logged};
 
 /// Longer than the time for which a request without output goes on when its client has closed its side.
 const LONG: Duration = Duration::from_millis(300);
@@ -27,16 +27,18 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(headers: &'static [(&'static str, &'static str)]) -> Scene {
-        let (sinks, log) = (Arc::<Mutex<Vec<Sink>>>::default(), Shelf::default());
-        let settings = front::Settings { access_log: log.log(LogFormat::Text), ..settings() };
-        let theirs = sinks.clone();
-        let server = Server::with(settings, move |_| {
-            let (sink, source) = body::stream(1 << 16);
-            theirs.lock().unwrap().push(sink);
-            Reply::ready(Ok(with(200, headers, Body::Stream(source))))
-        });
+    fn new(headers: Headers) -> Scene {
+        let (settings, log) = logged(LogFormat::Text);
+        let (server, sinks) = Server::streaming(settings, headers);
         Scene { server, sinks, log }
+    }
+
+    /// A scene with one request, its client and the sink of its answer.
+    fn begun(headers: Headers, head: &str) -> (Scene, Client, Sink) {
+        let scene = Scene::new(headers);
+        let mut client = scene.server.connect();
+        let sink = scene.ask(&mut client, head);
+        (scene, client, sink)
     }
 
     /// Sends a request, and returns the sink of its answer.
@@ -98,9 +100,7 @@ fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on(
 #[test]
 fn a_body_may_consist_of_direct_writes_alone_and_one_of_nothing_is_none() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "8")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (_scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         for (length, written) in [(8, "gold"), (4, ""), (4, "gold")] {
             let direct = asked(&sink, length)?;
             write(&direct, written.as_bytes());
@@ -114,11 +114,9 @@ fn a_body_may_consist_of_direct_writes_alone_and_one_of_nothing_is_none() {
 
 #[test]
 fn what_must_be_written_in_chunks_or_would_be_too_long_is_not_written_directly() {
-    const HEADERS: [&[(&str, &str)]; 2] = [&[], &[("content-length", "4")]];
+    const HEADERS: [Headers; 2] = [&[], &[("content-length", "4")]];
     for headers in HEADERS {
-        let scene = Scene::new(headers);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (_scene, mut client, sink) = Scene::begun(headers, "");
         assert!(asked(&sink, 5).is_none(), "{headers:?}");
         send(&sink, "gold");
         sink.finish();
@@ -129,9 +127,7 @@ fn what_must_be_written_in_chunks_or_would_be_too_long_is_not_written_directly()
 #[test]
 fn a_client_that_has_closed_its_side_is_written_to() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "12")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (_scene, mut client, sink) = Scene::begun(&[("content-length", "12")], "");
         let direct = asked(&sink, 12)?;
         client.stream.shutdown(Shutdown::Write).unwrap();
         write(&direct, b"before");
@@ -151,9 +147,7 @@ fn a_client_that_has_closed_its_side_is_written_to() {
 #[test]
 fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "8")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         let direct = asked(&sink, 8)?;
         write(&direct, b"gold");
         drop(direct);
@@ -170,9 +164,7 @@ fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
 #[test]
 fn a_body_that_breaks_off_because_a_worker_dies_while_it_writes_is_logged_with_that() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "8")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         drop(asked(&sink, 8)?);
         sink.fail(Fault::WorkerDied("x".into()));
         let text = client.rest();
@@ -185,9 +177,7 @@ fn a_body_that_breaks_off_because_a_worker_dies_while_it_writes_is_logged_with_t
 #[test]
 fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "8")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "");
+        let (scene, client, sink) = Scene::begun(&[("content-length", "8")], "");
         let direct = asked(&sink, 8)?;
         write(&direct, b"gold");
         // It has not read what it was sent, so its end is a reset.
@@ -204,9 +194,7 @@ fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
 #[test]
 fn a_connection_ends_for_the_client_although_another_process_has_it() {
     repeated(|| {
-        let scene = Scene::new(&[("content-length", "4")]);
-        let mut client = scene.server.connect();
-        let sink = scene.ask(&mut client, "Connection: close\r\n");
+        let (_scene, mut client, sink) = Scene::begun(&[("content-length", "4")], "Connection: close\r\n");
         let direct = asked(&sink, 4)?;
         let _kept = descriptor(&direct);
         write(&direct, b"gold");

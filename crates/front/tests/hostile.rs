@@ -205,8 +205,7 @@ fn a_request_with_random_bytes_in_it_is_called_once_or_refused_and_always_answer
             let at = next() % 60;
             bytes[at] = b"\r\n\0 :;,\t\x7f\xff#*/0a"[next() % 15];
         }
-        let mut client = server.connect();
-        client.send(&bytes);
+        let mut client = server.send(&bytes);
         client.stream.shutdown(std::net::Shutdown::Write).unwrap();
         let answer = client.rest();
         let found = statuses(&answer);

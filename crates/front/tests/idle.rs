@@ -6,14 +6,14 @@ mod support;
 
 use std::alloc::System;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Duplex, Reply, body, reply};
+use engine::{Duplex, Reply, reply};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
-use support::{Client, SOON, Server, eventually, full, settings, with};
+use support::{Client, SOON, Server, eventually, full, settings};
 
 /// Counts what is allocated, so that the measure depends on no allocator and no page.
 #[global_allocator]
@@ -49,8 +49,7 @@ fn a_connection_gives_its_buffers_back_soon_after_an_answer() {
         reply.deferred()
     });
     let serve = || {
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.response().status, 200);
         client
     };
@@ -65,17 +64,11 @@ fn a_connection_gives_its_buffers_back_soon_after_an_answer() {
 #[test]
 fn a_connection_that_the_application_has_taken_over_keeps_no_buffers_while_it_waits() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (sender, taken) = mpsc::channel();
-    let server = Server::start(move |_| {
-        let (ours, app) = body::duplex(1 << 16);
-        sender.send(app).unwrap();
-        Reply::ready(Ok(with(101, &[], Body::Upgrade(ours))))
-    });
+    let (server, apps) = Server::upgrading(101, &[]);
     let serve = || {
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.head().status, 101);
-        let mut app: Duplex = taken.recv_timeout(SOON).unwrap();
+        let mut app = apps.lock().unwrap().pop().unwrap();
         client.send("gold");
         assert_eq!(app.incoming.next_blocking(Instant::now() + SOON), Ok(Some(Bytes::from("gold"))));
         (client, app)
@@ -98,9 +91,7 @@ fn a_connection_that_has_ended_leaves_nothing_behind() {
     let server = Server::start(|_| Reply::ready(Ok(full("gold"))));
     let serve = |count: usize| {
         for _ in 0..count {
-            let mut client = server.connect();
-            client.send("GET / HTTP/1.0\r\n\r\n");
-            assert_eq!(client.response().status, 200);
+            assert_eq!(server.send("GET / HTTP/1.0\r\n\r\n").response().status, 200);
         }
     };
     // What is made once.

@@ -5,7 +5,6 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{Body, Fault, Meter, Reply, Responder, body, reply};
 use front::Settings;
-use support::{Client, SOON, Server, Shelf, eventually, full, listeners, settings, with};
+use support::{Client, SOON, Server, eventually, full, limited, listeners, logged, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -64,12 +63,8 @@ fn a_head_may_be_as_large_as_its_limits_say_and_no_larger() {
 
 #[test]
 fn a_head_that_does_not_end_is_408_however_it_drips() {
-    let mut settings = settings();
-    settings.limits.header_time = SHORT;
-    let server = Server::echo(settings);
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost:");
-    let answer = client.rest();
+    let server = Server::echo(limited(|limits| limits.header_time = SHORT));
+    let answer = server.ask("GET / HTTP/1.1\r\nHost:");
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     let mut client = server.connect();
     client.stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
@@ -87,11 +82,8 @@ fn a_head_that_does_not_end_is_408_however_it_drips() {
 
 #[test]
 fn a_second_head_that_does_not_end_is_408_too() {
-    let mut settings = settings();
-    settings.limits.header_time = SHORT;
-    let server = Server::echo(settings);
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HT");
+    let server = Server::echo(limited(|limits| limits.header_time = SHORT));
+    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HT");
     assert_eq!(client.response().status, 200);
     assert_eq!(client.response().status, 408);
     assert!(client.is_closed());
@@ -162,9 +154,7 @@ fn gated(io_threads: usize, settings: Settings) -> (Server, mpsc::Receiver<()>, 
 /// The only I/O thread is held up just when an idle connection is due to be closed, and its next request comes then.
 #[test]
 fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
-    let mut settings = settings();
-    settings.limits.keep_alive = SHORT * 6;
-    let (mut server, has_entered, go) = gated(1, settings);
+    let (mut server, has_entered, go) = gated(1, limited(|limits| limits.keep_alive = SHORT * 6));
     let [mut first, mut second, mut idle] = [(); 3].map(|()| server.connect());
     for client in [&mut first, &mut second, &mut idle] {
         assert_eq!(client.get("/").status, 200);
@@ -187,8 +177,7 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
 /// The I/O thread of the connection that is to be closed for a new one is held up, and its next request comes then.
 #[test]
 fn a_request_that_comes_while_its_connection_is_to_be_closed_for_another_is_answered() {
-    let mut settings = settings();
-    settings.limits.connections = 4;
+    let settings = limited(|limits| limits.connections = 4);
     let counts = settings.counts.clone();
     let (server, has_entered, go) = gated(2, settings);
     // By turns on the thread that accepts and on the other one.
@@ -231,11 +220,9 @@ fn a_connection_of_one_thread_is_served_while_another_thread_is_held_up() {
 #[test]
 fn a_connection_that_waits_to_be_accepted_when_a_drain_begins_is_served() {
     let (mut server, has_entered, go) = gated(1, settings());
-    let mut holds = server.connect();
-    holds.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut holds = server.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
     has_entered.recv_timeout(SOON).unwrap();
-    let mut late = server.connect();
-    late.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut late = server.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
     server.stop.drain();
     go.send(()).unwrap();
     for (client, text) in [(&mut holds, "/held"), (&mut late, "/late")] {
@@ -250,9 +237,7 @@ fn a_connection_that_waits_to_be_accepted_when_a_drain_begins_is_served() {
 /// As by a function in C, which cannot be interrupted.
 #[test]
 fn a_shutdown_does_not_wait_for_a_thread_that_is_held_up_and_says_what_the_others_did() {
-    let mut settings = settings();
-    settings.limits.drain_time = SHORT;
-    let (mut server, has_entered, go) = gated(2, settings);
+    let (mut server, has_entered, go) = gated(2, limited(|limits| limits.drain_time = SHORT));
     let [mut idle, mut holds] = [(); 2].map(|()| server.connect());
     for client in [&mut idle, &mut holds] {
         assert_eq!(client.get("/").status, 200);
@@ -290,12 +275,10 @@ fn a_client_beyond_its_connections_is_closed_and_counted_and_a_trusted_peer_may_
 #[test]
 fn who_is_slow_to_send_a_request_gives_its_place_to_another_client_and_is_told_so() {
     for (part, what) in [("GET / HTTP/1.1\r\nHo".to_owned(), "head"), (post(10) + "x", "body")] {
-        let mut settings = settings();
-        settings.limits.connections = 1;
+        let settings = limited(|limits| limits.connections = 1);
         let counts = settings.counts.clone();
         let server = Server::echo(settings);
-        let mut slow = server.connect();
-        slow.send(part);
+        let mut slow = server.send(part);
         assert_eq!(server.connect().get("/").text(), "empty");
         let answer = slow.rest();
         let why = format!("there are no places for connections left, and the {what} of the request came slowly\n");
@@ -309,13 +292,9 @@ fn who_is_slow_to_send_a_request_gives_its_place_to_another_client_and_is_told_s
 #[test]
 fn who_sends_a_body_byte_by_byte_keeps_its_place() {
     let is_kept = || {
-        let mut settings = settings();
-        settings.limits.connections = 1;
-        let server = Server::echo(settings);
-        let mut steady = server.connect();
-        steady.send("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 40\r\n\r\n");
-        let mut waiting = server.connect();
-        waiting.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let server = Server::echo(limited(|limits| limits.connections = 1));
+        let mut steady = server.send("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 40\r\n\r\n");
+        let mut waiting = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         for _ in 0..40 {
             std::thread::park_timeout(Duration::from_millis(15));
             steady.send("x");
@@ -331,11 +310,8 @@ fn who_sends_a_body_byte_by_byte_keeps_its_place() {
 /// The timer of a running request is set to the shortest of the waits that may follow. No idle time follows here.
 #[test]
 fn without_keep_alive_a_connection_has_one_request_which_may_take_its_time() {
-    let mut settings = settings();
-    settings.limits.keep_alive = Duration::ZERO;
-    let (server, kept) = Server::keeping(settings);
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (server, kept) = Server::keeping(limited(|limits| limits.keep_alive = Duration::ZERO));
+    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);
     std::thread::park_timeout(SHORT);
     kept.lock().unwrap().pop().unwrap().send(Ok(full("late")), Duration::ZERO);
@@ -352,8 +328,7 @@ fn the_time_in_which_a_head_comes_is_no_time_of_its_application() {
         Reply::ready(Ok(full(&millis.to_string())))
     });
     let is_known = || {
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\n");
+        let mut client = server.send("GET / HTTP/1.1\r\n");
         std::thread::park_timeout(SHORT);
         client.send("Host: a\r\n\r\n");
         client.response().text().parse::<u128>().unwrap() >= SHORT.as_millis() / 2
@@ -388,8 +363,7 @@ fn a_connection_is_over_at_once_when_nothing_more_is_to_be_read_from_its_client(
 #[test]
 fn a_client_that_sends_without_end_after_its_last_response_is_let_go() {
     let server = Server::echo(settings());
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\n\r\n");
+    let mut client = server.send("GET / HTTP/1.1\r\n\r\n");
     assert_eq!(client.response().status, 400);
     let piece = vec![b'x'; 1 << 20];
     // Some megabytes are discarded, and the kernel takes some more.
@@ -404,17 +378,14 @@ fn ms(log: &str) -> f64 {
 
 #[test]
 fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_read() {
-    let mut settings = settings();
+    let (mut settings, shelf) = logged(front::LogFormat::Json);
     settings.limits.keep_alive = SHORT * 10;
-    let shelf = Shelf::default();
-    settings.access_log = shelf.log(front::LogFormat::Json);
     let server = Server::with(settings, |request| {
         // More than the socket buffers hold.
         let length = if request.path == "/long" { 32 << 20 } else { 1 };
         Reply::ready(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; length])))))
     });
-    let mut client = server.connect();
-    client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut client = server.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the server has the whole answer", || server.calls() == 1);
     let since = Instant::now();
     eventually("an idle connection would be closed", || since.elapsed() > SHORT * 12);
@@ -430,12 +401,9 @@ fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_rea
 
 #[test]
 fn a_body_over_the_limit_is_413() {
-    let mut settings = settings();
-    settings.limits.body_bytes = 1000;
-    let server = Server::echo(settings);
+    let server = Server::echo(limited(|limits| limits.body_bytes = 1000));
     // At once, by its length, before a byte of it arrives, and without asking for it.
-    let mut client = server.connect();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
+    let mut client = server.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
     let answer = client.rest();
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
@@ -448,17 +416,13 @@ fn a_body_over_the_limit_is_413() {
     let answer = server.ask(post(2_000_000) + &"x".repeat(2_000_000));
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     assert_eq!(server.calls(), 0);
-    let mut client = server.connect();
-    client.send(post(1000) + &"x".repeat(1000));
-    assert_eq!(client.response().body.len(), 1000);
+    assert_eq!(server.send(post(1000) + &"x".repeat(1000)).response().body.len(), 1000);
 }
 
 /// A reset could overtake the response, which some systems then discard.
 #[test]
 fn a_client_that_goes_on_sending_after_its_last_response_is_not_reset() {
-    let mut settings = settings();
-    settings.limits.body_bytes = 1000;
-    let server = Server::echo(settings);
+    let server = Server::echo(limited(|limits| limits.body_bytes = 1000));
     let last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     for (request, status) in [
         (post(100_000), 413),
@@ -466,24 +430,15 @@ fn a_client_that_goes_on_sending_after_its_last_response_is_not_reset() {
         // The second one is read with the first.
         (last.repeat(2), 200),
     ] {
-        let mut client = server.connect();
-        client.send(&request);
+        let mut client = server.send(&request);
         assert_eq!(client.response().status, status, "{request:?}");
-        for _ in 0..10 {
-            // After a reset this fails, from the second time on.
-            client.stream.write_all(&[b'x'; 10_000]).unwrap();
-            std::thread::park_timeout(Duration::from_millis(5));
-        }
-        client.stream.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(client.rest(), "", "{request:?}");
+        client.assert_not_reset();
     }
 }
 
 #[test]
 fn a_body_that_does_not_end_is_408() {
-    let mut settings = settings();
-    settings.limits.body_time = SHORT;
-    let server = Server::echo(settings);
+    let server = Server::echo(limited(|limits| limits.body_time = SHORT));
     for (length, sent) in [(10, 5), (500_000, 300_000)] {
         let answer = server.ask(post(length) + &"x".repeat(sent));
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -521,9 +476,7 @@ fn a_request_whose_body_is_refused_is_counted_and_recorded() {
     // With time for the body, or it could be over before the client has gone.
     let server = Server::echo(support::settings());
     let meter = &server.engine.meter;
-    let mut client = server.connect();
-    client.send(post(10) + "x");
-    drop(client);
+    drop(server.send(post(10) + "x"));
     eventually("the client has gone", || meter.faults()[0] == 1);
     assert_eq!((meter.turned_away(), meter.recorder.read().failed.len()), (1, 0));
 }
@@ -542,9 +495,7 @@ fn bodies_stay_in_memory_or_go_to_a_file() {
 
 #[test]
 fn faults_have_their_statuses() {
-    let shelf = Shelf::default();
-    let mut settings = settings();
-    settings.access_log = shelf.log(front::LogFormat::Text);
+    let (settings, shelf) = logged(front::LogFormat::Text);
     let faults = vec![
         (Fault::QueueFull(3), 503),
         (Fault::QueueWait(SHORT), 503),
@@ -582,8 +533,7 @@ fn who_is_refused_is_told_to_come_again_after_the_wait_in_the_queue_within_a_min
         (Duration::from_secs(61), "60"),
         (front::FOREVER, "10"),
     ] {
-        let mut settings = settings();
-        settings.limits.queue_wait = queue_wait;
+        let settings = limited(|limits| limits.queue_wait = queue_wait);
         let server = Server::with(settings, |_| Reply::ready(Err(Fault::QueueFull(3))));
         assert_eq!(server.connect().get("/").header("retry-after"), Some(seconds), "{queue_wait:?}");
     }
@@ -608,9 +558,7 @@ fn errors_are_json_where_that_is_set_whatever_the_client_accepts() {
 
 #[test]
 fn an_engine_that_is_late_is_504() {
-    let mut settings = settings();
-    settings.limits.request_time = SHORT;
-    let (server, _kept) = Server::keeping(settings);
+    let (server, _kept) = Server::keeping(limited(|limits| limits.request_time = SHORT));
     let mut client = server.connect();
     let begun = Instant::now();
     assert_eq!(client.get("/").status, 504);
@@ -621,10 +569,8 @@ fn an_engine_that_is_late_is_504() {
 #[test]
 fn a_client_that_reads_nothing_is_cut_off() {
     for is_one_piece in [false, true] {
-        let mut settings = settings();
+        let (mut settings, shelf) = logged(front::LogFormat::Json);
         settings.limits.write_time = SHORT;
-        let shelf = Shelf::default();
-        settings.access_log = shelf.log(front::LogFormat::Json);
         let server = Server::with(settings, move |_| {
             if is_one_piece {
                 return Reply::ready(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; 64 << 20])))));
@@ -636,8 +582,7 @@ fn a_client_that_reads_nothing_is_cut_off() {
             sink.finish();
             Reply::ready(Ok(with(200, &[], Body::Stream(source))))
         });
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         // Not read here: the entry is written when the server closes the connection.
         eventually("the connection is cut", || shelf.text().contains("client_gone"));
         let text = shelf.text();
@@ -653,10 +598,8 @@ fn a_client_that_reads_nothing_is_cut_off() {
 /// The front has handed the whole response to hyper by then.
 #[test]
 fn a_client_that_reads_nothing_of_a_response_in_one_piece_is_counted_and_recorded() {
-    let mut settings = settings();
+    let (mut settings, _) = logged(front::LogFormat::Text);
     settings.limits.write_time = SHORT;
-    let shelf = Shelf::default();
-    settings.access_log = shelf.log(front::LogFormat::Text);
     let meter: Arc<Meter> = Arc::default();
     let theirs = meter.clone();
     let server = Server::with(settings, move |request| {
@@ -664,8 +607,7 @@ fn a_client_that_reads_nothing_of_a_response_in_one_piece_is_counted_and_recorde
         responder.send(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; 64 << 20])))), Duration::ZERO);
         reply
     });
-    let mut client = server.connect();
-    client.send("GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
+    let _client = server.send("GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the record", || !meter.recorder.read().failed.is_empty());
     let failed = meter.recorder.read().failed;
     let seen = (failed[0].path.as_str(), failed[0].status, failed[0].fault.as_str());
@@ -696,10 +638,8 @@ fn connect_with_small_buffer(server: &Server) -> Client {
 #[test]
 fn a_client_that_reads_a_file_slowly_and_all_the_time_is_not_let_go() {
     const BYTES: u64 = 64 << 20;
-    let mut settings = settings();
+    let (mut settings, shelf) = logged(front::LogFormat::Json);
     settings.limits.write_time = Duration::from_secs(1);
-    let shelf = Shelf::default();
-    settings.access_log = shelf.log(front::LogFormat::Json);
     let server = Server::with(settings, |_| {
         let file = tempfile::tempfile().unwrap();
         file.set_len(BYTES).unwrap();
@@ -714,8 +654,7 @@ fn a_client_that_reads_a_file_slowly_and_all_the_time_is_not_let_go() {
 /// As a client on a slow line to which an application sends events, or a file.
 #[test]
 fn a_client_that_reads_a_hijacked_connection_slowly_and_all_the_time_is_not_let_go() {
-    let mut settings = settings();
-    settings.limits.write_time = Duration::from_secs(1);
+    let settings = limited(|limits| limits.write_time = Duration::from_secs(1));
     let is_cut = Arc::new(AtomicBool::new(false));
     let theirs = is_cut.clone();
     let server = Server::with(settings, move |_| {
@@ -737,20 +676,15 @@ fn a_client_that_reads_a_hijacked_connection_slowly_and_all_the_time_is_not_let_
 /// Hints fill its buffer here; usually the response before them has.
 #[test]
 fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go_for_an_early_hint() {
-    type Kept = (Responder, Option<Arc<dyn engine::Hints>>);
-    let mut settings = settings();
-    settings.limits.write_time = Duration::from_secs(1);
-    let kept: Arc<Mutex<Option<Kept>>> = Arc::default();
-    let theirs = kept.clone();
-    let server = Server::with(settings, move |request| {
+    let settings = limited(|limits| limits.write_time = Duration::from_secs(1));
+    let (server, kept) = Server::leaving(settings, |request| {
         let (responder, reply) = reply::pair();
-        *theirs.lock().unwrap() = Some((responder, request.hints));
-        reply
+        (reply, (responder, request.hints))
     });
     let mut client = connect_with_small_buffer(&server);
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    eventually("the call", || kept.lock().unwrap().is_some());
-    let (responder, hints) = kept.lock().unwrap().take().unwrap();
+    eventually("the call", || server.calls() == 1);
+    let (responder, hints) = kept.lock().unwrap().pop().unwrap();
     let hints = hints.unwrap();
     let is_over = Arc::new(AtomicBool::new(false));
     let theirs = is_over.clone();
@@ -771,13 +705,10 @@ fn a_client_that_reads_slowly_and_all_the_time_is_not_let_go_for_an_early_hint()
 
 #[test]
 fn a_response_that_a_stop_cuts_off_is_logged_as_cut_off() {
-    let shelf = Shelf::default();
-    let mut settings = settings();
-    settings.access_log = shelf.log(front::LogFormat::Json);
+    let (settings, shelf) = logged(front::LogFormat::Json);
     let large = Bytes::from(vec![0; 64 << 20]);
     let server = Server::with(settings, move |_| Reply::ready(Ok(with(200, &[], Body::Full(large.clone())))));
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 200);
     server.stop.now();
     eventually("the line", || shelf.text().contains("\"fault\":\"stopping\""));
@@ -785,8 +716,7 @@ fn a_response_that_a_stop_cuts_off_is_logged_as_cut_off() {
 
 #[test]
 fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
-    let mut settings = settings();
-    settings.limits.spool_bytes = 32 << 20;
+    let settings = limited(|limits| limits.spool_bytes = 32 << 20);
     let sent: std::sync::Arc<Mutex<Option<usize>>> = Mutex::new(None).into();
     let theirs = sent.clone();
     let server = Server::with(settings, move |_| {
@@ -801,16 +731,14 @@ fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
         });
         Reply::ready(Ok(with(200, &[], Body::Stream(source))))
     });
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("all 16 MiB are taken", || *sent.lock().unwrap() == Some(256));
     assert_eq!(client.response().body.len(), 16 << 20);
 }
 
 #[test]
 fn nobody_is_kept_out_by_those_who_ask_nothing() {
-    let mut settings = settings();
-    settings.limits.connections = 4;
+    let settings = limited(|limits| limits.connections = 4);
     let held: Mutex<Vec<Responder>> = Mutex::default();
     let server = Server::with(settings, move |request| {
         if request.path == "/held" {
@@ -823,16 +751,10 @@ fn nobody_is_kept_out_by_those_who_ask_nothing() {
         }
         Reply::ready(Ok(support::full("new")))
     });
-    let mut asks = server.connect();
-    asks.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut asks = server.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);
     // Clients that send nothing, half a head, half a body.
-    let mut idle = Vec::new();
-    for bytes in [String::new(), "GET /".to_owned(), post(10)] {
-        let mut client = server.connect();
-        client.send(bytes);
-        idle.push(client);
-    }
+    let mut idle = [String::new(), "GET /".to_owned(), post(10)].map(|bytes| server.send(bytes));
     let mut more: Vec<_> = (0..20).map(|_| server.connect()).collect();
     let begun = Instant::now();
     assert_eq!(server.connect().get("/").body, b"new");

@@ -5,7 +5,6 @@
 mod support;
 
 use std::io::Read;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -30,18 +29,16 @@ struct Scene {
 
 impl Scene {
     fn new(settings: Settings, path: &str, protocol: &'static str) -> Scene {
-        let (apps, log) = (Arc::<Mutex<Vec<Duplex>>>::default(), Shelf::default());
+        let log = Shelf::default();
         let settings = Settings { access_log: log.log(LogFormat::Text), ..settings };
-        let theirs = apps.clone();
-        let server = Server::with(settings, move |request| {
+        let (server, apps) = Server::leaving(settings, move |request| {
             let (app, answer) = if request.path == "/full" {
                 (request.takeover.unwrap().take(), Body::Taken)
             } else {
                 let (ours, app) = body::duplex(1 << 16);
                 (app, Body::Upgrade(ours))
             };
-            theirs.lock().unwrap().push(app);
-            Reply::ready(Ok(with(101, &[("upgrade", protocol)], answer)))
+            (Reply::ready(Ok(with(101, &[("upgrade", protocol)], answer))), app)
         });
         let mut client = server.connect();
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: {protocol}\r\n\r\n"));

@@ -33,17 +33,23 @@ impl Group {
     }
 
     /// The bytes in use, without what the kernel reclaims before it kills a process: page cache, except for files that
-    /// are mapped, such as running programs.
+    /// are mapped, such as running programs; and, as far as it is counted (version 2), what is kept of the names and
+    /// attributes of files.
     pub(crate) fn used(&self) -> Option<u64> {
-        let (usage, files, mapped) = match self.kind {
-            Kind::First => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"], "total_mapped_file"),
-            Kind::Second => ("memory.current", ["inactive_file", "active_file"], "file_mapped"),
+        let (usage, files, mapped, slab) = match self.kind {
+            Kind::First => {
+                ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"], "total_mapped_file", None)
+            }
+            Kind::Second => {
+                ("memory.current", ["inactive_file", "active_file"], "file_mapped", Some("slab_reclaimable"))
+            }
         };
         let used = number(&self.folder.join(usage))?;
-        let stat = self.folder.join("memory.stat");
-        let bytes = |name: &str| count(&stat, name).unwrap_or(0);
-        let spare = files.map(bytes).iter().sum::<u64>().saturating_sub(bytes(mapped));
-        Some(used.saturating_sub(spare))
+        // Read once: the kernel adds its sums up anew for each reading.
+        let stat = fs::read_to_string(self.folder.join("memory.stat")).unwrap_or_default();
+        let bytes = |name: &str| count_in(&stat, name).unwrap_or(0);
+        let cached = files.map(bytes).iter().sum::<u64>().saturating_sub(bytes(mapped));
+        Some(used.saturating_sub(cached + slab.map_or(0, bytes)))
     }
 
     /// The number of the group's processes that the kernel has killed for want of memory.
@@ -63,7 +69,11 @@ impl Group {
 
 /// The number after `name`, in a file with one name and number per line.
 pub(crate) fn count(file: &Path, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+    count_in(&fs::read_to_string(file).ok()?, name)
+}
+
+/// The same in the text of such a file.
+fn count_in(text: &str, name: &str) -> Option<u64> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs.find(|(key, _)| *key == name)?.1.trim().parse().ok()
 }

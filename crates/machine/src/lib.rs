@@ -1,7 +1,9 @@
 //! The resources of the machine, or of the container around this process: processors, memory, memory in use, and
-//! whether processes stall for want of it. All is read from the kernel's files; nothing is cached.
+//! whether processes stall for want of it. The kernel is asked each time; nothing is cached.
 
 use std::thread;
+
+use rustix::thread::sched_getaffinity;
 
 mod group;
 mod memory;
@@ -35,30 +37,35 @@ impl Machine {
     }
 }
 
-/// Number of processors of the affinity of this process: the list `Cpus_allowed_list` in `/proc/self/status`
-/// (proc_pid_status(5)). `None` where that cannot be read.
+/// Number of processors of the affinity of the calling thread. `Cpus_allowed_list` in `/proc/self/status` would include
+/// absent ones: on many virtual machines all that could be added. `None` where the kernel does not say.
 fn allowed() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    count(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
-}
-
-/// Number of processors in a list such as `0-3,8`.
-fn count(list: &str) -> Option<usize> {
-    let ranges = list.trim().split(',').map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        Some(last.checked_sub(first)? + 1)
-    });
-    ranges.sum()
+    usize::try_from(sched_getaffinity(None).ok()?.count()).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+
     use super::*;
 
+    /// The status in `/proc` is that of the first thread, which may use more: like one that lists absent processors.
     #[test]
-    fn processors_of_a_list_are_counted() {
-        assert_eq!([count("0-3,8"), count("\t5\n"), count(""), count("3-1")], [Some(5), Some(1), None, None]);
+    fn an_affinity_is_no_quota_whatever_the_status_of_the_process_lists() {
+        let pinned = thread::spawn(|| {
+            let usual = sched_getaffinity(None).unwrap();
+            let first = (0..CpuSet::MAX_CPU).find(|number| usual.is_set(*number)).unwrap();
+            let mut one = CpuSet::new();
+            one.set(first);
+            sched_setaffinity(None, &one).unwrap();
+            (allowed(), Machine::here())
+        });
+        let (allowed, machine) = pinned.join().unwrap();
+        assert_eq!((allowed, machine.cores, machine.has_quota), (Some(1), 1, false));
+    }
+
+    #[test]
+    fn no_more_processors_are_counted_than_may_be_used() {
         assert!(allowed().is_some_and(|allowed| allowed >= Machine::here().cores));
     }
 

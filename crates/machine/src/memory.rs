@@ -227,6 +227,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_of_the_names_of_files_is_not_used() {
+        let files = [
+            MEMINFO,
+            V2,
+            ("proc/self/cgroup", "0::/web\n"),
+            ("sys/fs/cgroup/web/memory.max", "209715200\n"),
+            ("sys/fs/cgroup/web/memory.current", "199229440\n"),
+            (
+                "sys/fs/cgroup/web/memory.stat",
+                "anon 1\nfile 20971520\nfile_mapped 0\ninactive_file 20971520\nactive_file 0\n\
+                 slab_reclaimable 73400320\nslab_unreclaimable 1048576\nslab 74448896\n",
+            ),
+        ];
+        assert_eq!(seen(&files).1, Some((200, 100, false)));
+    }
+
+    #[test]
     fn this_machine_says_something() {
         let memory = Memory::of_this_process();
         let (seen, (total, _)) = (memory.measure().unwrap(), memory.machine().unwrap());

@@ -12,7 +12,9 @@ pub fn of(tree: &Tree, folder: &str) -> Arrows {
     let files: Vec<&SourceFile> = tree.ending(&[".c", ".h"]).filter(|file| is_here(&file.path)).collect();
     let mut homes: BTreeMap<&str, &str> = BTreeMap::new();
     for file in files.iter().filter(|file| file.path.ends_with(".c")) {
-        homes.extend(defined(&words(&file.text)).into_iter().map(|name| (name, file.path.as_str())));
+        // Those with external linkage.
+        let functions = functions(&words(&file.text)).into_iter().filter(|(_, is_static)| !is_static);
+        homes.extend(functions.map(|(name, _)| (name, file.path.as_str())));
     }
     let mut arrows = Arrows::new();
     for file in &files {
@@ -30,7 +32,8 @@ pub fn of(tree: &Tree, folder: &str) -> Arrows {
         }
         if file.path.ends_with(".c") {
             let words = words(&file.text);
-            let own: BTreeSet<&str> = statics(&words);
+            let own = functions(&words).into_iter().filter(|(_, is_static)| *is_static);
+            let own: BTreeSet<&str> = own.map(|(name, _)| name).collect();
             for word in words.iter().filter(|word| !own.contains(**word)) {
                 if let Some(home) = homes.get(word) {
                     arrow(home, word);
@@ -96,15 +99,6 @@ fn quoted(rest: &str, quote: u8) -> usize {
         }
     }
     rest.len()
-}
-
-/// Functions with external linkage that a file defines.
-fn defined<'a>(words: &[&'a str]) -> BTreeSet<&'a str> {
-    functions(words).into_iter().filter(|(_, is_static)| !is_static).map(|(name, _)| name).collect()
-}
-
-fn statics<'a>(words: &[&'a str]) -> BTreeSet<&'a str> {
-    functions(words).into_iter().filter(|(_, is_static)| *is_static).map(|(name, _)| name).collect()
 }
 
 /// Names of the functions that a file defines, and whether they are static.

@@ -36,11 +36,6 @@ impl Tree {
 }
 
 impl SourceFile {
-    /// Whether the file contains only tests, or support for tests.
-    pub fn is_test(&self) -> bool {
-        self.path.starts_with("tests/") || self.path.contains("/tests/") || self.path.ends_with("_test.rs")
-    }
-
     /// Whether it is a shell script.
     pub fn is_script(&self) -> bool {
         self.path.ends_with(".sh") || self.text.starts_with("#!/usr/bin/env bash") || self.text.starts_with("#!/bin/sh")

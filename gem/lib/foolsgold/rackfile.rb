@@ -25,8 +25,10 @@ module FoolsGold
       return yield([named]) unless text
 
       folder = Dir.mktmpdir("foolsgold-")
+      held = lock(folder)
       yield ["--tag", File.basename(@script, ".rb"), "--daemonize=no", write(folder, text)]
     ensure
+      held&.close
       FileUtils.remove_entry(folder) if folder
     end
 
@@ -41,6 +43,14 @@ module FoolsGold
     private_constant :FOLDER
 
     private
+
+    # systemd-tmpfiles removes what is old, but nothing from a folder that is locked (tmpfiles.d(5)). The server reads
+    # the file whenever it loads the application, for instance for a worker that takes the place of another.
+    def lock(folder)
+      File.open(folder).tap { |opened| opened.flock(File::LOCK_SH) }
+    rescue SystemCallError
+      nil # There are Rubies that open no folder, and file systems without locks.
+    end
 
     def write(folder, text)
       path = File.join(folder, "config.ru")
@@ -77,10 +87,19 @@ module FoolsGold
       name = @app.name if @app.is_a?(Module)
       <<~RUBY
         # Made by FoolsGold, to load an application from the script that starts it.
-        $LOAD_PATH.unshift(#{LIB.dump})
+        $LOAD_PATH.unshift(#{[*folders, LIB].map(&:dump).join(", ")})
         require "foolsgold/script"
         run FoolsGold::Script.new(#{@script.dump}, #{ARGV.inspect}, #{name.inspect}).application
       RUBY
+    end
+
+    # The folders of `ruby -I`, and those that the script has added itself: what is in the load path before Ruby's own
+    # folders and belongs to no gem.
+    def folders
+      return [] unless defined?(Gem)
+
+      of_gems = Gem.loaded_specs.each_value.flat_map(&:full_require_paths)
+      $LOAD_PATH.take(Gem.load_path_insert_index).map(&:to_s) - of_gems
     end
   end
 end

@@ -35,9 +35,17 @@ module FoolsGold
 
     def load_script
       catch(Script) do
+        define_data
         load(@path)
         nil
       end
+    end
+
+    # Ruby defines DATA for the program that it runs, and not for a file that is loaded.
+    def define_data
+      file = File.open(@path)
+      is_end = file.each_line.any? { |line| line.chomp == "__END__" }
+      is_end ? Object.const_set(:DATA, file) : file.close
     end
 
     # Scripts look at these to find out whether they are the program. Those that start servers also trap INT, which here

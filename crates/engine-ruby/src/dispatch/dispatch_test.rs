@@ -38,12 +38,19 @@ impl DispatchScene {
         scene
     }
 
+    /// Workers of which all threads may be used at once.
+    fn parallel(workers: u32, threads: u32) -> DispatchScene {
+        let mut scene = DispatchScene::new(workers, threads);
+        scene.dispatch.is_parallel = true;
+        scene
+    }
+
     /// Admits a request; returns its worker and thread, or why it has none.
     fn admit(&mut self, method: Method, io_thread: usize) -> Result<(u32, u32), &'static str> {
         let (job, reply) = job(method, io_thread);
         self.replies.push(reply);
         match self.dispatch.admit(job) {
-            Admission::Send(thread, _) => Ok((thread.worker, thread.number)),
+            Admission::Send(thread, _) => Ok((thread.owner.worker, thread.number)),
             Admission::Queued => Err("queued"),
             Admission::Full(_) => Err("full"),
             Admission::Late(_) => Err("late"),
@@ -57,6 +64,20 @@ impl DispatchScene {
 
     fn thread(&mut self, worker: u32, thread: usize) -> Arc<WorkerThread> {
         self.dispatch.worker(worker).unwrap().threads().nth(thread).unwrap().clone()
+    }
+
+    /// Lets a request wait that came at this time.
+    fn wait(&mut self, method: Method, io_thread: usize, offered: Instant, now: Instant) {
+        let (mut job, reply) = job(method, io_thread);
+        job.offered = offered;
+        self.replies.push(reply);
+        assert!(self.dispatch.queue.push(job, now).is_ok());
+    }
+
+    /// Lets a thread answer a request.
+    fn done(&mut self, worker: u32, thread: usize, took: Duration) -> Completion {
+        let thread = self.thread(worker, thread);
+        self.dispatch.done(&thread, took)
     }
 
     fn requests_are_short(&mut self) {
@@ -83,7 +104,7 @@ async fn a_worker_that_does_not_run_gets_no_request_while_another_runs() {
     assert!(!scene.dispatch.avoid(&[0], now), "nothing has changed");
     assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Err("queued")]);
     assert!(scene.dispatch.avoid(&[], now));
-    let given = scene.dispatch.pump(now).into_iter().map(|(thread, _)| thread.worker);
+    let given = scene.dispatch.pump(now).into_iter().map(|(thread, _)| thread.owner.worker);
     assert_eq!(given.collect::<Vec<_>>(), [0]);
     // Where none runs, requests wait in the workers, too: a person may be at a debugger's prompt.
     let mut scene = DispatchScene::new(2, 1);
@@ -201,8 +222,7 @@ async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long(
 
 #[tokio::test]
 async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_computes() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true;
+    let mut scene = DispatchScene::parallel(1, 2);
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
     assert_eq!(scene.get(0), Ok((0, 1)));
@@ -210,13 +230,11 @@ async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_comp
 
 #[tokio::test]
 async fn where_threads_compute_at_the_same_time_each_has_one_request_however_short_they_are() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true;
+    let mut scene = DispatchScene::parallel(1, 2);
     scene.requests_are_short();
     assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((0, 1)), Err("queued")));
-    let thread = scene.thread(0, 1);
     assert_eq!(scene.get(0), Err("queued"));
-    assert_eq!(scene.dispatch.done(&thread, Duration::from_micros(50)).next.len(), 1, "and not both");
+    assert_eq!(scene.done(0, 1, Duration::from_micros(50)).next.len(), 1, "and not both");
 }
 
 /// In overload the first request of a queue would otherwise always begin when its time is almost over, and be
@@ -244,14 +262,10 @@ async fn a_worker_takes_requests_of_its_own_io_thread_first_as_long_as_they_came
     let start = Instant::now() - Duration::from_millis(50);
     let waiting = [(1, 0), (1, 0), (0, 1), (1, 5), (0, 5)];
     for (io_thread, after_ms) in waiting {
-        let (mut job, reply) = job(Method::GET, io_thread);
-        job.offered = start + Duration::from_millis(after_ms);
-        scene.replies.push(reply);
-        let _ = scene.dispatch.queue.push(job, start);
+        scene.wait(Method::GET, io_thread, start + Duration::from_millis(after_ms), start);
     }
-    let thread = scene.thread(0, 0);
     let mut next = || -> Vec<_> {
-        let next = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
+        let next = scene.done(0, 0, Duration::from_millis(5)).next;
         next.iter().map(|job| (job.io_thread, (job.offered - start).as_millis())).collect()
     };
     assert_eq!(next(), [(0, 1)], "of its own I/O thread, and hardly younger than the first");
@@ -266,13 +280,9 @@ async fn a_request_of_the_own_io_thread_overtakes_one_that_came_at_most_two_mill
         assert_eq!(scene.get(0), Ok((0, 0)));
         let start = Instant::now();
         for (io_thread, offered) in [(1, start), (0, start + later)] {
-            let (mut job, reply) = job(Method::GET, io_thread);
-            job.offered = offered;
-            scene.replies.push(reply);
-            assert!(scene.dispatch.queue.push(job, start).is_ok());
+            scene.wait(Method::GET, io_thread, offered, start);
         }
-        let thread = scene.thread(0, 0);
-        let taken = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
+        let taken = scene.done(0, 0, Duration::from_millis(5)).next;
         assert_eq!(taken.iter().map(|job| job.io_thread).collect::<Vec<_>>(), [next], "{later:?}");
     }
 }
@@ -284,12 +294,11 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
     for method in [Method::PUT, Method::GET] {
         assert_eq!(scene.admit(method, 7), Err("queued"));
     }
-    let thread = scene.thread(0, 0);
     for expected in [Method::PUT, Method::GET] {
-        let next = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
+        let next = scene.done(0, 0, Duration::from_millis(5)).next;
         assert_eq!(next.iter().map(|job| job.request.method.clone()).collect::<Vec<_>>(), [expected]);
     }
-    assert!(scene.dispatch.done(&thread, Duration::from_millis(5)).next.is_empty());
+    assert!(scene.done(0, 0, Duration::from_millis(5)).next.is_empty());
     assert_eq!(scene.dispatch.worker(0).unwrap().busy, 0);
 }
 
@@ -299,8 +308,7 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
-    let thread = scene.thread(0, 0);
-    let Completion { next, has_left: is_done, .. } = scene.dispatch.done(&thread, Duration::from_millis(5));
+    let Completion { next, has_left: is_done, .. } = scene.done(0, 0, Duration::from_millis(5));
     assert!(next.is_empty() && is_done);
 }
 
@@ -334,9 +342,8 @@ async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
     let mut scene = DispatchScene::new(2, 1);
     scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_out_of_band = true);
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
-    let (first, second) = (scene.thread(0, 0), scene.thread(1, 0));
-    assert!(scene.dispatch.done(&first, Duration::ZERO).begins_out_of_band);
-    assert!(!scene.dispatch.done(&second, Duration::ZERO).begins_out_of_band, "one is out already");
+    assert!(scene.done(0, 0, Duration::ZERO).begins_out_of_band);
+    assert!(!scene.done(1, 0, Duration::ZERO).begins_out_of_band, "one is out already");
     assert_eq!((scene.get(0), scene.get(0)), (Ok((1, 0)), Err("queued")));
     scene.dispatch.worker(0).unwrap().out_of_band = None;
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
@@ -346,8 +353,7 @@ async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
 async fn a_worker_says_when_it_has_served_its_number() {
     let mut scene = DispatchScene::new(1, 1);
     scene.dispatch.worker(0).unwrap().quota = Some(2);
-    let thread = scene.thread(0, 0);
-    let expired: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired).collect();
+    let expired: Vec<bool> = (0..3).map(|_| scene.done(0, 0, Duration::ZERO).is_worker_expired).collect();
     assert_eq!(expired, [false, true, false]);
 }
 
@@ -355,10 +361,9 @@ async fn a_worker_says_when_it_has_served_its_number() {
 async fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
     let mut scene = DispatchScene::new(1, 1);
     scene.dispatch.worker(0).unwrap().quota = Some(2);
-    let thread = scene.thread(0, 0);
-    scene.dispatch.done(&thread, Duration::ZERO);
+    scene.done(0, 0, Duration::ZERO);
     scene.dispatch.discount(0);
-    assert!(scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired, "its worker has run it all the same");
+    assert!(scene.done(0, 0, Duration::ZERO).is_worker_expired, "its worker has run it all the same");
     let worker = scene.dispatch.worker(0).unwrap();
     assert_eq!(worker.served - worker.own, 1);
     assert_eq!(scene.dispatch.served, 1);
@@ -430,8 +435,7 @@ async fn workers_that_were_busy_at_once_were_needed_until_one_became_idle_unless
         scene.dispatch.utilization.grown(2, Instant::now() - 2 * minute);
         assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
         for worker in 0..2 {
-            let thread = scene.thread(worker, 0);
-            scene.dispatch.done(&thread, Duration::from_millis(5));
+            scene.done(worker, 0, Duration::from_millis(5));
         }
         assert_eq!(scene.dispatch.utilization.needed(0, minute, Instant::now()), needed);
     }
@@ -501,34 +505,29 @@ fn suspect(scene: &mut DispatchScene) {
 
 fn pump(scene: &mut DispatchScene) -> Vec<(u32, u32)> {
     let orders = scene.dispatch.pump(Instant::now());
-    orders.into_iter().map(|(thread, _)| (thread.worker, thread.number)).collect()
+    orders.into_iter().map(|(thread, _)| (thread.owner.worker, thread.number)).collect()
 }
 
 #[tokio::test]
 async fn a_last_try_has_a_worker_to_itself() {
-    let mut scene = DispatchScene::new(2, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(2, 2);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), [(0, 0)]);
     assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Ok((1, 1))]);
     assert_eq!(scene.get(0), Err("queued"), "the other thread of the first worker stays free");
-    let thread = scene.thread(0, 0);
-    assert_eq!(scene.dispatch.done(&thread, Duration::ZERO).next.len(), 1, "it serves all again");
+    assert_eq!(scene.done(0, 0, Duration::ZERO).next.len(), 1, "it serves all again");
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
 #[tokio::test]
 async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
-    let mut scene = DispatchScene::new(2, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(2, 2);
     assert_eq!([scene.get(0), scene.get(1), scene.get(0)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(1), Err("queued"), "the second worker, with one request, is emptied");
-    let first = scene.thread(0, 1);
-    assert_eq!(scene.dispatch.done(&first, Duration::ZERO).next.len(), 1, "the first goes on");
-    let second = scene.thread(1, 0);
-    let next = scene.dispatch.done(&second, Duration::ZERO).next;
+    assert_eq!(scene.done(0, 1, Duration::ZERO).next.len(), 1, "the first goes on");
+    let next = scene.done(1, 0, Duration::ZERO).next;
     assert!(next.len() == 1 && next[0].is_last_try());
     assert_eq!(scene.get(1), Err("queued"));
 }
@@ -536,21 +535,18 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
 /// It may be what ends workers: the other request would go with it.
 #[tokio::test]
 async fn a_last_try_waits_until_its_worker_has_answered_all_that_it_has() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(1, 2);
     assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Ok((0, 1))]);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
-    let (first, second) = (scene.thread(0, 0), scene.thread(0, 1));
-    assert!(scene.dispatch.done(&first, Duration::ZERO).next.is_empty(), "the other request runs");
-    let next = scene.dispatch.done(&second, Duration::ZERO).next;
+    assert!(scene.done(0, 0, Duration::ZERO).next.is_empty(), "the other request runs");
+    let next = scene.done(0, 1, Duration::ZERO).next;
     assert!(next.len() == 1 && next[0].is_last_try());
 }
 
 #[tokio::test]
 async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(1, 2);
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
@@ -562,8 +558,7 @@ async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
 /// What it runs may be a stream without an end.
 #[tokio::test]
 async fn a_worker_that_does_not_become_empty_for_a_last_try_takes_requests_again() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(1, 2);
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
     let now = Instant::now();
@@ -582,8 +577,7 @@ async fn a_worker_that_does_not_become_empty_for_a_last_try_takes_requests_again
 /// It may be a stream without an end.
 #[tokio::test]
 async fn a_last_try_that_goes_on_does_not_keep_its_worker_to_itself_for_ever() {
-    let mut scene = DispatchScene::new(1, 2);
-    scene.dispatch.is_parallel = true; // All threads may be used at once.
+    let mut scene = DispatchScene::parallel(1, 2);
     suspect(&mut scene);
     let now = Instant::now();
     assert_eq!(scene.dispatch.pump(now).len(), 1);
@@ -600,8 +594,7 @@ async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
     assert_eq!(pump(&mut scene), []);
     scene.dispatch.workers[0].is_leaving = true;
     assert_eq!(pump(&mut scene), []);
-    let second = scene.thread(1, 0);
-    assert!(scene.dispatch.done(&second, Duration::ZERO).next[0].is_last_try());
+    assert!(scene.done(1, 0, Duration::ZERO).next[0].is_last_try());
 }
 
 #[tokio::test]
@@ -623,8 +616,7 @@ async fn in_a_pause_no_last_try_begins_either() {
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), [], "its worker is emptied first");
     scene.dispatch.queue.pause(Instant::now());
-    let thread = scene.thread(0, 0);
-    assert!(scene.dispatch.done(&thread, Duration::ZERO).next.is_empty());
+    assert!(scene.done(0, 0, Duration::ZERO).next.is_empty());
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.dispatch.waiting(), 1);
     assert!(scene.dispatch.queue.resume(Instant::now()));
@@ -681,10 +673,7 @@ async fn what_is_not_safe_is_not_taken_from_the_queue_behind_another_request() {
     let next = |scene: &mut DispatchScene, waiting: &[(Method, usize)]| -> Vec<(Method, usize)> {
         let now = Instant::now();
         for (method, io_thread) in waiting {
-            let (mut job, reply) = job(method.clone(), *io_thread);
-            job.offered = now;
-            scene.replies.push(reply);
-            let _ = scene.dispatch.queue.push(job, now);
+            scene.wait(method.clone(), *io_thread, now, now);
         }
         let next = scene.dispatch.done(&thread, Duration::from_micros(50)).next;
         (1..next.len()).for_each(|_| drop(scene.dispatch.release(&thread, 1)));
@@ -707,19 +696,16 @@ async fn under_overload_every_second_of_the_requests_that_are_sent_ahead_is_the_
     scene.dispatch.queue = Backlog::new(1000, start);
     // 150 have come per second, and 50 have begun. The newest is one that must not stand behind another.
     let wait = |scene: &mut DispatchScene, number: u32, method: Method| {
-        let (mut job, reply) = job(method, 0);
-        job.offered = start + Duration::from_millis(10) * number;
-        scene.replies.push(reply);
+        let now = start + Duration::from_millis(10) * number;
         if number.is_multiple_of(2) {
-            scene.dispatch.queue.count_begun(job.offered);
+            scene.dispatch.queue.count_begun(now);
         }
-        assert!(scene.dispatch.queue.push(job, start + Duration::from_millis(10) * number).is_ok());
+        scene.wait(method, 0, now, now);
     };
     (0..399).for_each(|number| wait(&mut scene, number, Method::GET));
     wait(&mut scene, 399, Method::POST);
-    let thread = scene.thread(0, 0);
     let next = |scene: &mut DispatchScene| -> Vec<u128> {
-        let next = scene.dispatch.done(&thread, Duration::from_micros(50)).next;
+        let next = scene.done(0, 0, Duration::from_micros(50)).next;
         next.iter().map(|job| (job.offered - start).as_millis() / 10).collect()
     };
     assert_eq!((next(&mut scene), next(&mut scene)), (vec![0], vec![1]), "the newest has to wait for an empty thread");

@@ -230,7 +230,7 @@ impl Dispatch {
     pub fn done(&mut self, thread: &WorkerThread, took: Duration) -> Completion {
         self.service_time.observe(took);
         self.served += 1;
-        let is_worker_expired = self.worker(thread.worker).is_some_and(Worker::count);
+        let is_worker_expired = self.worker(thread.owner.worker).is_some_and(Worker::count);
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
@@ -246,7 +246,7 @@ impl Dispatch {
     /// what it does next.
     pub fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
         let busy = self.busy_workers();
-        let Some(at) = self.workers.iter().position(|worker| worker.id == thread.worker) else {
+        let Some(at) = self.workers.iter().position(|worker| worker.id == thread.owner.worker) else {
             return Completion::default();
         };
         let mut completion = Completion::default();

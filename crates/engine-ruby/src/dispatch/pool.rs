@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -102,15 +103,21 @@ impl Pool {
         for (number, io_thread) in io_threads.iter().enumerate() {
             drop(io_thread.spawn(async move { IO_THREAD.set(number) }));
         }
-        let memory = Memory::of_this_process();
-        let kernel_kills = memory.kills().into();
         let growth = settings.growth(settings.min_workers, settings.max_workers);
-        Arc::new(Pool {
-            dispatch: Mutex::new(Dispatch { growth, ..Dispatch::new(settings.queue_places) }),
+        let pool = Pool::of(io_threads, settings.queue_places, messages);
+        pool.dispatch().growth = growth;
+        Arc::new(Pool { meter: settings.meter.clone(), app: settings.app.clone(), ..pool })
+    }
+
+    /// Creates a pool without workers, with a meter of its own, of an application without a name.
+    fn of(io_threads: Vec<Handle>, queue_places: usize, messages: UnboundedSender<Message>) -> Pool {
+        let memory = Memory::of_this_process();
+        Pool {
+            dispatch: Mutex::new(Dispatch::new(queue_places)),
             io_threads,
-            queue_places: settings.queue_places,
-            meter: settings.meter.clone(),
-            app: settings.app.clone(),
+            queue_places,
+            meter: Arc::default(),
+            app: None,
             messages,
             exits: Mutex::default(),
             view: Mutex::default(),
@@ -119,11 +126,11 @@ impl Pool {
             is_ending: AtomicBool::new(false),
             active: Notify::new(),
             reports_held_back: AtomicBool::new(false),
+            kernel_kills: memory.kills().into(),
             memory,
-            kernel_kills,
             logged_exits: Mutex::default(),
             last_answers: Mutex::default(),
-        })
+        }
     }
 
     /// Returns the name of the application in the log.
@@ -177,7 +184,7 @@ impl Pool {
             thread.flush();
         };
         thread.end_reading();
-        self.remove(thread.worker, why);
+        self.remove(thread.owner.worker, why);
     }
 
     async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
@@ -200,13 +207,13 @@ impl Pool {
                 Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
                 Step::Done { took, was_interrupted, is_own } => {
                     if was_interrupted {
-                        self.retire(thread.worker, ExitReason::Timeout);
+                        self.retire(thread.owner.worker, ExitReason::Timeout);
                     }
                     let completion = {
                         let mut dispatch = self.dispatch();
                         let completion = dispatch.done(thread, took);
                         if is_own {
-                            dispatch.discount(thread.worker);
+                            dispatch.discount(thread.owner.worker);
                         }
                         completion
                     };
@@ -223,13 +230,13 @@ impl Pool {
             self.push(thread, job);
         }
         if completion.is_worker_expired {
-            let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
+            let _ = self.messages.send(Message::Expired(thread.owner.worker, ExitReason::MaxRequests));
         }
         if completion.begins_out_of_band {
-            thread.control.out_of_band();
+            thread.owner.control.out_of_band();
         }
         if completion.has_left {
-            self.stop(thread.worker);
+            self.stop(thread.owner.worker);
         }
     }
 
@@ -502,6 +509,15 @@ impl Pool {
         }
     }
 
+    /// Begins a tick of the deadline timer. It sees what was reported until now, which therefore does not end the next
+    /// [`Pool::until_added`]. The beginning of a response that is held back is reported from now on: the tick may have
+    /// looked at its thread before that.
+    pub fn begin_tick(&self) {
+        let mut reported = pin!(self.active.notified());
+        reported.as_mut().enable();
+        self.report_held_back(true);
+    }
+
     /// Sets whether the beginning of a response that is held back ends [`Pool::until_added`].
     pub fn report_held_back(&self, is_so: bool) {
         self.reports_held_back.store(is_so, Ordering::SeqCst);
@@ -595,7 +611,7 @@ impl Engine for Pool {
         };
         match admission {
             Admission::Send(thread, job) => {
-                let is_here = job.io_thread == self.io_thread(thread.worker).0;
+                let is_here = job.io_thread == self.io_thread(thread.owner.worker).0;
                 self.push(&thread, job);
                 if is_here { thread.flush_later() } else { thread.flush() }
             }

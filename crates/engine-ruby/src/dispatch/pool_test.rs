@@ -21,25 +21,8 @@ use crate::wire::frames::{flag, frame, kind};
 #[expect(clippy::disallowed_methods, reason = "as the supervisor's")]
 fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
     let (messages, inbox) = unbounded_channel();
-    let pool = Pool {
-        dispatch: Mutex::new(Dispatch::new(3)),
-        io_threads: vec![Handle::current()],
-        queue_places: 3,
-        meter: Arc::default(),
-        app: None,
-        messages,
-        exits: Mutex::default(),
-        view: Mutex::default(),
-        snapshot_at: AtomicU64::new(0),
-        start: Instant::now(),
-        is_ending: AtomicBool::new(false),
-        active: Notify::new(),
-        reports_held_back: AtomicBool::new(false),
-        memory: Memory::of_this_process(),
-        kernel_kills: AtomicU64::new(u64::MAX),
-        logged_exits: Mutex::default(),
-        last_answers: Mutex::default(),
-    };
+    let pool = Pool::of(vec![Handle::current()], 3, messages);
+    pool.kernel_kills.store(u64::MAX, Ordering::SeqCst);
     (Arc::new(pool), inbox)
 }
 
@@ -75,13 +58,29 @@ fn admitted(pool: &Pool) -> (Arc<WorkerThread>, Box<Job>, Reply) {
     (thread, get, reply)
 }
 
-fn answer(flags: u8) -> Bytes {
+/// Sends a request to a worker thread.
+fn send(thread: &WorkerThread, method: Method) -> Reply {
+    let (job, reply) = job(method);
+    thread.push(job).map_err(|_| ()).unwrap();
+    reply
+}
+
+fn answer_with(seq: u32, status: u16, flags: u8, body: &[u8]) -> Bytes {
     frame(kind::ANSWER, |out| {
-        out.put_u32(1);
-        out.put_u16(200);
+        out.put_u32(seq);
+        out.put_u16(status);
         out.put_slice(&[flags, 0, 0, 0, 0, 0, 0]);
-        out.put_slice(b"whole");
+        out.put_slice(body);
     })
+}
+
+fn answer(flags: u8) -> Bytes {
+    answer_with(1, 200, flags, b"whole")
+}
+
+/// An answer to the request with this number.
+fn answer_to(seq: u32, status: u16, flags: u8) -> Bytes {
+    answer_with(seq, status, flags, b"")
 }
 
 async fn until_read(pool: &Pool) {
@@ -96,8 +95,7 @@ async fn an_answer_that_was_written_before_the_worker_ended_is_read_whichever_co
     let mut ends = worker(&pool);
     let (mut busy, idle) = (ends.remove(1), ends.remove(0));
     // POST: it must not run twice.
-    let (post, reply) = job(Method::POST);
-    busy.0.push(post).map_err(|_| ()).unwrap();
+    let reply = send(&busy.0, Method::POST);
     busy.2.write_all(&answer(0)).await.unwrap();
     // The process ends. The connection of its idle thread is read first.
     drop((idle.2, busy.2));
@@ -179,8 +177,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     let (pool, _inbox) = pool();
     let mut ends = worker(&pool);
     let (busy, _idle) = (ends.remove(1), ends.remove(0));
-    let (get, _reply) = job(Method::GET);
-    busy.0.push(get).map_err(|_| ()).unwrap();
+    let _reply = send(&busy.0, Method::GET);
     let reading = tokio::spawn(pool.clone().read(busy.0, busy.1));
     tokio::task::yield_now().await;
     let begun = Instant::now();
@@ -198,8 +195,7 @@ async fn a_body_in_whose_middle_the_worker_ended_fails_by_that() {
     let mut ends = worker(&pool);
     let (mut busy, _idle) = (ends.remove(1), ends.remove(0));
     // POST: a GET whose answer the client has not seen yet would be replayed.
-    let (post, reply) = job(Method::POST);
-    busy.0.push(post).map_err(|_| ()).unwrap();
+    let reply = send(&busy.0, Method::POST);
     busy.2.write_all(&answer(flag::MORE)).await.unwrap();
     // More than a buffered response holds, and less than the body and the socket take without a reader.
     busy.2.write_all(&frame(kind::CHUNK, |out| out.put_bytes(b'x', 100_000))).await.unwrap();
@@ -308,12 +304,10 @@ fn complete_with_work_left(how: u8) -> Vec<frames::Frame> {
 
 #[tokio::test]
 async fn the_work_after_an_answer_has_the_time_of_a_request() {
-    let (pool, _inbox) = pool();
     let patience = Duration::from_secs(2);
     let soon = Duration::from_millis(1);
     for how in 0..4 {
-        let ends = worker(&pool);
-        let thread = &ends[0].0;
+        let (thread, _orders, _theirs) = thread_alone();
         let (get, reply) = job(Method::GET);
         let allowed = get.request.time_allowed();
         thread.push(get).map_err(|_| ()).unwrap();
@@ -333,17 +327,15 @@ async fn the_work_after_an_answer_has_the_time_of_a_request() {
             matches!(step, Step::Done { was_interrupted: true, is_own: false, .. }),
             "its worker is to be replaced"
         );
-        pool.remove(1, None);
     }
 }
 
 /// Its time-out is that of the request: what it has to do after the answer is another thing.
 #[tokio::test]
 async fn the_work_after_an_answer_that_came_too_late_is_not_cut_short() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
+    let (thread, _orders, _theirs) = thread_alone();
     let (get, reply) = job(Method::GET);
-    let (deadline, thread) = (get.request.deadline, &ends[0].0);
+    let deadline = get.request.deadline;
     thread.push(get).map_err(|_| ()).unwrap();
     let second = Duration::from_secs(1);
     assert_eq!(thread.check(deadline + second, second).expired, Some(1));
@@ -482,8 +474,7 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     let thread = &ends[0].0;
     (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_micros(50)));
     let _replies: Vec<Reply> = (0..2).map(|_| pool.call(Request::sample(Method::GET, "/"))).collect();
-    let (post, _post) = job(Method::POST);
-    thread.push(post).map_err(|_| ()).unwrap();
+    let _post = send(thread, Method::POST);
     assert_eq!(thread.withdraw().len(), 1, "not what is not safe: it may have begun");
     let (step, withdrawn) = thread.receive(received(&answer(0))).unwrap();
     assert!(matches!(step, Step::Done { .. }) && withdrawn == 0);
@@ -521,14 +512,8 @@ async fn a_request_that_has_taken_its_connection_is_not_withdrawn() {
 /// A 504 blames the application, and a 503 the load.
 #[tokio::test]
 async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let thread = &ends[0].0;
-    let push = || {
-        let (get, reply) = job(Method::GET);
-        thread.push(get).map_err(|_| ()).unwrap();
-        reply
-    };
+    let (thread, _orders, _theirs) = thread_alone();
+    let push = || send(&thread, Method::GET);
     let (ran, withdrawn) = (push(), push());
     let mut back = thread.withdraw();
     let stood_behind = push();
@@ -573,18 +558,9 @@ async fn the_time_that_a_request_ran_on_a_worker_that_died_is_none_in_which_it_w
 async fn a_thread_with_work_after_its_answer_learns_that_the_file_it_named_is_open() {
     let file = std::env::current_exe().unwrap();
     for (flags, is_told) in [(flag::FILE, false), (flag::FILE | flag::LATER, true)] {
-        let (ours, _theirs) = UnixStream::pair().unwrap();
-        let (_reader, writer) = ours.into_split();
-        let (control, mut orders) = Control::new();
-        let thread = WorkerThread::new(ThreadOwner::sample(1, Arc::new(control)), 3, writer);
-        let (get, reply) = job(Method::GET);
-        thread.push(get).map_err(|_| ()).unwrap();
-        let answer = frame(kind::ANSWER, |out| {
-            out.put_u32(1);
-            out.put_u16(200);
-            out.put_slice(&[flags, 0, 0, 0, 0, 0, 0]);
-            out.put_slice(file.as_os_str().as_encoded_bytes());
-        });
+        let (thread, mut orders, _theirs) = thread_alone();
+        let reply = send(&thread, Method::GET);
+        let answer = answer_with(1, 200, flags, file.as_os_str().as_encoded_bytes());
         drop(thread.receive(received(&answer)).unwrap());
         assert!(matches!(reply.await.result.unwrap().body, Body::File(..)));
         let opened = frame(kind::RELEASE, |out| {
@@ -598,44 +574,30 @@ async fn a_thread_with_work_after_its_answer_learns_that_the_file_it_named_is_op
 /// Its client has gone. It must not count as an error of the application.
 #[tokio::test]
 async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let (get, reply) = job(Method::GET);
-    ends[0].0.push(get).map_err(|_| ()).unwrap();
-    ends[0].0.receive(received(&cancelled(1))).unwrap();
+    let (thread, _orders, _theirs) = thread_alone();
+    let reply = send(&thread, Method::GET);
+    thread.receive(received(&cancelled(1))).unwrap();
     assert!(matches!(reply.await.result, Err(Fault::ClientGone)));
 }
 
 /// The application's end of such a connection is closed at once.
 #[tokio::test]
 async fn an_upgrade_of_a_request_that_was_withdrawn_finds_its_client_gone() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let thread = &ends[0].0;
+    let (thread, _orders, _theirs) = thread_alone();
     for _ in 0..2 {
-        let (get, reply) = job(Method::GET);
-        drop(reply);
-        thread.push(get).map_err(|_| ()).unwrap();
+        drop(send(&thread, Method::GET));
     }
     assert_eq!(thread.withdraw().len(), 1);
     thread.receive(received(&answer(0))).unwrap();
-    let upgraded = frame(kind::ANSWER, |out| {
-        out.put_u32(2);
-        out.put_u16(101);
-        out.put_slice(&[flag::UPGRADE, 0, 0, 0, 0, 0, 0]);
-    });
-    thread.receive(received(&upgraded)).unwrap();
+    thread.receive(received(&answer_to(2, 101, flag::UPGRADE))).unwrap();
     assert!(thread.upgrade(2).is_some_and(|duplex| duplex.outgoing.is_gone()));
 }
 
 /// Its thread waits for the connection, and the front counts it as idle: both must be over at once.
 #[tokio::test]
 async fn an_upgrade_whose_answer_is_refused_finds_its_client_gone() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let thread = &ends[0].0;
-    let (get, reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let (thread, _orders, _theirs) = thread_alone();
+    let reply = send(&thread, Method::GET);
     let headers = b"x\0a\rb\0";
     let refused = frame(kind::ANSWER, |out| {
         out.put_u32(1);
@@ -675,23 +637,13 @@ async fn a_stream_of_which_the_client_has_seen_nothing_runs_again() {
     let (pool, _inbox) = pool();
     let mut ends = worker(&pool);
     let (mut busy, _idle) = (ends.remove(1), ends.remove(0));
-    let (get, _reply) = job(Method::GET);
-    busy.0.push(get).map_err(|_| ()).unwrap();
+    let _reply = send(&busy.0, Method::GET);
     busy.2.write_all(&answer(flag::MORE)).await.unwrap();
     busy.2.write_all(&frame(kind::CHUNK, |out| out.put_bytes(b'x', 100_000))).await.unwrap();
     drop(busy.2);
     pool.clone().read(busy.0, busy.1).await;
     until_read(&pool).await;
     assert_eq!(pool.dispatch().queue.len(), 1);
-}
-
-/// An answer to the request with this number.
-fn answer_to(seq: u32, status: u16, flags: u8) -> Bytes {
-    frame(kind::ANSWER, |out| {
-        out.put_u32(seq);
-        out.put_u16(status);
-        out.put_slice(&[flags, 0, 0, 0, 0, 0, 0]);
-    })
 }
 
 /// A thread with the number 3, the orders to its worker, and the end of the process.
@@ -758,13 +710,42 @@ async fn a_request_among_others_that_take_long_is_soon_settled() {
     }
 }
 
+/// What it does decides whether another one may enter its worker, if there is a thread for that.
+#[tokio::test]
+async fn a_young_request_among_others_that_take_long_is_settled_where_no_thread_is_free() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_secs(1)));
+    let began = Instant::now();
+    let mut replies = Vec::new();
+    for (activity, seen) in [(Activity::Unknown, Seen::Active), (Activity::Waiting, Seen::Settled)] {
+        let (get, reply) = job(Method::GET);
+        replies.push(reply);
+        pool.dispatch().worker(1).unwrap().activity = activity;
+        pool.dispatch().put_back(vec![get], Instant::now());
+        pool.pump();
+        assert_eq!(check(&pool, LAST_ANSWERS, began), seen, "{} in two threads", replies.len());
+    }
+    assert!(pool.dispatch().queue.is_empty());
+}
+
+/// It may find a free thread at the next tick.
+#[tokio::test]
+async fn a_tick_that_takes_a_request_back_is_soon_followed_by_another() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_micros(50)));
+    let _replies: Vec<Reply> = (0..2).map(|_| pool.call(Request::sample(Method::GET, "/"))).collect();
+    assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 2, "one stands behind the other");
+    assert_eq!(check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(200)), Seen::Active);
+}
+
 #[tokio::test]
 async fn a_response_that_begins_after_a_while_is_held_back_no_longer_than_another() {
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let thread = &ends[0].0;
-    let (get, mut reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let mut reply = send(thread, Method::GET);
     pool.dispatch().worker(1).unwrap().take(0);
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(60) {
@@ -788,15 +769,47 @@ async fn a_response_that_begins_after_a_while_is_held_back_no_longer_than_anothe
     assert!(!pool.until_added(Duration::from_millis(1)).await, "nothing has come since");
 }
 
+/// The tick sees all that was reported before it.
+#[tokio::test]
+async fn what_is_reported_before_a_tick_does_not_wake_the_timer_after_it_and_what_is_during_it_does() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (get, _reply) = job(Method::GET);
+    let (later, _later) = job(Method::GET);
+    ends[0].0.push(get).map_err(|_| ()).unwrap();
+    ends[1].0.push(later).map_err(|_| ()).unwrap();
+    let begins = || BytesMut::from(&answer_to(1, 200, flag::MORE)[..]);
+    pool.report_held_back(true);
+    pool.take_frames(&ends[0].0, &mut begins()).await.unwrap();
+    pool.begin_tick();
+    assert!(!pool.until_added(Duration::from_millis(1)).await);
+    pool.report_held_back(false);
+    pool.begin_tick();
+    pool.take_frames(&ends[1].0, &mut begins()).await.unwrap();
+    assert!(pool.until_added(LAST_ANSWERS).await);
+}
+
+/// Nothing that is added may wait for the end of its long sleep.
+#[tokio::test]
+async fn from_the_look_of_a_tick_on_that_is_to_be_followed_by_a_long_sleep_a_request_wakes_the_timer() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let (get, _reply) = job(Method::GET);
+    pool.dispatch().put_back(vec![get], Instant::now());
+    pool.pump();
+    assert!(pool.dispatch().lacks_watch(), "the timer had stopped");
+    for (millis, seen) in [(1, Seen::Active), (200, Seen::Settled)] {
+        assert_eq!(check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis)), seen);
+        assert_eq!(pool.dispatch().lacks_watch(), seen == Seen::Settled, "{seen:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_answer_to_a_request_that_does_not_run_is_given_to_nobody() {
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let (busy, idle) = (&ends[0].0, &ends[1].0);
-    let (first, _first) = job(Method::GET);
-    let (second, _second) = job(Method::GET);
-    busy.push(first).map_err(|_| ()).unwrap();
-    busy.push(second).map_err(|_| ()).unwrap();
+    let (_first, _second) = (send(busy, Method::GET), send(busy, Method::GET));
     for seq in [2, 3] {
         assert!(busy.receive(received(&answer_to(seq, 200, 0))).is_err(), "the first one runs, and not {seq}");
     }
@@ -811,13 +824,8 @@ async fn an_answer_to_a_request_that_does_not_run_is_given_to_nobody() {
 
 #[tokio::test]
 async fn a_request_behind_another_begins_when_that_is_answered() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let thread = &ends[0].0;
-    let (first, _first) = job(Method::GET);
-    let (second, _second) = job(Method::GET);
-    thread.push(first).map_err(|_| ()).unwrap();
-    thread.push(second).map_err(|_| ()).unwrap();
+    let (thread, _orders, _theirs) = thread_alone();
+    let (_first, _second) = (send(&thread, Method::GET), send(&thread, Method::GET));
     let (answered, second) = (Instant::now(), Duration::from_secs(1));
     thread.receive(received(&answer(0))).unwrap();
     let found = thread.check(answered + second, second);
@@ -830,8 +838,7 @@ async fn a_body_that_ends_or_fails_before_any_of_it_was_sent_is_whole_or_a_plain
     let ends = worker(&pool);
     let failed = frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\x01\0E\0failed\0"));
     for ((thread, ..), last) in ends.iter().zip([frame(kind::END, |_| ()), failed]) {
-        let (get, reply) = job(Method::GET);
-        thread.push(get).map_err(|_| ()).unwrap();
+        let reply = send(thread, Method::GET);
         for part in [answer(flag::MORE), frame(kind::CHUNK, |out| out.put_slice(b" body"))] {
             assert!(matches!(thread.receive(received(&part)).unwrap(), (Step::Nothing, 0)));
         }
@@ -847,20 +854,17 @@ async fn a_body_that_ends_or_fails_before_any_of_it_was_sent_is_whole_or_a_plain
 
 #[tokio::test]
 async fn a_worker_that_ends_in_its_work_after_an_answer_costs_no_request() {
-    let (pool, _inbox) = pool();
-    let ends = worker(&pool);
-    let (get, reply) = job(Method::GET);
-    ends[0].0.push(get).map_err(|_| ()).unwrap();
-    ends[0].0.receive(received(&answer(flag::LATER))).unwrap();
-    assert!(ends[0].0.close(Fault::Stopping).is_empty());
+    let (thread, _orders, _theirs) = thread_alone();
+    let reply = send(&thread, Method::GET);
+    thread.receive(received(&answer(flag::LATER))).unwrap();
+    assert!(thread.close(Fault::Stopping).is_empty());
     assert!(reply.await.result.is_ok());
 }
 
 #[tokio::test]
 async fn a_worker_is_told_once_that_a_client_has_gone() {
     let (thread, mut orders, _theirs) = thread_alone();
-    let (get, reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let reply = send(&thread, Method::GET);
     let second = Duration::from_secs(1);
     thread.check(Instant::now(), second);
     assert!(orders.try_recv().is_err(), "it waits");
@@ -907,9 +911,7 @@ async fn upgraded_connections_wait_by_the_thousand_for_the_application_and_of_st
     let (thread, _orders, _theirs) = thread_alone();
     let mut replies = Vec::new();
     for seq in 1..=10_100 {
-        let (get, reply) = job(Method::GET);
-        replies.push(reply);
-        thread.push(get).map_err(|_| ()).unwrap();
+        replies.push(send(&thread, Method::GET));
         thread.receive(received(&answer_to(seq, 101, flag::UPGRADE))).unwrap();
     }
     assert!(thread.awaits_takeover());
@@ -924,8 +926,7 @@ async fn next(source: &mut Source) -> Option<Result<Bytes, Fault>> {
 #[tokio::test]
 async fn a_body_that_was_left_to_threads_frees_its_own_and_goes_on() {
     let (thread, _orders, _theirs) = thread_alone();
-    let (get, reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let reply = send(&thread, Method::GET);
     thread.receive(received(&answer(flag::MORE))).unwrap();
     let (step, _) = thread.receive(received(&frame(kind::LEFT, |_| ()))).unwrap();
     assert!(matches!(step, Step::Done { .. }) && thread.load() == 0 && thread.awaits_takeover());
@@ -947,8 +948,7 @@ async fn a_body_that_was_left_to_threads_frees_its_own_and_goes_on() {
 #[tokio::test]
 async fn a_body_that_was_left_and_that_nobody_wants_ends_at_once() {
     let (thread, _orders, _theirs) = thread_alone();
-    let (get, reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let reply = send(&thread, Method::GET);
     drop(reply);
     thread.receive(received(&answer(flag::MORE))).unwrap();
     let later = frame(kind::LEFT, |out| out.put_u8(1));
@@ -993,8 +993,7 @@ async fn what_a_worker_that_died_had_left_to_a_connection_breaks_off_with_its_fa
     let died = Fault::WorkerDied("killed".to_owned());
     for is_rest in [false, true] {
         let (thread, _orders, _theirs) = thread_alone();
-        let (get, reply) = job(Method::GET);
-        thread.push(get).map_err(|_| ()).unwrap();
+        let reply = send(&thread, Method::GET);
         let head = if is_rest { answer(flag::MORE) } else { answer_to(1, 101, flag::UPGRADE) };
         thread.receive(received(&head)).unwrap();
         if is_rest {
@@ -1087,8 +1086,7 @@ async fn a_worker_has_something_to_do_at_each_moment_between_an_answer_and_its_u
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let thread = &ends[0].0;
-    let (get, _reply) = job(Method::GET);
-    thread.push(get).map_err(|_| ()).unwrap();
+    let _reply = send(thread, Method::GET);
     thread.receive(received(&answer_to(1, 101, flag::UPGRADE))).unwrap();
     let is_done = || pool.dispatch().worker(1).unwrap().is_done();
     assert!(!is_done());
@@ -1108,10 +1106,7 @@ async fn an_upgraded_connection_is_waited_for_as_long_as_its_request_is_not_over
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let thread = ends[0].0.clone();
-    let (first, _first) = job(Method::GET);
-    let (second, _second) = job(Method::GET);
-    thread.push(first).map_err(|_| ()).unwrap();
-    thread.push(second).map_err(|_| ()).unwrap();
+    let (_first, _second) = (send(&thread, Method::GET), send(&thread, Method::GET));
     let wait = |seq: u32| {
         let (pool, thread) = (pool.clone(), thread.clone());
         tokio::spawn(async move { pool.take_over_upgrade(&thread, seq).await.is_some() })

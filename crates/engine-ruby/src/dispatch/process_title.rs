@@ -14,14 +14,15 @@ const PART: u32 = 10;
 /// Characters of a request's method and path that are shown.
 const LETTERS: usize = 60;
 
-/// Shows the oldest request of a worker, and its age, in the process title.
+/// Shows the oldest request of a worker, and its age, in the process title. A title stays for [`LONG`]: where requests
+/// take about as long, as streams may, each of them would change it twice, and wake a thread of the worker for that.
 pub fn show(worker: &mut Worker, thread: &Arc<WorkerThread>, age: Duration, now: Instant) {
-    if age < LONG {
-        return clear(worker);
-    }
     let pause = (age / PART).max(LONG);
     if worker.titled.is_some_and(|then| now.saturating_duration_since(then) < pause) {
         return;
+    }
+    if age < LONG {
+        return clear(worker);
     }
     worker.titled = Some(now);
     worker.control.title(&words(&thread.request_line(), age));
@@ -46,7 +47,33 @@ fn words(request: &str, age: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
+    use tokio::net::UnixStream;
+
     use super::*;
+    use crate::dispatch::worker_thread::ThreadOwner;
+    use crate::wire::control::Control;
+
+    #[tokio::test]
+    async fn a_title_stays_for_a_second_unless_its_worker_has_nothing_to_do() {
+        let (control, mut orders) = Control::new();
+        let control = Arc::new(control);
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let owner = ThreadOwner::sample(1, control.clone());
+        let thread = Arc::new(WorkerThread::new(owner, 0, ours.into_split().1));
+        let mut worker = Worker::new(1, 1, 0, control, Vec::new());
+        let mut changes = || iter::from_fn(|| orders.try_recv().ok()).count();
+        let start = Instant::now();
+        let half = LONG / 2;
+        for (millis, age, changed) in [(0, half, 0), (1, LONG, 1), (2, half, 0), (3, LONG, 0), (1001, half, 1)] {
+            show(&mut worker, &thread, age, start + Duration::from_millis(millis));
+            assert_eq!(changes(), changed, "after {millis} ms");
+        }
+        show(&mut worker, &thread, LONG, start + Duration::from_millis(1002));
+        clear(&mut worker);
+        assert_eq!(changes(), 2);
+    }
 
     #[test]
     fn titles_are_short_and_printable() {

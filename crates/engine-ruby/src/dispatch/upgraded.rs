@@ -102,7 +102,7 @@ impl Pool {
         loop {
             // Before the search for the connection, which finds what is answered in between.
             let is_awaited = thread.is_in_flight(seq);
-            let connection = self.take_connection(thread.worker, || thread.upgrade(seq));
+            let connection = self.take_connection(thread.owner.worker, || thread.upgrade(seq));
             if connection.is_some() || !is_awaited {
                 return connection;
             }

@@ -22,7 +22,8 @@ const TICK: Duration = Duration::from_millis(1);
 /// The time after which a request has shown what it does: it waits, or computes.
 const SETTLED: Duration = Duration::from_millis(50);
 /// The same while the mean service time is longer than [`LONG_MEAN`], as that of streams and long polls is. Few
-/// requests are added in a second then, and each of them wakes the timer.
+/// requests are added in a second then, and each of them wakes the timer. In a worker without a free thread a request
+/// is settled at once: what it does decides nothing before another one could enter its worker.
 const SETTLED_AMONG_LONG: Duration = Duration::from_millis(5);
 /// The mean service time above which requests are long enough for that.
 const LONG_MEAN: Duration = Duration::from_millis(200);
@@ -36,7 +37,6 @@ const IDLE_TICKS: u32 = 50;
 /// killed.
 pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
     let mut idle_ticks = IDLE_TICKS;
-    let mut was_settled = false;
     let mut is_due = false;
     loop {
         if idle_ticks >= IDLE_TICKS {
@@ -45,14 +45,13 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
         if !is_due {
             tokio::time::sleep(TICK).await;
         }
+        pool.begin_tick();
         let seen = check(&pool, kill_time, Instant::now());
         idle_ticks = if seen == Seen::Nothing { idle_ticks + 1 } else { 0 };
         let is_settled = seen == Seen::Settled;
-        // From the second such tick on: a response that began to be held back during the first was not reported. If
-        // nothing comes meanwhile, the next tick follows at once: two short sleeps would be two wake-ups.
-        is_due = is_settled && was_settled && !pool.until_added(SETTLED_TICK).await;
         pool.report_held_back(is_settled);
-        was_settled = is_settled;
+        // If nothing comes meanwhile, the next tick follows at once: two short sleeps would be two wake-ups.
+        is_due = is_settled && !pool.until_added(SETTLED_TICK).await;
     }
 }
 
@@ -61,8 +60,8 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 pub enum Seen {
     /// Nothing runs or waits.
     Nothing,
-    /// All that runs has been running for longer than [`SETTLED`], or [`SETTLED_AMONG_LONG`], no response is held back,
-    /// and there is no free thread for what waits.
+    /// All that runs is settled (see [`SETTLED`] and [`SETTLED_AMONG_LONG`]) and has nothing behind it, no response is
+    /// held back, and there is no free thread for what waits.
     Settled,
     /// Something else.
     Active,
@@ -123,7 +122,9 @@ struct Running {
     has_long: bool,
     /// The age from which one of them is settled.
     settled_age: Duration,
-    /// Whether all of them are settled, no response is held back, and there is no free thread for what waits.
+    /// Whether those of the worker that is looked at are settled at any age.
+    is_full: bool,
+    /// Whether all of them are settled, as in [`Seen::Settled`].
     is_settled: bool,
 }
 
@@ -141,7 +142,7 @@ impl Tick<'_> {
         }
         dispatch.put_back(running.withdrawn, self.now);
         dispatch.wake(self.now);
-        Checked {
+        let checked = Checked {
             lacks_workers: dispatch.lacks_workers(self.now).is_some(),
             overdue: dispatch.overdue(self.now),
             is_paused: dispatch.queue.is_paused(),
@@ -151,15 +152,27 @@ impl Tick<'_> {
                 true if running.is_settled => Seen::Settled,
                 true => Seen::Active,
             },
+        };
+        if checked.seen == Seen::Settled {
+            // The timer is about to sleep for longer: what is added from now on wakes it.
+            dispatch.set_watched(false);
         }
+        checked
     }
 
     /// Checks the running requests of all workers, and shows long ones in the titles of their processes.
     fn check_workers(&self, dispatch: &mut Dispatch) -> Running {
         let is_waiting = !dispatch.queue.is_empty();
-        let settled_age = settled_age(dispatch.service_time.mean());
-        let mut running = Running { withdrawn: Vec::new(), has_long: false, settled_age, is_settled: true };
+        let are_long = dispatch.service_time.mean().is_some_and(|mean| mean > LONG_MEAN);
+        let mut running = Running {
+            withdrawn: Vec::new(),
+            has_long: false,
+            settled_age: if are_long { SETTLED_AMONG_LONG } else { SETTLED },
+            is_full: false,
+            is_settled: true,
+        };
         for worker in &mut dispatch.workers {
+            running.is_full = are_long && !worker.has_room();
             running.is_settled &= !(is_waiting && worker.has_room());
             if worker.busy == 0 {
                 process_title::clear(worker);
@@ -229,17 +242,14 @@ impl Tick<'_> {
     }
 }
 
-/// Returns the age from which a request is settled where they have this mean service time.
-fn settled_age(mean: Option<Duration>) -> Duration {
-    if mean.is_some_and(|mean| mean > LONG_MEAN) { SETTLED_AMONG_LONG } else { SETTLED }
-}
-
 impl Running {
     /// Adds the request that runs on a thread. If it is long, those behind it are taken back.
     fn add(&mut self, thread: &WorkerThread, request: &RequestState) {
         let is_long = request.age > 2 * LONG;
         self.has_long |= is_long;
-        self.is_settled &= !request.is_held_back && (!request.is_running || request.age > self.settled_age);
+        let is_settled = !request.is_running || self.is_full || request.age > self.settled_age;
+        // Those behind it are taken back when it is long, and may find a free thread at the next tick.
+        self.is_settled &= is_settled && !request.is_held_back && request.pipelined == 0;
         if is_long && request.pipelined > 0 {
             self.withdrawn.extend(thread.withdraw());
         }

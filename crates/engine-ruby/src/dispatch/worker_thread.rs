@@ -43,21 +43,10 @@ const UPGRADES_MAX: usize = 10_000;
 
 /// The connection to one thread of a worker.
 pub struct WorkerThread {
-    /// The number of the worker.
-    pub worker: u32,
+    /// Its worker.
+    pub owner: ThreadOwner,
     /// The number of the thread in the worker.
     pub number: u32,
-    /// The control connection of the worker, for orders to it.
-    pub control: Arc<Control>,
-    /// The process id of the worker.
-    pid: u32,
-    /// The name of the application in the log.
-    app: Option<String>,
-    /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
-    /// not have.
-    may_name_files: bool,
-    /// The memory of the worker, if this process may read it.
-    memory: Option<Arc<WorkerMemory>>,
     /// The connection for direct writes, when the worker has opened it. An exception in the worker may end it, and
     /// another one takes its place.
     direct: Mutex<Option<Arc<DirectWrites>>>,
@@ -156,7 +145,6 @@ impl State {
 impl WorkerThread {
     /// Creates the state of a connection whose HELLO has been received: of the thread with this number.
     pub fn new(owner: ThreadOwner, number: u32, writer: OwnedWriteHalf) -> WorkerThread {
-        let ThreadOwner { worker, pid, app, control, may_name_files, memory } = owner;
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
@@ -169,13 +157,8 @@ impl WorkerThread {
             is_writing: false,
         };
         WorkerThread {
-            worker,
+            owner,
             number,
-            control,
-            pid,
-            app,
-            may_name_files,
-            memory,
             direct: Mutex::new(None),
             writer,
             state: Mutex::new(state),
@@ -194,7 +177,7 @@ impl WorkerThread {
         }
         let now = Instant::now();
         job.queued = job.waited(now);
-        job.ran_on = Some((self.worker, self.pid));
+        job.ran_on = Some((self.owner.worker, self.owner.pid));
         state.seq = state.seq.wrapping_add(1);
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
@@ -290,7 +273,7 @@ impl WorkerThread {
                 let awaits_opening = answer.awaits_opening();
                 let step = self.handle_answer(state, answer)?;
                 if awaits_opening {
-                    self.control.release(self.number, 0);
+                    self.owner.control.release(self.number, 0);
                 }
                 Ok(step)
             }
@@ -316,17 +299,12 @@ impl WorkerThread {
                 state.in_flight.first("FREE")?;
                 Ok(state.in_flight.done())
             }
-            kind::FAULT => {
-                let mut reader = Reader::new(frame.payload, "FAULT");
+            number @ (kind::FAULT | kind::BAD) => {
+                let is_bad = number == kind::BAD;
+                let mut reader = Reader::new(frame.payload, if is_bad { "BAD" } else { "FAULT" });
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                let fault = answer::fault(reader.list());
-                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.app.as_deref())
-            }
-            kind::BAD => {
-                let mut reader = Reader::new(frame.payload, "BAD");
-                let (seq, flags) = (reader.u32()?, reader.u8()?);
-                let fault = Fault::BadAnswer(reader.text());
-                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.app.as_deref())
+                let fault = if is_bad { Fault::BadAnswer(reader.text()) } else { answer::fault(reader.list()) };
+                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.owner.app.as_deref())
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
@@ -381,7 +359,7 @@ impl WorkerThread {
             }
             return Ok(if is_more { Step::Nothing } else { state.in_flight.complete(is_free_later) });
         };
-        match answer.response(self.may_name_files) {
+        match answer.response(self.owner.may_name_files) {
             Ok(made) => {
                 match made.first {
                     Some(first) => sent.buffered = Some(BufferedResponse::new(made.head, first)),
@@ -395,7 +373,7 @@ impl WorkerThread {
                 }
             }
             Err(fault) => {
-                sent.log_unseen(&fault, self.app.as_deref());
+                sent.log_unseen(&fault, self.owner.app.as_deref());
                 if let Some(job) = &mut sent.job {
                     job.answer(Err(fault));
                 }
@@ -404,7 +382,7 @@ impl WorkerThread {
                     state.await_takeover(seq, answer::orphan());
                 }
                 if is_more {
-                    self.control.cancel(self.number, seq);
+                    self.owner.control.cancel(self.number, seq);
                 }
             }
         }
@@ -425,7 +403,7 @@ impl WorkerThread {
             Ok(()) => sent.sink = Some(sink),
             Err(_) => {
                 sent.leave(Instant::now());
-                self.control.cancel(self.number, sent.seq);
+                self.owner.control.cancel(self.number, sent.seq);
             }
         }
     }
@@ -448,7 +426,7 @@ impl WorkerThread {
                 direct.decline();
             }
             // No one wants the body: all of it counts as read, so that the worker does not send it.
-            return self.control.release(self.number, lent.length);
+            return self.owner.control.release(self.number, lent.length);
         };
         let written = self.write_directly(direct.as_deref(), &sink, lent).await;
         let taken = match written {
@@ -461,14 +439,14 @@ impl WorkerThread {
                 lent.length
             }
         };
-        self.control.release(self.number, taken);
+        self.owner.control.release(self.number, taken);
     }
 
     /// Lets the worker write a part of a body to the client itself, as much as the client takes soon. Returns the
     /// number of bytes; none if it is not known how much was written.
     async fn write_directly(&self, direct: Option<&DirectWrites>, sink: &Sink, lent: Lent) -> Option<u64> {
         let Some(direct) = direct else { return Some(0) };
-        let Some(memory) = &self.memory else {
+        let Some(memory) = &self.owner.memory else {
             direct.decline();
             return Some(0);
         };
@@ -490,7 +468,7 @@ impl WorkerThread {
     async fn forward_lent(&self, sink: Sink, lent: Lent) -> u64 {
         let mut taken = 0;
         let mut result = Ok(());
-        let mut pieces = self.memory.as_ref().map(|memory| Pieces::new(memory, lent));
+        let mut pieces = self.owner.memory.as_ref().map(|memory| Pieces::new(memory, lent));
         while result.is_ok()
             && let Some(piece) = pieces.as_mut().and_then(Pieces::next)
         {
@@ -581,7 +559,7 @@ impl WorkerThread {
         let withdrawn = pipelined.filter_map(|sent| {
             let mut job = sent.job.take_if(|job| job.is_safe && !job.is_taken)?;
             job.ran_on = None;
-            self.control.cancel(self.number, sent.seq);
+            self.owner.control.cancel(self.number, sent.seq);
             Some(job)
         });
         withdrawn.collect()
@@ -594,7 +572,7 @@ impl WorkerThread {
         let mut state = self.state.lock();
         for sent in state.in_flight.sent.iter_mut().filter(|sent| sent.is_newly_left()) {
             sent.leave(now);
-            self.control.cancel(self.number, sent.seq);
+            self.owner.control.cancel(self.number, sent.seq);
         }
         let pipelined = state.in_flight.sent.iter().skip(1).filter(|sent| sent.job.is_some()).count();
         let Some(sent) = state.in_flight.sent.front_mut() else { return RequestState::default() };

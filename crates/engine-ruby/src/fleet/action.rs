@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::log_line::LogLine;
-use super::outcome::Outcome;
 use super::speaker::Speaker;
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
@@ -12,6 +11,9 @@ use crate::start_error::StartError;
 
 /// Names and values that a mold reports when it is ready.
 pub type Facts = Vec<(String, String)>;
+
+/// A sentence for the operator: what was done, or why the order was refused.
+pub type Outcome = Result<String, String>;
 
 /// A process that ended before it was ready.
 #[derive(Debug, Clone, PartialEq, Eq)]

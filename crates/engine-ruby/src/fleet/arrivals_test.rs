@@ -9,14 +9,8 @@ use crate::fleet::event::Event;
 use crate::fleet::log_line::LogLine;
 use crate::fleet::policy::Policy;
 
-/// A start in which one worker has been ordered.
 fn ordered(policy: Policy) -> Scene {
-    let mut scene = Scene::new(policy);
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "yes");
-    scene.feed(Event::Fill);
-    scene.read_log();
-    scene
+    Scene::ordered(policy, "yes")
 }
 
 #[test]
@@ -75,18 +69,12 @@ fn the_first_worker_that_boots_after_failures_is_told() {
 
 #[test]
 fn a_worker_whose_connections_cannot_be_used_ends_and_another_one_is_tried() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.worker_ends(1);
-    scene.feed(Event::Fill);
-    scene.boot(MOLD, 2);
-    scene.read_log();
+    let mut scene = Scene::booting_again();
     // Without a scene, no worker is added to dispatch.
     let actions = scene.fleet.take(Event::WorkerReady(2), scene.now);
     assert!(matches!(actions[..], [Action::AddWorker { worker: 2, .. }]));
     assert_eq!(scene.feed(Event::WorkerNotAdded(2, "full".to_owned())), [format!("Kill({})", pid(2))]);
-    let log = scene.read_log();
-    let is_said = |error: &str| error == "worker 2 (pid 1002) cannot be used: full";
-    assert!(matches!(&log[..], [LogLine::BootFailed { error, .. }] if is_said(error)), "{log:?}");
+    assert_eq!(scene.boot_failure(), "worker 2 (pid 1002) cannot be used: full");
     scene.feed(Event::WorkerDisconnected(2));
     scene.pass(Duration::from_secs(1));
     scene.fill_and_serve();
@@ -135,11 +123,7 @@ fn a_worker_that_cannot_load_the_application_fails_the_start() {
 
 #[test]
 fn later_a_worker_that_cannot_load_the_application_costs_a_pause_and_its_end_is_no_news() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.worker_ends(1);
-    scene.feed(Event::Fill);
-    scene.boot(MOLD, 2);
-    scene.read_log();
+    let mut scene = Scene::booting_again();
     assert_eq!(scene.feed(Event::WorkerFailed(2, raised())), [""; 0]);
     assert_eq!((scene.fleet.workers[&2].life, scene.fleet.staying()), (Life::Failed, 0));
     assert_eq!(scene.feed(Event::WorkerReady(2)), [""; 0], "it has said that it cannot");
@@ -153,8 +137,7 @@ fn what_fails_only_because_it_is_loaded_again_is_told_with_that() {
     scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
     scene.read_log();
     scene.feed(Event::WorkerFailed(1, raised()));
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    let error = scene.boot_failure();
     assert!(error.contains("ouch (it could be loaded before") && error.contains("share a socket. If"), "{error}");
 }
 

@@ -70,10 +70,8 @@ fn how_a_worker_ended_that_was_not_ready_is_waited_for_and_then_it_is_no_more() 
     assert!(scene.read_log().is_empty());
     let done = scene.feed(Event::WorkerDisconnected(3));
     assert_eq!(done[..2], ["Remove(3)", "Forget(Worker(3))"]);
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
     let ended = format!("worker 3 (pid {}) exited with status 1 before it was ready", pid(3));
-    assert_eq!(*error, ended, "whether the application was loaded is not known");
+    assert_eq!(scene.boot_failure(), ended, "whether the application was loaded is not known");
     assert_eq!(scene.feed(Event::WorkerDisconnected(3)), [""; 0], "the other timer");
 }
 
@@ -82,8 +80,7 @@ fn a_mold_that_does_not_tell_how_a_worker_ended_is_waited_for_so_long() {
     let mut scene = booting(policy(2, 2));
     scene.feed(Event::WorkerDisconnected(3));
     scene.feed(Event::WorkerDisconnected(3));
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    let error = scene.boot_failure();
     assert!(error.ends_with("exited before it was ready"), "{error}");
     assert_eq!(scene.fleet.molds[&MOLD].unreported, [(3, pid(3))]);
 }
@@ -112,10 +109,7 @@ fn a_fork_that_fails_is_a_worker_that_ended() {
 #[test]
 fn at_the_start_what_ends_after_the_application_was_loaded_ended_in_a_hook() {
     for (retries_hooks, is_over) in [(true, false), (false, true)] {
-        let mut scene = Scene::new(Policy { retries_hooks, ..policy(1, 1) });
-        scene.feed(Event::Fill);
-        scene.mold_ready(MOLD, "yes");
-        scene.feed(Event::Fill);
+        let mut scene = Scene::ordered(Policy { retries_hooks, ..policy(1, 1) }, "yes");
         scene.boot(MOLD, 1);
         scene.feed(exited(1, FAILURE));
         scene.feed(Event::WorkerDisconnected(1));
@@ -175,8 +169,7 @@ fn a_mold_that_ends_takes_its_orders_along() {
     scene.feed(Event::Fill);
     scene.read_log();
     assert_eq!(scene.mold_ends(MOLD, -9), [format!("Forget(Mold({MOLD}))"), "Forget(Worker(2))".to_owned()]);
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    let error = scene.boot_failure();
     assert!(error.contains("exited: killed by SIGKILL, before it forked a worker"), "{error}");
     scene.pass(Duration::from_secs(1));
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
@@ -184,13 +177,8 @@ fn a_mold_that_ends_takes_its_orders_along() {
 
 #[test]
 fn a_process_that_has_become_a_worker_ends_as_one() {
-    let mut scene = Scene::new(policy(1, 1));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    let mut scene = Scene::ordered(policy(1, 1), "no");
+    scene.becomes(MOLD, 1);
     assert_eq!(scene.ready(), [1]);
     scene.read_log();
     let done = scene.mold_ends(MOLD, 0);
@@ -212,29 +200,19 @@ fn a_worker_that_the_kernel_has_killed_while_it_booted_is_told_and_not_tried_aga
 
 #[test]
 fn where_no_worker_is_left_the_kernels_victim_is_a_failed_boot() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.worker_ends(1);
-    scene.feed(Event::Fill);
-    scene.boot(MOLD, 2);
-    scene.read_log();
+    let mut scene = Scene::booting_again();
     scene.is_killed_by_kernel = true;
     scene.feed(exited(2, -9));
     scene.feed(Event::WorkerDisconnected(2));
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    let error = scene.boot_failure();
     assert!(error.contains("killed by the kernel, out of memory before it was ready"), "{error}");
     assert_eq!(scene.with(|worker| worker.life == Life::Ordered), [0; 0]);
 }
 
 #[test]
 fn a_process_that_ends_as_a_worker_takes_no_order_of_another_along() {
-    let mut scene = Scene::new(policy(2, 2));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    let mut scene = Scene::ordered(policy(2, 2), "no");
+    scene.becomes(MOLD, 1);
     scene.mold_ready(MOLD + 1, "no");
     scene.feed(Event::Fill);
     scene.mold_ends(MOLD, 0);
@@ -243,10 +221,7 @@ fn a_process_that_ends_as_a_worker_takes_no_order_of_another_along() {
 
 #[test]
 fn at_the_start_what_ends_while_it_loads_the_application_did_not_end_in_a_hook() {
-    let mut scene = Scene::new(Policy { retries_hooks: true, preload: Preload::No, ..policy(1, 1) });
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "yes");
-    scene.feed(Event::Fill);
+    let mut scene = Scene::ordered(Policy { retries_hooks: true, preload: Preload::No, ..policy(1, 1) }, "yes");
     scene.boot(MOLD, 1);
     scene.feed(exited(1, FAILURE));
     scene.feed(Event::WorkerDisconnected(1));
@@ -294,10 +269,7 @@ fn a_worker_that_boots_outlives_its_mold() {
 
 #[test]
 fn at_the_start_a_worker_that_has_not_connected_when_its_mold_ends_may_still_come() {
-    let mut scene = Scene::new(policy(1, 1));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "yes");
-    scene.feed(Event::Fill);
+    let mut scene = Scene::ordered(policy(1, 1), "yes");
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
     scene.feed(Event::WorkerConnected(1, pid(1)));
@@ -309,10 +281,7 @@ fn at_the_start_a_worker_that_has_not_connected_when_its_mold_ends_may_still_com
 /// Without --boot-time, as by default, nothing else would end the start.
 #[test]
 fn at_the_start_a_worker_that_does_not_connect_after_the_end_of_its_mold_is_an_error() {
-    let mut scene = Scene::new(Policy { boot_time: Duration::MAX, ..policy(1, 1) });
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "yes");
-    scene.feed(Event::Fill);
+    let mut scene = Scene::ordered(Policy { boot_time: Duration::MAX, ..policy(1, 1) }, "yes");
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     scene.mold_ends(MOLD, -9);
     let due = || Event::TimeoutsDue { is_called_off: false };
@@ -348,7 +317,6 @@ fn a_mold_that_ends_while_it_loads_is_told_with_what_ended_it() {
     let mut scene = Scene::loading_again();
     scene.read_log();
     scene.feed(Event::MoldEnded(MOLD + 1, Exit::of(3)));
-    let log = scene.read_log();
-    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    let error = scene.boot_failure();
     assert!(error.ends_with(": exited with status 3"), "{error}");
 }

@@ -243,10 +243,7 @@ fn where_memory_does_not_hold_a_successor_worn_workers_still_go_one_after_the_ot
 
 #[test]
 fn a_worker_that_boots_is_not_asked_and_its_silence_is_no_reason_to_kill_it() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.worker_ends(1);
-    scene.feed(Event::Fill);
-    scene.boot(MOLD, 2);
+    let mut scene = Scene::booting_again();
     let done: Vec<String> = (0..70).flat_map(|_| scene.check_health(Duration::from_secs(1))).collect();
     assert!(!done.iter().any(|action| action.starts_with("Ping") || action.starts_with("Kill")), "{done:?}");
 }
@@ -262,14 +259,8 @@ fn the_silence_of_a_worker_on_its_way_out_is_no_news() {
 
 #[test]
 fn a_process_that_is_a_worker_is_weighed_once_and_one_that_loads_is_not() {
-    let mut scene = Scene::new(policy(2, 2));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::WorkerConnected(1, MOLD));
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    let mut scene = Scene::ordered(policy(2, 2), "no");
+    scene.becomes(MOLD, 1);
     assert!(scene.fleet.has_mold(MOLD + 1), "it loads");
     assert_eq!(scene.check_health(TICK), [format!("Weigh([(Worker(1), {MOLD})])")]);
 }

@@ -21,7 +21,6 @@ mod health;
 mod log_line;
 mod mold;
 mod orders;
-mod outcome;
 mod policy;
 mod pressure;
 #[cfg(test)]
@@ -42,11 +41,10 @@ use std::time::Instant;
 
 use machine::MemoryUse;
 
-pub use action::{Action, Facts};
+pub use action::{Action, Facts, Outcome};
 pub use autoscaler::range;
 pub use event::{Event, Load};
 pub use log_line::{LogLine, Waiting, WorkerLine};
-pub use outcome::Outcome;
 pub use policy::Policy;
 pub use speaker::Speaker;
 pub use view::View;

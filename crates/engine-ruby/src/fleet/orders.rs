@@ -5,8 +5,7 @@ use std::time::Instant;
 use engine::count;
 
 use super::Fleet;
-use super::action::Action;
-use super::outcome::Outcome;
+use super::action::{Action, Outcome};
 use super::worker::{Life, WorkerProcess};
 use crate::exit_reason::ExitReason;
 

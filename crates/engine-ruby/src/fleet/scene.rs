@@ -95,12 +95,30 @@ impl Scene {
         }
     }
 
-    /// Creates a fleet with a mold that forks and with all wanted workers serving.
-    pub fn serving(policy: Policy) -> Scene {
+    /// Creates a start in which the first mold was ordered to fork the workers, or, if it cannot fork, to become one.
+    pub fn ordered(policy: Policy, fork: &str) -> Scene {
         let mut scene = Scene::new(policy);
         scene.feed(Event::Fill);
-        scene.mold_ready(MOLD, "yes");
+        scene.mold_ready(MOLD, fork);
+        scene.feed(Event::Fill);
+        scene.logged.clear();
+        scene
+    }
+
+    /// Creates a fleet with a mold that forks and with all wanted workers serving.
+    pub fn serving(policy: Policy) -> Scene {
+        let mut scene = Scene::ordered(policy, "yes");
         scene.fill_and_serve();
+        scene.logged.clear();
+        scene
+    }
+
+    /// Creates a fleet whose only worker has ended, and whose next one, worker 2, boots.
+    pub fn booting_again() -> Scene {
+        let mut scene = Scene::serving(policy(1, 1));
+        scene.worker_ends(1);
+        scene.feed(Event::Fill);
+        scene.boot(MOLD, 2);
         scene.logged.clear();
         scene
     }
@@ -169,9 +187,19 @@ impl Scene {
 
     /// A mold forks an ordered worker, which opens its connections but is not ready.
     pub fn boot(&mut self, mold: u32, worker: u32) {
-        self.feed(Event::Forked { mold, worker, pid: pid(worker) });
-        self.feed(Event::WorkerConnected(worker, pid(worker)));
+        self.boot_as(pid(worker), mold, worker);
+    }
+
+    fn boot_as(&mut self, pid: u32, mold: u32, worker: u32) {
+        self.feed(Event::Forked { mold, worker, pid });
+        self.feed(Event::WorkerConnected(worker, pid));
         self.feed(Event::ThreadConnected(worker));
+    }
+
+    /// A mold that cannot fork becomes an ordered worker, which serves.
+    pub fn becomes(&mut self, mold: u32, worker: u32) {
+        self.boot_as(mold, mold, worker);
+        self.feed(Event::WorkerReady(worker));
     }
 
     /// An ordered worker boots and serves.
@@ -228,5 +256,13 @@ impl Scene {
     /// Takes the log entries so far.
     pub fn read_log(&mut self) -> Vec<LogLine> {
         std::mem::take(&mut self.logged)
+    }
+
+    /// Takes the only log entry, of a boot that failed, and returns its error.
+    #[track_caller]
+    pub fn boot_failure(&mut self) -> String {
+        let log = self.read_log();
+        let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+        error.clone()
     }
 }

@@ -101,18 +101,13 @@ fn later_an_application_that_cannot_be_loaded_is_tried_again_when_its_process_ha
     scene.pass(Duration::from_secs(1));
     assert_eq!(scene.feed(Event::Fill), [""; 0], "it has not ended");
     scene.mold_ends(second, FAILURE);
-    let log = scene.read_log();
-    assert!(matches!(&log[..], [LogLine::BootFailed { error, .. }] if error.contains("ouch")), "once: {log:?}");
+    assert!(scene.boot_failure().contains("ouch"));
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
 }
 
 #[test]
 fn a_mold_whose_workers_would_share_connections_makes_way_for_one_that_loads_nothing() {
-    let mut scene = Scene::new(policy(2, 2));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "yes");
-    scene.feed(Event::Fill);
-    scene.read_log();
+    let mut scene = Scene::ordered(policy(2, 2), "yes");
     let shared = vec!["a socket".to_owned(), "a pipe".to_owned()];
     let forgotten = [1, 2].map(|worker| format!("Forget(Worker({worker}))"));
     assert_eq!(scene.feed(Event::MoldShares(MOLD, shared)), forgotten, "it will not fork them");
@@ -208,10 +203,7 @@ fn a_worker_has_the_lowest_index_that_is_free_and_keeps_it_until_it_has_ended() 
 
 #[test]
 fn a_process_too_many_of_a_ruby_that_cannot_fork_becomes_no_worker() {
-    let mut scene = Scene::new(policy(3, 3));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
+    let mut scene = Scene::ordered(policy(3, 3), "no");
     scene.mold_ready(MOLD + 1, "no");
     scene.mold_ready(MOLD + 2, "no");
     scene.feed(Event::Scale { min: 2, max: 2, loads: Vec::new() });
@@ -226,10 +218,7 @@ fn a_ruby_that_cannot_fork_is_not_started_before_a_worker_is_wanted() {
     scene.mold_ready(MOLD, "no");
     scene.feed(Event::Wanted);
     scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::WorkerConnected(1, MOLD));
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    scene.becomes(MOLD, 1);
     assert_eq!(scene.feed(Event::Needed(0, vec![load(1, 0)])), ["Retire(1, Idle)"]);
     scene.mold_ends(MOLD, 0);
     scene.pass(Duration::from_secs(1));

@@ -92,14 +92,8 @@ fn it_is_told_to_stop_once_and_may_get_less_time() {
 #[test]
 fn what_was_still_starting_when_the_end_began_is_no_failed_boot() {
     // On a Ruby that cannot fork, one process serves while another loads.
-    let mut scene = Scene::new(policy(2, 2));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::WorkerConnected(1, MOLD));
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    let mut scene = Scene::ordered(policy(2, 2), "no");
+    scene.becomes(MOLD, 1);
     scene.feed(Event::MoldConnected(MOLD + 1));
     let done = scene.feed(Event::Stop(scene.now + TIME));
     assert_eq!(done, [format!("Kill({})", MOLD + 1), "Stop(Worker(1))".to_owned()]);

@@ -83,11 +83,7 @@ fn later_a_worker_that_is_not_ready_for_long_is_told_with_what_it_waits_for() {
 
 #[test]
 fn later_a_worker_that_hangs_while_it_boots_is_killed() {
-    let mut scene = Scene::serving(policy(1, 1));
-    scene.worker_ends(1);
-    scene.feed(Event::Fill);
-    scene.boot(MOLD, 2);
-    scene.read_log();
+    let mut scene = Scene::booting_again();
     assert_eq!(past(&mut scene), [format!("Kill({})", pid(2))]);
     let log = scene.read_log();
     assert_eq!(log.last(), Some(&LogLine::BootTimedOut { pid: pid(2), limit: BOOT_TIME }), "{log:?}");
@@ -139,14 +135,8 @@ fn a_mold_that_hangs_before_a_fork_is_killed_and_not_the_one_that_made_way_for_i
 
 #[test]
 fn a_process_that_does_not_become_the_worker_that_it_was_ordered_to_be_is_killed() {
-    let mut scene = Scene::new(policy(2, 2));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD, "no");
-    scene.feed(Event::Fill);
-    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
-    scene.feed(Event::WorkerConnected(1, MOLD));
-    scene.feed(Event::ThreadConnected(1));
-    scene.feed(Event::WorkerReady(1));
+    let mut scene = Scene::ordered(policy(2, 2), "no");
+    scene.becomes(MOLD, 1);
     scene.mold_ready(MOLD + 1, "no");
     assert_eq!(past(&mut scene), [""; 0], "it has no order");
     scene.feed(Event::Fill);

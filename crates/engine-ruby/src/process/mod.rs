@@ -1,7 +1,8 @@
 //! What a Ruby process needs, and what is done to one, whichever application it serves. Submodules: `folder` (where the
 //! processes find the server), `scripts` (the server's Ruby files), `user`, `reader` (configuration files of other
-//! servers), `native` (the C extension) and `memory` (the memory use of a process).
+//! servers), `native` (the C extension), `bundle` (Bundler's variables) and `memory` (the memory use of a process).
 
+pub mod bundle;
 pub mod folder;
 pub mod memory;
 pub mod native;

@@ -19,7 +19,7 @@ use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 use parking_lot::Mutex;
 
-use super::{scripts, user};
+use super::{bundle, scripts, user};
 use crate::start_error::no_ruby;
 
 /// The parts of the script, in their order.
@@ -33,6 +33,8 @@ const SCRIPTS: [&str; 8] = [
     "successor.rb",
     "reader.rb",
 ];
+/// The error for a Ruby that ended without an answer. Its own words are on standard error.
+pub const ENDED: &str = "Ruby ended before it had read it";
 /// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
 const EVALUATION_TIME: Duration = Duration::from_secs(600);
 /// The interval of checks whether the process still lives.
@@ -51,12 +53,14 @@ pub struct Question<'a> {
     pub kind: &'a str,
     /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<&'a Path>,
+    /// The absolute path of its lock file; none for the one that belongs to it.
+    pub lockfile: Option<&'a Path>,
     /// The names of that server's directives.
     pub names: &'a [&'a str],
     /// The number of workers that counts more than the file, if there is one, for files that ask for it.
     pub workers: Option<&'a str>,
-    /// The value of RACK_ENV, RAILS_ENV and APP_ENV, if one is set that counts more than the file.
-    pub environment: Option<&'a str>,
+    /// Variables that name the environment, with its value, if one is set that counts more than the file.
+    pub environment: &'a [(&'a str, &'a str)],
     /// Whether the server was told to go to the background, for files that ask for it.
     pub daemonizes: bool,
     /// The host that counts more than the file, if there is one, for files that ask for it.
@@ -127,10 +131,8 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
     // What the file prints is for people; the server's own output goes to standard output.
     command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(unable)?);
-    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
-        command.envs(question.environment.map(|environment| (name, environment)));
-    }
-    command.envs(question.gemfile.map(|gemfile| ("BUNDLE_GEMFILE", gemfile)));
+    command.envs(question.environment.iter().copied());
+    bundle::set_variables(&mut command, question.gemfile, question.lockfile);
     let child = command.spawn().map_err(unable)?;
     drop(command);
     let mut waiting = WaitingProcess { child: Some(child), stream: ours, is_root: geteuid().is_root() };
@@ -161,7 +163,7 @@ impl WaitingProcess {
                 Err(_) => {}
             }
         }
-        if record.ends_with(b"\n") { Ok(record) } else { Err("Ruby ended before it had read it; see above".to_owned()) }
+        if record.ends_with(b"\n") { Ok(record) } else { Err(ENDED.to_owned()) }
     }
 
     fn has_ended(&mut self) -> bool {

@@ -47,7 +47,9 @@ impl EventLoop {
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
             Action::ReadMemory => return Some(self.read_memory()),
             Action::Weigh(all) => return self.weigh(all),
-            Action::CheckAgain(worker, later) => self.check_again(worker, later),
+            Action::CheckAgain(worker, later) => {
+                self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
+            }
 
             Action::TakePlace { has_none } => {
                 let is_taken = self.share.as_ref().is_none_or(|share| share.take(has_none));
@@ -141,10 +143,6 @@ impl EventLoop {
             tracing::warn!(target: "engine", app, "no thread to look at the memory of workers: {error}");
         }
         Some(Event::NotWeighed)
-    }
-
-    fn check_again(&self, worker: u32, later: Duration) {
-        self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
     }
 
     pub(super) fn say_later(&self, later: Duration, message: Message) {

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::exit::Exit;
 use crate::message::Message;
+use crate::process::bundle;
 use crate::process::reader::Successor;
 use crate::process::user::{command, set_variable};
 use crate::settings::Settings;
@@ -31,6 +32,9 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
+    // `bundle exec` makes Ruby load Bundler before any of the server's files; the Gemfile that it named may be gone by
+    // now.
+    bundle::set_variables(&mut command, settings.gemfile.as_deref(), settings.lockfile.as_deref());
     // None replaces what the server sets itself.
     let is_own = |name: &str| {
         name.starts_with("FOOLS_GOLD_")
@@ -44,11 +48,6 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
     command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);
     for name in &settings.environment_variables {
         command.env(name, &settings.environment);
-    }
-    // `bundle exec` makes Ruby load Bundler before any of the server's files; the Gemfile that it named may be gone by
-    // now.
-    if let Some(gemfile) = &settings.gemfile {
-        command.env("BUNDLE_GEMFILE", gemfile);
     }
     if let Some(number) = settings.open_files {
         command.env("FOOLS_GOLD_OPEN_FILES", number.to_string());

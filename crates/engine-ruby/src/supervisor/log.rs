@@ -11,12 +11,9 @@ use crate::process::is_stopped;
 use crate::settings::Growth;
 use crate::start_error::boot_limit;
 
-/// The explanation for a stopped process that does not answer.
-const STOPPED: &str = ": the process is stopped (SIGSTOP)";
-
-/// That explanation, if it is so.
+/// The explanation why a process does not answer, if it is stopped.
 fn stopped(pid: Option<u32>) -> &'static str {
-    if pid.is_some_and(is_stopped) { STOPPED } else { "" }
+    if pid.is_some_and(is_stopped) { ": the process is stopped (SIGSTOP)" } else { "" }
 }
 
 impl EventLoop {

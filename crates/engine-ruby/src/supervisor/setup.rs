@@ -16,13 +16,14 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 19] = [
+    let pairs: [(&str, Vec<u8>); 20] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
         ("hooks_kind", settings.hooks_kind.clone().into()),
         ("hooks_names", settings.hooks_names.join(",").into()),
         ("threads", settings.threads.to_string().into()),
+        ("workers", settings.first_workers.to_string().into()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.into()),
         ("native", settings.native.iter().map(|path| of(path)).collect::<Vec<_>>().join(&b'\n')),

@@ -140,13 +140,14 @@ fn split(list: &[u8], pairs: usize) -> Result<Vec<Pair<'_>>, String> {
     Ok(items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
-/// Returns the headers of early hints; invalid ones are left out, because hints are optional.
+/// Returns the headers of early hints. Invalid ones are left out, because hints are optional. Empty lines are none, as
+/// in a response.
 pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
     let pairs = usize::from(reader.u16()?);
     let list = reader.rest();
     let mut headers = HeaderMap::new();
     for (name, value) in split(&list, pairs).map_err(WireError)? {
-        for line in value.split(|byte| *byte == b'\n') {
+        for line in value.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(line))
                 && headers.try_append(name, value).is_err()
             {
@@ -176,6 +177,16 @@ mod tests {
     use bytes::{BufMut, BytesMut};
 
     use super::*;
+
+    #[test]
+    fn lines_of_hints_are_headers_and_empty_ones_are_none() {
+        let mut frame = BytesMut::new();
+        frame.put_u16(3);
+        frame.put_slice(b"link\0</a.css>\n\n</b.css>\n\0x-empty\0\0x-odd\0a\rb\0");
+        let headers = hints(&mut Reader::new(frame.freeze(), "HINTS")).unwrap();
+        let links: Vec<&[u8]> = headers.get_all("link").iter().map(HeaderValue::as_bytes).collect();
+        assert_eq!((links, headers.len()), (vec![&b"</a.css>"[..], b"</b.css>"], 2));
+    }
 
     #[test]
     fn more_hints_than_a_map_can_hold_are_an_error() {

@@ -62,9 +62,9 @@ pub(crate) struct Link {
     /// Whether the connection must close for another one.
     eviction: Eviction,
     /// Deadline of what the service waits for; the wire's timer watches it.
-    deadline: Deadline,
+    pub(crate) deadline: Deadline,
     /// Event for which the task must be woken.
-    awaited: Awaited,
+    pub(crate) awaited: Awaited,
     // The next five are facts that the sides tell each other. Although they run in one task, none can reach a field of
     // another, since hyper owns wire and service while it serves. Atomics, and not in `pending`, since the reason of an
     // abandoned request is asked for while that is locked.
@@ -371,35 +371,6 @@ impl Link {
 
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         self.deadline.at().map(|at| self.clock().instant(at))
-    }
-
-    /// Marks the deadline as passed. The service is polled right afterwards and sees it.
-    pub(crate) fn set_late(&self) {
-        self.deadline.pass();
-    }
-
-    pub(crate) fn is_late(&self) -> bool {
-        self.deadline.is_passed()
-    }
-
-    /// Wakes the task at the end of the request, if input is held back until then.
-    pub(crate) fn await_end_if(&self, is_something_held: bool) {
-        self.awaited.end_if(is_something_held);
-    }
-
-    /// Wakes the task when all output is written: for the next request's head, or to break a response off.
-    pub(crate) fn await_flush(&self) {
-        self.awaited.flush();
-    }
-
-    /// Whether a flush is awaited and has not happened yet.
-    pub(crate) fn awaits_flush(&self) -> bool {
-        self.awaited.is_flush()
-    }
-
-    /// Awaits nothing any more: all output is written, and the task is woken.
-    pub(crate) fn await_nothing(&self) {
-        self.awaited.clear();
     }
 
     /// Asks the wire for a descriptor of the socket, for an engine that is to write to it when all output is written.

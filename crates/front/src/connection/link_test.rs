@@ -236,12 +236,12 @@ fn a_task_is_woken_at_the_end_of_a_request_if_something_waits_for_it() {
         woken.times() - before
     };
     assert_eq!(ends(&|| ()), 0);
-    assert_eq!(ends(&|| link.await_end_if(true)), 1);
-    assert_eq!(ends(&|| link.await_end_if(false)), 0, "the next request awaits nothing");
-    assert_eq!(ends(&|| link.await_flush()), 0);
-    assert!(link.awaits_flush());
-    link.await_nothing();
-    assert!(!link.awaits_flush());
+    assert_eq!(ends(&|| link.awaited.end_if(true)), 1);
+    assert_eq!(ends(&|| link.awaited.end_if(false)), 0, "the next request awaits nothing");
+    assert_eq!(ends(&|| link.awaited.flush()), 0);
+    assert!(link.awaited.is_flush());
+    link.awaited.clear();
+    assert!(!link.awaited.is_flush());
     assert_eq!(ends(&|| link.common.stop.drain()), 1);
 }
 
@@ -250,11 +250,11 @@ fn a_deadline_ends_with_its_request() {
     let link = link();
     let at = Instant::now() + Duration::from_secs(3);
     link.wait_until(Some(at));
-    assert_eq!((link.waits_until(), link.is_late()), (Some(at), false));
-    link.set_late();
-    assert_eq!((link.waits_until(), link.is_late()), (None, true));
+    assert_eq!((link.waits_until(), link.deadline.is_passed()), (Some(at), false));
+    link.deadline.pass();
+    assert_eq!((link.waits_until(), link.deadline.is_passed()), (None, true));
     link.head_given(Instant::now(), Instant::now());
-    assert_eq!((link.waits_until(), link.is_late()), (None, false));
+    assert_eq!((link.waits_until(), link.deadline.is_passed()), (None, false));
     link.wait_until(Some(at));
     link.wait_until(None);
     assert_eq!(link.waits_until(), None);
@@ -277,7 +277,7 @@ fn a_socket_is_given_once_to_a_response_that_asks_for_it_and_still_wants_it() {
     let link = link();
     let socket = || File::open("/proc/self/exe").map(OwnedFd::from);
     link.give_socket(|| panic!("nobody asks"));
-    assert!(link.ask_for_socket().is_none() && link.awaits_flush());
+    assert!(link.ask_for_socket().is_none() && link.awaited.is_flush());
     assert!(link.ask_for_socket().is_none(), "it waits");
     link.keep_socket();
     link.give_socket(|| panic!("nobody asks any more"));

@@ -35,6 +35,10 @@ impl Hints for RequestEpoch {
         for name in [http::header::CONNECTION, http::header::CONTENT_LENGTH, http::header::TRANSFER_ENCODING] {
             headers.remove(name);
         }
+        // A hint without headers says nothing, and some clients understand no response before the final one.
+        if headers.is_empty() {
+            return;
+        }
         self.link.out_of_band.leave(self.number, |items| {
             if items.hints.len() < HINT_BYTES {
                 write_head(&mut items.hints, http::StatusCode::EARLY_HINTS, &headers);
@@ -85,6 +89,10 @@ mod tests {
             epoch.send(hint(each - (first.len() - 1)));
         }
         assert_eq!(link.out_of_band.take_hints().len(), HINT_BYTES);
+        let mut empty = hint(1);
+        empty.remove(LINK);
+        epoch.send(empty);
+        assert!(!link.out_of_band.has_items(), "it has no header");
         link.end_epoch();
         epoch.send(hint(1));
         assert!(link.out_of_band.take_hints().is_empty(), "the response has begun");

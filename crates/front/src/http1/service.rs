@@ -111,7 +111,7 @@ async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
             // The wire's timer watches this deadline: no timer is created per request.
             link.wait_until(Some(deadline + GRACE));
         }
-        if link.is_late() || link.out_of_band.has_takeover() { Poll::Ready(None) } else { Poll::Pending }
+        if link.deadline.is_passed() || link.out_of_band.has_takeover() { Poll::Ready(None) } else { Poll::Pending }
     })
     .await;
     match waited {

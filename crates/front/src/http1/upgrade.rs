@@ -258,18 +258,14 @@ impl AppToClient<'_> {
         self.is_closed_by_us = true;
         let ends = Instant::now() + CLOSE_TIME;
         while self.tracker.is_within_frame() {
-            let next = tokio::select! {
-                next = self.next(false) => next,
-                () = until(Some(ends)) => return self.state.set(&self.state.is_over),
-            };
-            let Next::Bytes(bytes) = next else { return };
-            if self.relay(&bytes).await.is_err() {
+            if !self.relay_next(ends).await {
                 return;
             }
         }
         if !self.tracker.is_between_frames() {
             self.state.set(&self.state.is_over);
-            return self.drain_app(ends).await;
+            while self.relay_next(ends).await {}
+            return;
         }
         if self.write(&websocket::GOING_AWAY).await.is_err() {
             return;
@@ -289,18 +285,18 @@ impl AppToClient<'_> {
         while matches!(self.next(false).await, Next::Bytes(_)) {}
     }
 
-    /// Relays the application's remaining output, until `ends`.
-    async fn drain_app(&mut self, ends: Instant) {
-        loop {
-            let next = tokio::select! {
-                next = self.next(false) => next,
-                () = until(Some(ends)) => return,
-            };
-            let Next::Bytes(bytes) = next else { return };
-            if self.relay(&bytes).await.is_err() {
-                return;
+    /// Relays the next chunk of the application. Returns whether another may follow; if none comes until `ends`, the
+    /// relay is over.
+    async fn relay_next(&mut self, ends: Instant) -> bool {
+        let next = tokio::select! {
+            next = self.next(false) => next,
+            () = until(Some(ends)) => {
+                self.state.set(&self.state.is_over);
+                return false;
             }
-        }
+        };
+        let Next::Bytes(bytes) = next else { return false };
+        self.relay(&bytes).await.is_ok()
     }
 
     async fn relay(&mut self, bytes: &[u8]) -> io::Result<()> {

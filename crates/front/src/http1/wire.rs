@@ -113,7 +113,7 @@ impl Wire {
         if stage.is_unwritten() {
             // The next request waits until the last response is written: hyper drops unwritten output when it sees the
             // end of input, and a bad head ends the connection.
-            self.link.await_flush();
+            self.link.awaited.flush();
             return Poll::Pending;
         }
         if matches!(stage, Stage::Request(Step::Answered, _)) {
@@ -146,7 +146,7 @@ impl Wire {
         if !self.link.stage().is_busy() || !self.held.is_at_a_head() {
             return false;
         }
-        self.link.await_end_if(true);
+        self.link.awaited.end_if(true);
         let since = match self.incoming {
             // A client that is being sent its response is waited for as any other: the time to write is limited.
             InputState::HalfClosed(since) if self.link.stage().is_flushed() && !self.link.is_lent() => since,
@@ -291,7 +291,7 @@ impl Wire {
     /// a request ends. So the timer is always set to the shortest of the possible waits, and the task is woken at the
     /// end of the request if input is held back until then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.link.await_end_if(self.is_ended() || !self.held.rest().is_empty());
+        self.link.awaited.end_if(self.is_ended() || !self.held.rest().is_empty());
         // The head of a request with a body may have come with an earlier request: then nothing was read since, and the
         // client may never send the body.
         let has_read = std::mem::take(&mut self.has_read);
@@ -307,7 +307,8 @@ impl Wire {
         let next_check = if self.timer.expires_by(earliest) { earliest } else { Instant::now() + time };
         let until = self.link.waits_until();
         if self.timer.is_over(cx, until.map_or(next_check, |until| until.min(next_check))) {
-            self.link.set_late();
+            // The service is polled right afterwards and sees it.
+            self.link.deadline.pass();
         }
         Poll::Pending
     }
@@ -452,11 +453,11 @@ impl hyper::rt::Write for Wire {
             // other timer than that of its request.
             this.park_when_idle(cx);
         }
-        if this.link.awaits_flush() {
+        if this.link.awaited.is_flush() {
             if this.hints.is_empty() {
                 this.link.give_socket(|| this.socket.as_fd().try_clone_to_owned());
             }
-            this.link.await_nothing();
+            this.link.awaited.clear();
             cx.waker().wake_by_ref();
         }
         this.poll_hints(cx)

@@ -71,11 +71,10 @@ impl AsyncListener {
                 accept_with(listener, flags).map(|socket| DetachedSocket::Unix(socket.into()))
             }
         };
+        if let Ok(DetachedSocket::Tcp(stream)) = &accepted {
+            without_delay(stream.set_nodelay(true));
+        }
         match accepted {
-            Ok(DetachedSocket::Tcp(stream)) => {
-                without_delay(stream.set_nodelay(true));
-                Ok(Some(DetachedSocket::Tcp(stream)))
-            }
             Ok(socket) => Ok(Some(socket)),
             Err(Errno::AGAIN) => Ok(None),
             Err(error) => Err(error.into()),

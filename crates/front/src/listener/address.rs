@@ -84,6 +84,12 @@ impl FromStr for Bind {
         if let Ok(address) = address.parse() {
             return Ok(Bind::Tcp(address));
         }
+        if let Some((name, port)) = address.rsplit_once(':')
+            && is_localhost(name)
+            && let Ok(port) = port.parse()
+        {
+            return Ok(Bind::Name(name.to_owned(), port));
+        }
         let found = address.to_socket_addrs().map_err(|error| {
             format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
         })?;
@@ -102,10 +108,23 @@ impl Bind {
             return Ok(if let Bind::Tcp(address) = self { vec![*address] } else { Vec::new() });
         };
         let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        let own = own.into_iter().filter(|_| name.eq_ignore_ascii_case("localhost"));
-        let mut found: Vec<SocketAddr> = own.map(|ip| SocketAddr::new(ip, *port)).collect();
-        found.extend((name.as_str(), *port).to_socket_addrs()?);
-        Ok(distinct(found))
+        let own = own.into_iter().filter(|_| is_localhost(name)).map(|ip| SocketAddr::new(ip, *port));
+        joined(own.collect(), (name.as_str(), *port).to_socket_addrs().map(Iterator::collect))
+    }
+}
+
+/// Whether a name means the loopback addresses.
+fn is_localhost(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+}
+
+/// The addresses that a name has in any case, and those that were looked up. Only a name without the former must be
+/// known to `/etc/hosts` or a name server.
+fn joined(own: Vec<SocketAddr>, looked_up: io::Result<Vec<SocketAddr>>) -> io::Result<Vec<SocketAddr>> {
+    match looked_up {
+        Ok(found) => Ok(distinct([own, found].concat())),
+        Err(error) if own.is_empty() => Err(error),
+        Err(_) => Ok(distinct(own)),
     }
 }
 
@@ -167,9 +186,11 @@ impl fmt::Display for BindError {
             Bind::Unix(_) | Bind::Inherited(_) => None,
         };
         match (self.why.kind(), port) {
-            (io::ErrorKind::PermissionDenied, Some(1..UNPRIVILEGED)) => f.write_str(
+            (io::ErrorKind::PermissionDenied, Some(port @ 1..UNPRIVILEGED)) => write!(
+                f,
                 ": ports below 1024 take root; let a proxy or systemd listen there (--bind-to-activated-sockets), \
-                 start as root with --user, or give the program the right: setcap cap_net_bind_service=+ep FOOLSGOLD",
+                 start as root with --user, or let every user of this machine or container listen there: sysctl \
+                 net.ipv4.ip_unprivileged_port_start={port}"
             ),
             (io::ErrorKind::PermissionDenied, None) => f.write_str(
                 ": the user of this process must be able to write in its folder, and to a socket that is there already",
@@ -239,6 +260,16 @@ mod tests {
     }
 
     #[test]
+    fn localhost_needs_no_line_in_a_file_of_hosts_and_other_names_do() {
+        let unknown = || Err(io::ErrorKind::NotFound.into());
+        let [own, other] = ["127.0.0.1:80", "127.0.1.1:80"].map(|text| text.parse::<SocketAddr>().unwrap());
+        assert_eq!(joined(vec![own], unknown()).unwrap(), [own]);
+        assert_eq!(joined(vec![own], Ok(vec![other, own])).unwrap(), [own, other]);
+        assert_eq!(joined(Vec::new(), unknown()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!("localhost:port".parse::<Bind>().is_err());
+    }
+
+    #[test]
     fn an_endpoint_is_written_with_the_options_that_are_not_the_default() {
         let bind: Bind = "unix:///a.sock".parse().unwrap();
         for (mode, owner, group, backlog, query) in [
@@ -257,9 +288,9 @@ mod tests {
     fn what_would_help_is_told() {
         use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
         for (address, kind, remedy) in [
-            ("127.0.0.1:1", PermissionDenied, "setcap"),
-            ("127.0.0.1:1023", PermissionDenied, "setcap"),
-            ("localhost:80", PermissionDenied, "setcap"),
+            ("127.0.0.1:1", PermissionDenied, "sysctl net.ipv4.ip_unprivileged_port_start=1"),
+            ("127.0.0.1:1023", PermissionDenied, "sysctl net.ipv4.ip_unprivileged_port_start=1023"),
+            ("localhost:80", PermissionDenied, "sysctl net.ipv4.ip_unprivileged_port_start=80"),
             ("127.0.0.1:1024", PermissionDenied, ""),
             ("127.0.0.1:0", PermissionDenied, ""),
             ("127.0.0.1:80", AddrInUse, "`ss -ltnp sport = :80`"),
@@ -269,7 +300,7 @@ mod tests {
             let error = BindError { bind: address.parse().unwrap(), why: kind.into() }.to_string();
             assert!(error.starts_with("cannot listen on ") && error.contains(address), "{error}");
             assert!(error.contains(remedy), "{error}");
-            assert_eq!(error.contains("setcap"), remedy == "setcap", "{error}");
+            assert_eq!(error.contains("sysctl"), remedy.contains("sysctl"), "{error}");
         }
     }
 }

@@ -294,10 +294,34 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
             .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
     }
     if let Some(mode) = options.mode {
-        let permissions = Permissions::from_mode(mode);
-        fs::set_permissions(path, permissions).map_err(|error| worded(&error, "its mode cannot be set"))?;
+        set_mode(path, mode).map_err(|error| worded(&error, "its mode cannot be set"))?;
     }
     Ok((Bound::Unix(UnixListener::from(socket), file), local))
+}
+
+/// Gives the file of a socket this mode. A file system that a virtual machine shares with its host (virtiofs, as in
+/// Docker Desktop) may refuse that for any socket: the file then keeps the mode with which it was made, if that lets in
+/// nobody whom the wanted one would not.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let Err(error) = fs::set_permissions(path, Permissions::from_mode(mode)) else { return Ok(()) };
+    let made = fs::symlink_metadata(path)?.mode() & 0o7777;
+    if !may_stay(&error, made, mode) {
+        return Err(error);
+    }
+    let path = path.display();
+    tracing::warn!(
+        target: "front",
+        "the mode of {path} stays {made:04o} instead of {mode:04o}, since its file system sets none for sockets: \
+         {error}"
+    );
+    Ok(())
+}
+
+/// Whether a socket may keep the mode with which it was made: the error says that none can be set, and the wanted mode
+/// would let in all who may connect by the other one, which takes permission to write (unix(7)).
+fn may_stay(error: &io::Error, made: u32, wanted: u32) -> bool {
+    let impossible = [Errno::INVAL, Errno::OPNOTSUPP, Errno::NOSYS].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|number| impossible.contains(&number)) && made & 0o222 & !wanted == 0
 }
 
 /// The first parent folder of the path that does not exist.
@@ -429,8 +453,7 @@ impl Drop for FileKeeper {
 /// Process id of the listener of a Unix socket. Never blocks: the error is `WouldBlock` if its backlog is full, and
 /// `ConnectionRefused` if no process listens.
 pub fn listener_of(path: &Path) -> io::Result<u32> {
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let socket = new_socket(AddressFamily::UNIX)?;
     rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
     let peer = rustix::net::sockopt::socket_peercred(&socket)?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).map_err(io::Error::other)
@@ -485,6 +508,21 @@ mod tests {
             }
         }
         assert!(!path.exists(), "nothing is left of what could not be bound");
+    }
+
+    /// As on virtiofs.
+    #[test]
+    fn a_socket_keeps_its_mode_where_none_can_be_set_and_it_lets_in_nobody_who_was_not_asked_for() {
+        for (number, made, wanted, may) in [
+            (Errno::INVAL, 0o755, 0o777, true),
+            (Errno::OPNOTSUPP, 0o755, 0o600, true),
+            (Errno::INVAL, 0o755, 0o660, true),
+            (Errno::INVAL, 0o775, 0o600, false),
+            (Errno::INVAL, 0o777, 0o660, false),
+            (Errno::PERM, 0o755, 0o777, false),
+        ] {
+            assert_eq!(may_stay(&number.into(), made, wanted), may, "{number:?} {made:o} {wanted:o}");
+        }
     }
 
     #[test]

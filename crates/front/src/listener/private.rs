@@ -1,13 +1,13 @@
 //! A Unix socket to which only its owner can connect, at no time anyone else.
 
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::listener::address::{Bind, BindError};
-use crate::listener::listen::Listener;
+use crate::listener::listen::{Listener, set_mode};
 
 /// Only the owner can connect.
 const MODE: u32 = 0o600;
@@ -32,7 +32,7 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     }
     // No client can connect before the socket listens.
     let listener = Listener::bind(&bind)?;
-    fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(failed)?;
+    set_mode(path, MODE).map_err(failed)?;
     listener.open()?;
     Ok(listener)
 }

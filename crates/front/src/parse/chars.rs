@@ -18,6 +18,12 @@ pub(crate) fn is_host_name(byte: u8) -> bool {
     HOST_NAMES[usize::from(byte)]
 }
 
+/// The number in decimal digits, nineteen at most, which always fit into 64 bits; `None` for anything else.
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.len() <= 19 && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
 const TOKENS: [bool; 256] = alphanumerics_and(b"!#$%&'*+-.^_`|~");
 const HOST_NAMES: [bool; 256] = alphanumerics_and(b"-._~%!$&'()*+,;=");
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use http::StatusCode;
 
 use crate::limits::Limits;
-use crate::parse::chars::{are_text, is_token};
+use crate::parse::chars::{are_text, is_token, number};
 use crate::parse::host;
 use crate::parse::refusal::{Refusal, bad, refuse};
 use crate::parse::target::{self, Target};
@@ -25,16 +25,8 @@ const PROXY_2: &[u8] = b"\0\r\nQUIT\n";
 /// Refusal of both versions of the PROXY protocol.
 const PROXY_WHY: &str = "this is the PROXY protocol, which is not understood here: let the proxy send X-Forwarded-For";
 
-/// Result of a scan.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Scan {
-    /// The head is incomplete.
-    Partial,
-    /// The head is complete: its length in bytes, the framing of its body, and a change to make for hyper, if any.
-    Whole(usize, Framing, Option<Change>),
-    /// The head must not be served.
-    Refused(Refusal),
-}
+/// A complete head: its length in bytes, the framing of its body, and a change to make for hyper, if any.
+pub(crate) type Head = (usize, Framing, Option<Change>);
 
 /// Framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,16 +42,8 @@ pub(crate) struct Change {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Scans a head from the first byte of its request line.
-pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
-    match try_scan(bytes, limits) {
-        Ok(Some((len, framing, change))) => Scan::Whole(len, framing, change),
-        Ok(None) => Scan::Partial,
-        Err(refusal) => Scan::Refused(refusal),
-    }
-}
-
-fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Option<Change>)>, Refusal> {
+/// Scans a head from the first byte of its request line. `None` if it is incomplete.
+pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Result<Option<Head>, Refusal> {
     match bytes.first() {
         Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
         Some(_) if bytes.starts_with(PROXY_2) => return bad(PROXY_WHY),
@@ -233,12 +217,8 @@ impl Fields {
         if self.length.is_some() {
             return bad("there are two Content-Length headers");
         }
-        if value.is_empty() || value.len() > 19 || !value.iter().all(u8::is_ascii_digit) {
-            return bad("the Content-Length is not a number of bytes");
-        }
-        // Nineteen digits always fit into 64 bits.
-        self.length = Some(value.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')));
-        Ok(())
+        self.length = number(value);
+        if self.length.is_some() { Ok(()) } else { bad("the Content-Length is not a number of bytes") }
     }
 
     fn coding(&mut self, value: &[u8], version: Version) -> Result<(), Refusal> {

@@ -5,17 +5,14 @@ use crate::tests_support::limits;
 
 /// Why a head is refused, if it is.
 fn refusal(head: &[u8], limits: &Limits) -> Option<Refusal> {
-    match scan(head, limits) {
-        Scan::Refused(refusal) => Some(refusal),
-        Scan::Whole(..) | Scan::Partial => None,
-    }
+    scan(head, limits).err()
 }
 
 fn status(head: &str) -> u16 {
     match scan(head.as_bytes(), &limits()) {
-        Scan::Refused(refusal) => refusal.status.as_u16(),
-        Scan::Whole(..) => 200,
-        Scan::Partial => 0,
+        Err(refusal) => refusal.status.as_u16(),
+        Ok(Some(_)) => 200,
+        Ok(None) => 0,
     }
 }
 
@@ -23,11 +20,11 @@ fn status(head: &str) -> u16 {
 fn a_head_is_found_with_its_length_and_framing() {
     let head = "POST /a?b HTTP/1.1\r\nHost: a:80\r\nContent-Length: 12\r\n\r\n";
     let found = scan(format!("{head}hello").as_bytes(), &limits());
-    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12), None));
+    assert_eq!(found, Ok(Some((head.len(), Framing::Length(12), None))));
     let head = "POST / HTTP/1.1\r\nHost: \ta\r\ntransfer-encoding: Chunked\r\n\r\n";
-    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked, None));
+    assert_eq!(scan(head.as_bytes(), &limits()), Ok(Some((head.len(), Framing::Chunked, None))));
     for end in 0..head.len() {
-        assert_eq!(scan(&head.as_bytes()[..end], &limits()), Scan::Partial);
+        assert_eq!(scan(&head.as_bytes()[..end], &limits()), Ok(None));
     }
 }
 
@@ -128,7 +125,7 @@ fn a_later_minor_version_is_served_as_the_one_that_is_spoken() {
         ("GET /a#b HTTP/1.0", "GET /a HTTP/1.0"),
     ] {
         let head = format!("{line}\r\nHost: a\r\n\r\n");
-        let Scan::Whole(length, _, Some(Change { place, bytes })) = scan(head.as_bytes(), &limits()) else {
+        let Ok(Some((length, _, Some(Change { place, bytes })))) = scan(head.as_bytes(), &limits()) else {
             panic!("{line} is not changed")
         };
         let mut given = head.clone().into_bytes();
@@ -184,7 +181,7 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
     let head = "GET / HTTP/1.0\r\nA: b\r\n\r\n";
     for (header_bytes, is_enough) in [(head.len(), true), (head.len() - 1, false), (head.len() - 2, false)] {
         let limits = Limits { header_bytes, ..limits() };
-        let is_refused = |end: usize| matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
+        let is_refused = |end: usize| scan(&head.as_bytes()[..end], &limits).is_err();
         assert_eq!(is_refused(head.len()), !is_enough, "{header_bytes}");
         assert!(is_enough || !(0..=header_bytes).any(is_refused), "{header_bytes}");
         assert!(is_enough || (header_bytes + 1..=head.len()).all(is_refused), "{header_bytes}");
@@ -194,7 +191,7 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
         let line = format!("GET /{} HTTP/1.0", "a".repeat(LINE_BYTES - 14 + spare));
         let head = format!("{line}\r\n\r\n");
         for end in [line.len() + 1, head.len()] {
-            let is_refused = matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
+            let is_refused = scan(&head.as_bytes()[..end], &limits).is_err();
             assert_eq!(is_refused, !is_enough, "{end} of {spare} too many");
         }
     }
@@ -255,7 +252,7 @@ fn a_name_of_a_header_is_as_long_as_hyper_takes_it_and_no_longer() {
     for (bytes, is_allowed) in [(NAME_BYTES, true), (NAME_BYTES + 1, false)] {
         let name = "a".repeat(bytes);
         let found = scan(format!("GET / HTTP/1.0\r\n{name}: b\r\n\r\n").as_bytes(), &limits);
-        assert_eq!(matches!(found, Scan::Whole(..)), is_allowed, "{bytes} bytes");
+        assert_eq!(matches!(found, Ok(Some(_))), is_allowed, "{bytes} bytes");
         assert_eq!(http::HeaderName::from_bytes(name.as_bytes()).is_ok(), is_allowed, "{bytes} bytes");
     }
 }

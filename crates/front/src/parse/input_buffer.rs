@@ -5,7 +5,7 @@ use hyper::rt::ReadBufCursor;
 
 use crate::limits::Limits;
 use crate::parse::chunks::Chunks;
-use crate::parse::head::{self, Change, Framing, Scan};
+use crate::parse::head::{self, Change, Framing};
 use crate::parse::refusal::Refusal;
 
 /// Capacity of the empty buffer above which its memory is freed.
@@ -110,22 +110,17 @@ impl InputBuffer {
             return Ok(false);
         }
         self.is_worth_a_scan = false;
-        match head::scan(self.rest(), limits) {
-            Scan::Partial => Ok(false),
-            Scan::Refused(refusal) => Err(refusal),
-            Scan::Whole(len, framing, change) => {
-                self.allowed = len as u64;
-                if let Some(Change { place, bytes }) = change {
-                    self.allowed = (len - place.len() + bytes.len()) as u64;
-                    self.bytes.splice(self.start + place.start..self.start + place.end, bytes);
-                }
-                match framing {
-                    Framing::Length(body) => self.allowed += body,
-                    Framing::Chunked => self.chunks = Some(Chunks::new(limits.header_bytes)),
-                }
-                Ok(true)
-            }
+        let Some((len, framing, change)) = head::scan(self.rest(), limits)? else { return Ok(false) };
+        self.allowed = len as u64;
+        if let Some(Change { place, bytes }) = change {
+            self.allowed = (len - place.len() + bytes.len()) as u64;
+            self.bytes.splice(self.start + place.start..self.start + place.end, bytes);
         }
+        match framing {
+            Framing::Length(body) => self.allowed += body,
+            Framing::Chunked => self.chunks = Some(Chunks::new(limits.header_bytes)),
+        }
+        Ok(true)
     }
 }
 

@@ -133,7 +133,7 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
                 },
                 Poll::Ready(Some(Err(_))) if link.is_malformed() => Poll::Ready(Err(IntakeError::Malformed)),
                 Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
-                Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
+                Poll::Pending if link.deadline.is_passed() => Poll::Ready(Err(IntakeError::Late)),
                 Poll::Pending if link.is_evicted() => Poll::Ready(Err(IntakeError::Evicted)),
                 Poll::Pending => Poll::Pending,
             };

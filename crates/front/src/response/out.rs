@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::future::Future;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -111,7 +112,7 @@ impl Out {
     fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
         self.note(fault);
         self.failed = Some(io::Error::other(fault.to_string()));
-        self.link.await_flush();
+        self.link.awaited.flush();
         Poll::Pending
     }
 
@@ -225,7 +226,7 @@ impl Body for Out {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let this = self.get_mut();
         if this.failed.is_some() {
-            return if this.link.awaits_flush() { Poll::Pending } else { Poll::Ready(this.failed.take().map(Err)) };
+            return if this.link.awaited.is_flush() { Poll::Pending } else { Poll::Ready(this.failed.take().map(Err)) };
         }
         loop {
             if matches!(this.kind, Kind::Spool(..))
@@ -382,18 +383,29 @@ impl FileReader {
             Some(Ok(Some(bytes))) => Ok(bytes),
             Some(Err(error)) => Err(error),
             Some(Ok(None)) | None => {
-                let file = self.file.clone();
-                let at = self.at;
-                let reading = self.reading.get_or_insert_with(|| {
-                    tokio::task::spawn_blocking(move || sendfile::bring_into_memory(&file, at, left))
-                });
-                let read = std::task::ready!(Pin::new(reading).poll(cx));
-                self.reading = None;
-                let read = read.unwrap_or_else(|_| Err(io::Error::other("the reading thread died")));
+                let read = std::task::ready!(self.poll_read(cx, left));
                 read.map(|()| sendfile::placeholder(left))
             }
         };
         Poll::Ready(Some(next))
+    }
+
+    /// Brings the next part into memory, in a thread that may wait for the disk. If the system gives no such thread,
+    /// the calling I/O thread waits, and with it all of its connections.
+    fn poll_read(&mut self, cx: &mut Context<'_>, left: usize) -> Poll<io::Result<()>> {
+        let at = self.at;
+        let begin = || {
+            // A task that gets no thread stays in tokio's queue: it must not keep the file open until there is one.
+            let file = Arc::downgrade(&self.file);
+            let read = move |file: Arc<File>| sendfile::bring_into_memory(&file, at, left);
+            tokio::task::spawn_blocking(move || file.upgrade().map_or(Ok(()), read))
+        };
+        let Some(reading) = self.reading.take().or_else(|| begun(begin)) else {
+            return Poll::Ready(sendfile::bring_into_memory(&self.file, at, left));
+        };
+        let read = std::task::ready!(Pin::new(self.reading.insert(reading)).poll(cx));
+        self.reading = None;
+        Poll::Ready(read.unwrap_or_else(|_| Err(io::Error::other("the reading thread died"))))
     }
 
     /// Records that hyper has taken these bytes; the wire sends what a placeholder stands for.
@@ -404,6 +416,12 @@ impl FileReader {
         }
         self.at += bytes.len() as u64;
     }
+}
+
+/// The task that `begin` starts in another thread; `None` if the system gives no thread for it. At the limit of threads
+/// (`pids.max`, TasksMax) tokio panics, unless it has a thread that can run the task later.
+fn begun<T>(begin: impl FnOnce() -> JoinHandle<T>) -> Option<JoinHandle<T>> {
+    catch_unwind(AssertUnwindSafe(begin)).ok()
 }
 
 #[cfg(test)]
@@ -426,6 +444,47 @@ mod tests {
     async fn next(out: &mut Out) -> Bytes {
         let frame = poll_fn(|cx| Pin::new(&mut *out).poll_frame(cx)).await;
         frame.unwrap().unwrap().into_data().unwrap()
+    }
+
+    #[test]
+    fn a_task_for_which_there_is_no_thread_is_none() {
+        block_on(async {
+            let task = begun(|| tokio::task::spawn_blocking(|| "read")).unwrap();
+            assert_eq!(task.await.unwrap(), "read");
+            // As tokio does.
+            assert!(begun(|| -> JoinHandle<()> { panic!("OS can't spawn worker thread") }).is_none());
+        });
+    }
+
+    #[test]
+    fn the_outcome_of_a_read_in_another_thread_is_told_once() {
+        block_on(async {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(10).unwrap();
+            let mut reader = FileReader::new(file, 10);
+            for length in [10, 11] {
+                let read = poll_fn(|cx| reader.poll_read(cx, length)).await;
+                assert_eq!(read.is_ok(), length == 10, "{length}");
+                assert!(reader.reading.is_none());
+            }
+        });
+    }
+
+    #[test]
+    fn a_read_for_which_there_is_no_thread_yet_keeps_no_file_open() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        let (open, closed) = std::sync::mpsc::channel::<()>();
+        runtime.block_on(async {
+            let busy = tokio::task::spawn_blocking(move || closed.recv().is_err());
+            let mut reader = FileReader::new(tempfile::tempfile().unwrap(), 10);
+            let file = Arc::downgrade(&reader.file);
+            let read = poll_fn(|cx| Poll::Ready(reader.poll_read(cx, 10))).await;
+            assert!(read.is_pending());
+            drop(reader);
+            assert!(file.upgrade().is_none());
+            drop(open);
+            assert!(busy.await.unwrap());
+        });
     }
 
     /// What was ready when a part came has run before the task that writes it.

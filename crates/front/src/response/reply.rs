@@ -19,6 +19,7 @@ use crate::limits::FOREVER;
 use crate::log::body_request::FaultCount;
 use crate::log::dropped;
 use crate::log::fault_log;
+use crate::parse::chars::number;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
@@ -138,7 +139,10 @@ pub(crate) fn response(context: RequestContext, response: Response) -> Outcome {
     let content = match body {
         // With another informational status, which would leave the client waiting for a final one, it is refused below.
         Body::Upgrade(duplex) if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS => {
-            return Outcome::Upgrade(context.link.clone(), upgrade(context, head, duplex));
+            match wrong_length(&head) {
+                Some(found) => Err(found),
+                None => return Outcome::Upgrade(context.link.clone(), upgrade(context, head, duplex)),
+            }
         }
         Body::Empty | Body::Full(_) if head.is_chunked() && is_bodiless(&context, head.status) => Ok(Content::Unknown),
         Body::Full(bytes) if head.is_chunked() => coded::decode(&bytes).map(Content::Full),
@@ -265,11 +269,7 @@ fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     if values.next().is_some() {
         return Err("there are two Content-Length headers");
     }
-    let bytes = value.as_bytes();
-    if bytes.is_empty() || bytes.len() > 19 || !bytes.iter().all(u8::is_ascii_digit) {
-        return Err("the Content-Length is not a number of bytes");
-    }
-    Ok(Some(bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
+    number(value.as_bytes()).map(Some).ok_or("the Content-Length is not a number of bytes")
 }
 
 /// Whether a response of this status has no body (RFC 9110 section 6.4.1).
@@ -413,6 +413,16 @@ fn own_headers(context: &RequestContext, headers: &mut HeaderMap, given: &GivenH
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     is_last
+}
+
+/// The fault of a partial hijack whose Content-Length is not a number, or that has two: the client would get them as
+/// they are. A switch of protocols announces no length, and a transfer coding takes precedence.
+#[cold]
+fn wrong_length(head: &ResponseHead) -> Option<Fault> {
+    if head.status == StatusCode::SWITCHING_PROTOCOLS || head.is_chunked() {
+        return None;
+    }
+    announced(&head.headers).err().map(|why| Fault::BadAnswer(why.to_owned()))
 }
 
 /// The connection after the head of an upgrade or of a partial hijack, which is sent first.

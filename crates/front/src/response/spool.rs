@@ -179,20 +179,12 @@ impl Spool {
             state.make_room();
             return Poll::Ready(Some(Ok(bytes)));
         }
-        match state.end.take() {
-            Some(Ok(())) => {
-                state.end = Some(Ok(()));
-                Poll::Ready(None)
-            }
-            Some(Err(fault)) => {
-                state.end = Some(Ok(()));
-                Poll::Ready(Some(Err(fault)))
-            }
-            None => {
-                state.reader = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
+        let Some(end) = state.end.take() else {
+            state.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        state.end = Some(Ok(()));
+        Poll::Ready(end.err().map(Err))
     }
 }
 

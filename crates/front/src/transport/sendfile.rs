@@ -120,11 +120,20 @@ pub(crate) fn now(file: &File, at: u64, length: usize) -> io::Result<Option<Byte
 /// Reads without waiting for the disk. Returns the number of bytes, at least one, or `None` if that is impossible.
 fn read_now(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<Option<usize>> {
     match preadv2(file, &mut [io::IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+        Ok(0) => nothing_read(file, at),
         Ok(count) => Ok(Some(count)),
-        // `OPNOTSUPP`: the file system does not say.
-        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
-        Err(error) => Err(error.into()),
+        // A page that is not in memory, a file system that does not say, or a filter of system calls. Where the file
+        // itself is unreadable, a read that waits says why.
+        Err(_) => Ok(None),
+    }
+}
+
+/// The outcome of a read without waiting that has returned no bytes. Linux 5.9 and 5.10 return none in the middle of a
+/// file, too, where only a read that may wait gets the bytes (readv(2), "Bugs").
+fn nothing_read(file: &File, at: u64) -> io::Result<Option<usize>> {
+    match at < file.metadata()?.len() {
+        true => Ok(None),
+        false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
     }
 }
 
@@ -176,6 +185,31 @@ mod tests {
         assert_eq!(now(&file, 10, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(bring_into_memory(&file, 5, 6).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         bring_into_memory(&file, 0, 10).unwrap();
+    }
+
+    /// As in Linux 5.9 and 5.10.
+    #[test]
+    fn a_read_without_waiting_that_returns_nothing_is_the_end_of_a_file_only_where_that_ends() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(10).unwrap();
+        for at in [0, 9] {
+            assert_eq!(nothing_read(&file, at).unwrap(), None, "{at}");
+        }
+        for at in [10, 11] {
+            assert_eq!(nothing_read(&file, at).unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "{at}");
+        }
+    }
+
+    /// As where a filter of system calls forbids preadv2.
+    #[test]
+    fn what_cannot_be_read_without_waiting_is_left_to_a_read_that_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("file")).unwrap();
+        file.set_len(10).unwrap();
+        for length in [10, SMALL_BYTES + 1] {
+            assert_eq!(now(&file, 0, length).unwrap(), None);
+        }
+        assert!(bring_into_memory(&file, 0, 10).is_err(), "it is open for writing only");
     }
 
     #[test]

@@ -86,11 +86,7 @@ impl Socket {
 
     /// Whether the kernel holds unread input. False if that is unknown.
     pub(crate) fn has_unread(&self) -> bool {
-        let count = match self {
-            Socket::Tcp(stream) => rustix::io::ioctl_fionread(stream),
-            Socket::Unix(stream) => rustix::io::ioctl_fionread(stream),
-        };
-        count.is_ok_and(|bytes| bytes > 0)
+        rustix::io::ioctl_fionread(self).is_ok_and(|bytes| bytes > 0)
     }
 
     /// Waits until something has arrived, without a buffer, and returns it; nothing at the end of input. The same task
@@ -148,22 +144,13 @@ impl Socket {
         if part.is_written() {
             return Poll::Ready(part.send(self, most));
         }
-        self.poll_send(cx, || match self {
-            Socket::Tcp(stream) => part.send(stream, most),
-            Socket::Unix(stream) => part.send(stream, most),
-        })
+        self.poll_send(cx, || part.send(self, most))
     }
 
     /// Writes bytes that are followed by more at once, so that the kernel may wait for those before it sends.
     pub(crate) fn poll_write_more(&self, cx: &mut Context<'_>, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
-        self.poll_send(cx, || {
-            let mut control = SendAncillaryBuffer::default();
-            Ok(match self {
-                Socket::Tcp(stream) => sendmsg(stream, bytes, &mut control, flags)?,
-                Socket::Unix(stream) => sendmsg(stream, bytes, &mut control, flags)?,
-            })
-        })
+        self.poll_send(cx, || Ok(sendmsg(self, bytes, &mut SendAncillaryBuffer::default(), flags)?))
     }
 
     fn poll_send(&self, cx: &mut Context<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Poll<io::Result<usize>> {

@@ -4,19 +4,22 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Engine, Meter, Reply, Request, Responder, Response, ResponseHead, Status, reply};
-use front::{AccessLog, Bind, Ended, Limits, Listener, Settings, Stop};
+use engine::{Body, Engine, Meter, Reply, Request, Responder, Response, ResponseHead, Sink, Status, body, reply};
+use front::{AccessLog, Bind, Ended, Limits, Listener, LogFormat, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 /// Time after which a test fails.
 pub const SOON: Duration = Duration::from_secs(10);
+
+/// Names and values of headers.
+pub type Headers = &'static [(&'static str, &'static str)];
 
 type Act = Box<dyn Fn(Request) -> Reply + Send + Sync>;
 
@@ -94,6 +97,19 @@ pub fn settings() -> Settings {
     }
 }
 
+/// Settings with other limits.
+pub fn limited(change: impl FnOnce(&mut Limits)) -> Settings {
+    let mut settings = settings();
+    change(&mut settings.limits);
+    settings
+}
+
+/// Settings with an access log, and what is written to it.
+pub fn logged(format: LogFormat) -> (Settings, Shelf) {
+    let shelf = Shelf::default();
+    (Settings { access_log: shelf.log(format), ..settings() }, shelf)
+}
+
 pub fn full(text: &str) -> Response {
     Response { head: ResponseHead::default(), body: Body::Full(Bytes::copy_from_slice(text.as_bytes())) }
 }
@@ -142,16 +158,43 @@ impl Server {
         })
     }
 
-    /// Answers nothing: the test has the responders of the calls.
-    pub fn keeping(settings: Settings) -> (Server, Arc<Mutex<Vec<Responder>>>) {
-        let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
-        let theirs = kept.clone();
-        let server = Server::with(settings, move |_| {
-            let (responder, reply) = reply::pair();
-            theirs.lock().unwrap().push(responder);
+    /// Answers by a closure. What it returns beside each reply is left to the test.
+    pub fn leaving<T: Send + 'static>(
+        settings: Settings,
+        act: impl Fn(Request) -> (Reply, T) + Send + Sync + 'static,
+    ) -> (Server, Arc<Mutex<Vec<T>>>) {
+        let left: Arc<Mutex<Vec<T>>> = Arc::default();
+        let theirs = left.clone();
+        let server = Server::with(settings, move |request| {
+            let (reply, one) = act(request);
+            theirs.lock().unwrap().push(one);
             reply
         });
-        (server, kept)
+        (server, left)
+    }
+
+    /// Answers nothing: the test has the responders of the calls.
+    pub fn keeping(settings: Settings) -> (Server, Arc<Mutex<Vec<Responder>>>) {
+        Server::leaving(settings, |_| {
+            let (responder, reply) = reply::pair();
+            (reply, responder)
+        })
+    }
+
+    /// Answers with streams: the test has their sinks.
+    pub fn streaming(settings: Settings, headers: Headers) -> (Server, Arc<Mutex<Vec<Sink>>>) {
+        Server::leaving(settings, move |_| {
+            let (sink, source) = body::stream(1 << 16);
+            (Reply::ready(Ok(with(200, headers, Body::Stream(source)))), sink)
+        })
+    }
+
+    /// Leaves HTTP after its answer: the test has the application's ends of the connections.
+    pub fn upgrading(status: i64, headers: Headers) -> (Server, Arc<Mutex<Vec<engine::Duplex>>>) {
+        Server::leaving(settings(), move |_| {
+            let (ours, app) = body::duplex(1 << 16);
+            (Reply::ready(Ok(with(status, headers, Body::Upgrade(ours)))), app)
+        })
     }
 
     pub fn with(settings: Settings, act: impl Fn(Request) -> Reply + Send + Sync + 'static) -> Server {
@@ -183,11 +226,16 @@ impl Server {
         Client::new(self.address)
     }
 
-    /// Sends the bytes and reads everything until the server closes.
-    pub fn ask(&self, bytes: impl AsRef<[u8]>) -> String {
+    /// Connects and sends the bytes.
+    pub fn send(&self, bytes: impl AsRef<[u8]>) -> Client {
         let mut client = self.connect();
         client.send(bytes);
-        client.rest()
+        client
+    }
+
+    /// Sends the bytes and reads everything until the server closes.
+    pub fn ask(&self, bytes: impl AsRef<[u8]>) -> String {
+        self.send(bytes).rest()
     }
 
     pub fn calls(&self) -> usize {
@@ -247,6 +295,18 @@ impl Client {
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         // The server may have closed already; its response is checked later.
         let _ = self.stream.write_all(bytes.as_ref());
+    }
+
+    /// Goes on sending for a while after the last response, and finds only the end of the connection.
+    #[track_caller]
+    pub fn assert_not_reset(&mut self) {
+        for _ in 0..10 {
+            // After a reset this fails, from the second time on.
+            self.stream.write_all(&[b'x'; 10_000]).unwrap();
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+        self.stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(self.rest(), "");
     }
 
     /// Everything until the server closes; a reset counts as a close. Fails if it stays open.
@@ -345,7 +405,7 @@ impl Shelf {
         String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
     }
 
-    pub fn log(&self, format: front::LogFormat) -> Option<AccessLog> {
+    pub fn log(&self, format: LogFormat) -> Option<AccessLog> {
         Some(AccessLog::new(format, front::QueryLog::default(), self.clone(), Arc::default()))
     }
 }

@@ -20,32 +20,53 @@ pub struct ApiError {
     pub status: StatusCode,
     /// Text for the user: what is wrong, and what would be right.
     pub message: String,
+    /// The methods that the path takes, where the method is wrong; else empty.
+    pub allowed: &'static str,
 }
 
 impl ApiError {
+    fn new(status: StatusCode, message: impl Into<String>) -> ApiError {
+        ApiError { status, message: message.into(), allowed: "" }
+    }
+
     /// 400: the request is not valid.
     pub fn wrong(message: impl Into<String>) -> ApiError {
-        ApiError { status: StatusCode::BAD_REQUEST, message: message.into() }
+        ApiError::new(StatusCode::BAD_REQUEST, message)
     }
 
     /// 404: the path, application or worker does not exist.
     pub fn missing(message: impl Into<String>) -> ApiError {
-        ApiError { status: StatusCode::NOT_FOUND, message: message.into() }
+        ApiError::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// 405: the path takes these methods only.
+    pub fn wrong_method(allowed: &'static str, message: impl Into<String>) -> ApiError {
+        ApiError { allowed, ..ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message) }
     }
 
     /// 409: the action was tried and failed.
     pub fn failed(message: impl Into<String>) -> ApiError {
-        ApiError { status: StatusCode::CONFLICT, message: message.into() }
+        ApiError::new(StatusCode::CONFLICT, message)
+    }
+
+    /// 401: the listener has a token, and the request does not.
+    pub fn unauthorized(message: impl Into<String>) -> ApiError {
+        ApiError::new(StatusCode::UNAUTHORIZED, message)
     }
 
     /// 403: not allowed on this listener.
     pub fn refused(message: impl Into<String>) -> ApiError {
-        ApiError { status: StatusCode::FORBIDDEN, message: message.into() }
+        ApiError::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// 500: a defect of the server.
+    pub fn broken(message: impl Into<String>) -> ApiError {
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
     /// 503: not while the server is starting or shutting down.
     pub fn unready(message: impl Into<String>) -> ApiError {
-        ApiError { status: StatusCode::SERVICE_UNAVAILABLE, message: message.into() }
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }
 
@@ -73,13 +94,15 @@ pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Byt
     Response { head, body: if body.is_empty() { Body::Empty } else { Body::Full(body) } }
 }
 
-/// A JSON response, with a line feed at its end for terminals.
+/// A JSON response, with a line feed at its end for terminals. One with status 405 has `Allow` (RFC 9110 section
+/// 15.5.6).
 pub fn json_of(outcome: Outcome) -> Response {
-    let (status, value) = match outcome {
-        Ok(value) => (StatusCode::OK, value),
-        Err(error) => (error.status, json!({ "error": error.message })),
+    let (status, value, allowed) = match outcome {
+        Ok(value) => (StatusCode::OK, value, ""),
+        Err(error) => (error.status, json!({ "error": error.message }), error.allowed),
     };
-    respond(status, "application/json", format!("{value}\n"))
+    let response = respond(status, "application/json", format!("{value}\n"));
+    if allowed.is_empty() { response } else { with(response, header::ALLOW, allowed) }
 }
 
 /// Adds a header.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Engine, Input, Reply, Request, Response, Status, reply};
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
-use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::admin::answer::{ApiError, json_of, respond, with};
@@ -82,8 +81,8 @@ fn answer(state: &AdminState, access: Access, guard: &Guard, request: &Request) 
     match what {
         Some(response) if [Method::GET, Method::HEAD].contains(&request.method) => response,
         Some(_) => {
-            let status = StatusCode::METHOD_NOT_ALLOWED;
-            json_of(Err(ApiError { status, message: format!("{path}: say GET, not {}", request.method) }))
+            let why = format!("{path}: say GET, not {}", request.method);
+            json_of(Err(ApiError::wrong_method("GET, HEAD", why)))
         }
         None => json_of(Err(ApiError::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
     }
@@ -105,13 +104,13 @@ fn refused(is_token: bool, why: &str) -> Response {
     if !is_token {
         return json_of(Err(ApiError::refused(why)));
     }
-    let response = respond(StatusCode::UNAUTHORIZED, "application/json", format!("{}\n", json!({ "error": why })));
+    let response = json_of(Err(ApiError::unauthorized(why)));
     with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")
 }
 
 /// `/metrics`: OpenMetrics for clients that accept it, else Prometheus's text format.
 fn metrics_of(state: &AdminState, headers: &HeaderMap) -> Option<Response> {
-    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(prometheus::OPEN_METRICS));
+    let takes = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(prometheus::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
     let (media_type, text) = prometheus::write(metrics::families(state), is_open);
     Some(respond(StatusCode::OK, media_type, text))

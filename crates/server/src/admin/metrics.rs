@@ -139,15 +139,11 @@ fn of_log(log: &LogView) -> Vec<Family> {
 fn of_server(running: &RunningServer) -> Vec<Family> {
     let server = &running.server;
     let counts = &running.counts;
-    let build = vec![("version", server.version().to_owned()), ("mruby", engines::mruby())];
+    let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("mruby", engines::mruby())];
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
     vec![
-        Family {
-            name: "foolsgold_build_info",
-            help: "Always 1; the labels have the versions",
-            rows: vec![(build, Value::Gauge(1.0))],
-        },
+        family("foolsgold_build_info", "Always 1; the labels have the versions", [(build, Value::Gauge(1.0))]),
         one("foolsgold_draining", "1 when the server is shutting down", gauge(server.is_draining())),
         one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
         one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
@@ -162,11 +158,7 @@ fn of_server(running: &RunningServer) -> Vec<Family> {
             Value::Count(counts.refused_connections()),
         ),
         one("foolsgold_refused", "Requests whose head was refused", Value::Count(counts.refused())),
-        Family {
-            name: "foolsgold_http_responses",
-            help: "Responses by status class, those of the server itself included",
-            rows: answers.collect(),
-        },
+        family("foolsgold_http_responses", "Responses by status class, those of the server itself included", answers),
     ]
 }
 
@@ -185,43 +177,29 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
         each(apps, "foolsgold_requests_ended", "Requests answered, failed, refused or left by their clients", |app| {
             Value::Count(app.reading.requests)
         }),
-        Family {
-            name: "foolsgold_requests",
-            help: "Responses of the application by status class",
-            rows: answers.collect(),
-        },
-        Family {
-            name: "foolsgold_errors",
-            help: "Requests without a response of the application, by culprit and fault",
-            rows: errors.collect(),
-        },
+        family("foolsgold_requests", "Responses of the application by status class", answers),
+        family("foolsgold_errors", "Requests without a response of the application, by culprit and fault", errors),
         each(apps, "foolsgold_queue_time_seconds", "Time that requests waited in the queue", |app| {
             Value::Times(Box::new(app.reading.queue))
         }),
         each(apps, "foolsgold_service_time_seconds", "Time that the application took to respond", |app| {
             Value::Times(Box::new(app.reading.service))
         }),
-        each(apps, "foolsgold_queue_time_max_seconds", "Longest wait in the queue in the last minute", |app| {
-            Value::Gauge(app.longest.queue_us as f64 / 1e6)
+        gauges(apps, "foolsgold_queue_time_max_seconds", "Longest wait in the queue in the last minute", |app| {
+            app.longest.queue_us as f64 / 1e6
         }),
-        each(
+        gauges(
             apps,
             "foolsgold_service_time_max_seconds",
             "Longest time that the application took to respond in the last minute",
-            |app| Value::Gauge(app.longest.service_us as f64 / 1e6),
+            |app| app.longest.service_us as f64 / 1e6,
         ),
-        each(apps, "foolsgold_queue_depth", "Requests in the queue", |app| {
-            Value::Gauge(app.snapshot.status.queued as f64)
+        gauges(apps, "foolsgold_queue_depth", "Requests in the queue", |app| app.snapshot.status.queued as f64),
+        gauges(apps, "foolsgold_queue_oldest_seconds", "Time that the first request in the queue has waited", |app| {
+            app.snapshot.oldest_wait_ms / 1e3
         }),
-        each(apps, "foolsgold_queue_oldest_seconds", "Time that the first request in the queue has waited", |app| {
-            Value::Gauge(app.snapshot.oldest_wait_ms / 1e3)
-        }),
-        each(apps, "foolsgold_places", "Requests that can run at once", |app| {
-            Value::Gauge(app.snapshot.status.capacity as f64)
-        }),
-        each(apps, "foolsgold_places_busy", "Requests that are running", |app| {
-            Value::Gauge(app.snapshot.status.busy as f64)
-        }),
+        gauges(apps, "foolsgold_places", "Requests that can run at once", |app| app.snapshot.status.capacity as f64),
+        gauges(apps, "foolsgold_places_busy", "Requests that are running", |app| app.snapshot.status.busy as f64),
         each(apps, "foolsgold_paused", "1 during a pause", |app| gauge(app.snapshot.is_paused)),
         each(
             apps,
@@ -239,19 +217,13 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         for worker in &app.snapshot.workers {
             *counts.entry(worker.state.as_str()).or_default() += 1;
         }
-        let rows: Vec<MetricRow> = counts
-            .into_iter()
-            .map(|(state, count)| app.with(&[("state", state)], Value::Gauge(f64::from(count))))
-            .collect();
-        rows
+        counts.into_iter().map(move |(state, count)| app.with(&[("state", state)], Value::Gauge(f64::from(count))))
     });
     let restarts = apps.iter().flat_map(|app| {
         // From the start, so that the first exit of each kind is seen as a step.
         let mut counts: BTreeMap<&str, u64> = ENDS.into_iter().map(|reason| (reason, 0)).collect();
         counts.extend(app.snapshot.restarts_by.iter().map(|(reason, count)| (reason.as_str(), *count)));
-        let rows: Vec<MetricRow> =
-            counts.into_iter().map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(count))).collect();
-        rows
+        counts.into_iter().map(move |(reason, count)| app.with(&[("reason", reason)], Value::Count(count)))
     });
     let memory = apps.iter().flat_map(|app| {
         let [workers, molds] = &app.sizes;
@@ -261,15 +233,11 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         })
     });
     vec![
-        Family { name: "foolsgold_workers", help: "Workers by state", rows: states.collect() },
-        each(apps, "foolsgold_workers_min", "Least number of workers", |app| {
-            Value::Gauge(app.snapshot.pool.min as f64)
-        }),
-        each(apps, "foolsgold_workers_max", "Greatest number of workers", |app| {
-            Value::Gauge(app.snapshot.pool.max as f64)
-        }),
-        each(apps, "foolsgold_workers_wanted", "Number of workers that is wanted now", |app| {
-            Value::Gauge(app.snapshot.pool.wanted as f64)
+        family("foolsgold_workers", "Workers by state", states),
+        gauges(apps, "foolsgold_workers_min", "Least number of workers", |app| app.snapshot.pool.min as f64),
+        gauges(apps, "foolsgold_workers_max", "Greatest number of workers", |app| app.snapshot.pool.max as f64),
+        gauges(apps, "foolsgold_workers_wanted", "Number of workers that is wanted now", |app| {
+            app.snapshot.pool.wanted as f64
         }),
         each(apps, "foolsgold_workers_held_by_memory", "1 when a worker was not added for lack of memory", |app| {
             gauge(app.snapshot.pool.is_held_by_memory)
@@ -277,44 +245,42 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         each(apps, "foolsgold_worker_restarts", "Workers that were replaced", |app| {
             Value::Count(app.snapshot.status.restarts)
         }),
-        Family { name: "foolsgold_worker_ends", help: "Workers that exited, by reason", rows: restarts.collect() },
-        Family {
-            name: "foolsgold_memory_bytes",
-            help: "Proportional set sizes (PSS) of the application's processes",
-            rows: memory.collect(),
-        },
+        family("foolsgold_worker_ends", "Workers that exited, by reason", restarts),
+        family("foolsgold_memory_bytes", "Proportional set sizes (PSS) of the application's processes", memory),
     ]
 }
 
 fn of_deploys(apps: &[Shown]) -> Vec<Family> {
-    let last = |of: fn((bool, f64)) -> Value| {
-        let rows = apps.iter().filter_map(move |app| app.last_deploy.map(|last| app.row(of(last))));
-        rows.collect::<Vec<MetricRow>>()
-    };
+    let last =
+        |of: fn((bool, f64)) -> Value| apps.iter().filter_map(move |app| app.last_deploy.map(|last| app.row(of(last))));
     vec![
-        each(apps, "foolsgold_generation", "Number of the generation that gets requests", |app| {
-            Value::Gauge(app.generation as f64)
+        gauges(apps, "foolsgold_generation", "Number of the generation that gets requests", |app| {
+            app.generation as f64
         }),
         each(apps, "foolsgold_reloading", "1 while new code is being loaded", |app| gauge(app.is_reloading)),
-        Family {
-            name: "foolsgold_last_deploy_ok",
-            help: "0 when the last deploy failed",
-            rows: last(|(is_ok, _)| gauge(is_ok)),
-        },
-        Family {
-            name: "foolsgold_last_deploy_time_seconds",
-            help: "Time at which the last deploy began",
-            rows: last(|(_, at)| Value::Gauge(at)),
-        },
+        family("foolsgold_last_deploy_ok", "0 when the last deploy failed", last(|(is_ok, _)| gauge(is_ok))),
+        family(
+            "foolsgold_last_deploy_time_seconds",
+            "Time at which the last deploy began",
+            last(|(_, at)| Value::Gauge(at)),
+        ),
     ]
 }
 
+fn family(name: &'static str, help: &'static str, rows: impl IntoIterator<Item = MetricRow>) -> Family {
+    Family { name, help, rows: rows.into_iter().collect() }
+}
+
 fn one(name: &'static str, help: &'static str, value: Value) -> Family {
-    Family { name, help, rows: vec![(Vec::new(), value)] }
+    family(name, help, [(Vec::new(), value)])
 }
 
 fn each(apps: &[Shown], name: &'static str, help: &'static str, of: impl Fn(&Shown) -> Value) -> Family {
-    Family { name, help, rows: apps.iter().map(|app| app.row(of(app))).collect() }
+    family(name, help, apps.iter().map(|app| app.row(of(app))))
+}
+
+fn gauges(apps: &[Shown], name: &'static str, help: &'static str, of: impl Fn(&Shown) -> f64) -> Family {
+    each(apps, name, help, |app| Value::Gauge(of(app)))
 }
 
 fn gauge(truth: bool) -> Value {

@@ -30,17 +30,15 @@ use tracing::{info, warn};
 use crate::admin::guard::Guard;
 use crate::admin::service::Serving;
 use crate::admin::state::{AdminState, RunningServer};
-use crate::config::admin::{AdminSettings, Control, Token};
+use crate::config::admin::{AdminSettings, Control};
 use crate::config::control_path;
+use crate::process::folder::absolute;
 
 /// Both listeners. Dropping the value closes them.
 pub struct Admin {
-    state: Arc<AdminState>,
+    pub state: Arc<AdminState>,
     serving: Serving,
-    control: Control,
-    token: Option<Token>,
-    /// The address of the admin listener.
-    bind: Option<Bind>,
+    settings: AdminSettings,
     /// The previous process has both listeners until this one serves.
     waits: bool,
     listener: Mutex<Option<Listener>>,
@@ -61,11 +59,8 @@ impl Admin {
         is_successor: bool,
     ) -> Result<Admin, String> {
         let state = Arc::new(state);
-        let serving = Serving::start(state.clone());
-        let serving =
-            serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
-        let control = settings.control.clone();
-        let token = settings.token.clone();
+        let serving = Serving::start(state.clone())
+            .map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
         let listener = match (&settings.bind, listener) {
             // The previous process keeps its file until this one serves: this one may fail.
             (Some(Bind::Unix(path)), None) if !is_successor => Some(private(path, false)?),
@@ -74,9 +69,7 @@ impl Admin {
         let admin = Admin {
             state,
             serving,
-            control,
-            token,
-            bind: settings.bind.clone(),
+            settings: settings.clone(),
             waits: is_successor,
             listener: Mutex::new(listener),
             control_socket: Mutex::new(control_socket),
@@ -104,21 +97,6 @@ impl Admin {
         self.serving.service.succession.clone()
     }
 
-    /// Whether a shutdown was requested before the server ran.
-    pub fn is_unwanted(&self) -> bool {
-        self.state.is_unwanted()
-    }
-
-    /// Cancels the start, as a signal asks for.
-    pub fn call_off(&self, signal: &str) {
-        self.state.call_off(Some(signal));
-    }
-
-    /// Waits until a shutdown is requested before the server runs. For one waiter.
-    pub async fn unwanted(&self) {
-        self.state.unwanted().await;
-    }
-
     /// Path of the control socket.
     pub fn control(&self) -> Option<PathBuf> {
         self.state.control_file().map(|(path, _)| path)
@@ -126,9 +104,9 @@ impl Admin {
 
     fn listen(&self) -> Result<(), String> {
         let control_socket = self.control_socket.lock().take();
-        let control = match (&self.control, control_socket) {
+        let control = match (&self.settings.control, control_socket) {
             (Control::Off, _) => None,
-            (Control::Path(path), Some(listener)) => Some((listener, control_path::absolute(path))),
+            (Control::Path(path), Some(listener)) => Some((listener, absolute(path))),
             (Control::Path(path), None) => Some(control_path::listen_at(path, self.waits)?),
             (Control::Usual, _) => control_path::listen(&self.state.place.folder, self.waits)
                 .inspect_err(|why| {
@@ -140,13 +118,13 @@ impl Admin {
             self.state.set_control(&path);
             self.serving.service.serve_control(listener);
         }
-        let listener = match (self.listener.lock().take(), &self.bind) {
+        let listener = match (self.listener.lock().take(), &self.settings.bind) {
             (None, Some(Bind::Unix(path))) if self.waits => Some(private(path, true)?),
             (listener, _) => listener,
         };
         let Some(listener) = listener else { return Ok(()) };
         listener.open().map_err(|error| format!("--admin: {error}"))?;
-        let guard = match (&self.token, listener.local()) {
+        let guard = match (&self.settings.token, listener.local()) {
             (Some(token), _) => Guard::Token(token.clone()),
             (None, Bind::Tcp(address)) if address.ip().is_loopback() => Guard::ThisMachine,
             (None, _) => Guard::Nobody,

@@ -10,31 +10,30 @@ use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
 use crate::admin::state::{AdminState, RunningServer};
 use crate::apps::app::App;
-use crate::apps::registry::named;
 
 /// Upper bound of workers, or interpreters, that a request may ask for.
 const WORKERS_MAX: u64 = 1024;
 
 /// Reloads one application or all: new code and settings.
-pub fn reload(running: &RunningServer, params: &Params) -> Outcome {
+pub fn reload(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
     told(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
 /// Upgrades the server: new code, settings and program.
-pub fn restart(running: &RunningServer, _: &Params) -> Outcome {
+pub fn restart(_: &AdminState, running: &RunningServer, _: &Params) -> Outcome {
     told(running.server.upgrade())
 }
 
 /// Shuts the server down.
-pub fn stop(running: &RunningServer, params: &Params) -> Outcome {
+pub fn stop(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.server.stop(now);
     told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
 /// Shuts the server down after load balancers have noticed.
-pub fn drain(running: &RunningServer, _: &Params) -> Outcome {
+pub fn drain(_: &AdminState, running: &RunningServer, _: &Params) -> Outcome {
     running.server.drain();
     told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
@@ -49,23 +48,8 @@ pub fn reopen_logs(state: &AdminState) -> Outcome {
     told(outcome)
 }
 
-/// Makes requests wait.
-pub fn pause(running: &RunningServer, params: &Params) -> Outcome {
-    order(running, params, &Order::Pause)
-}
-
-/// Ends a pause.
-pub fn resume(running: &RunningServer, params: &Params) -> Outcome {
-    order(running, params, &Order::Resume)
-}
-
-/// Replaces the workers without loading the application again.
-pub fn recycle(running: &RunningServer, params: &Params) -> Outcome {
-    order(running, params, &Order::Recycle)
-}
-
 /// Sets the bounds of the number of workers.
-pub fn scale(running: &RunningServer, params: &Params) -> Outcome {
+pub fn scale(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let app = the_one(running, params)?;
     let (min, max, workers) = (params.number("min")?, params.number("max")?, params.number("workers")?);
     let now = app.engine().snapshot().pool;
@@ -98,13 +82,13 @@ fn unusable(min: u64, max: u64) -> Option<String> {
 }
 
 /// Stops one worker.
-pub fn kill(running: &RunningServer, params: &Params) -> Outcome {
+pub fn kill(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
 }
 
 /// Backtraces of the threads of one worker.
-pub fn backtraces(running: &RunningServer, params: &Params) -> Outcome {
+pub fn backtraces(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     let text = app.order(Order::Backtraces(worker)).map_err(ApiError::failed)?;
     Ok(json!({ "app": app.name(), "worker": worker, "backtraces": text }))
@@ -124,28 +108,19 @@ fn worker(running: &RunningServer, params: &Params) -> Result<(Arc<App>, u32), A
     Err(ApiError::missing(format!("{} has no worker {number}; {there}", app.name())))
 }
 
-/// Runs an order on one application or on each; a failure does not keep it from the others.
-fn order(running: &RunningServer, params: &Params, order: &Order) -> Outcome {
-    let apps = match one_or_all(running, params)? {
-        Some(app) => vec![app],
-        None => running.server.apps().all().to_vec(),
-    };
-    let several = apps.len() > 1;
-    let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), app.order(order.clone()))).collect();
-    let has_failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-    let lines: Vec<String> =
-        outcomes.into_iter().map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why))).collect();
-    told(if has_failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) })
+/// Runs an order on one application or on each.
+pub fn order(running: &RunningServer, params: &Params, order: &Order) -> Outcome {
+    let apps = running.server.apps();
+    told(match one_or_all(running, params)? {
+        Some(app) => app.order(order.clone()),
+        None => apps.each(apps.all(), "\n", |app| app.order(order.clone())),
+    })
 }
 
 /// The application that `app` names; `None` if it is absent, for all.
 pub fn one_or_all(running: &RunningServer, params: &Params) -> Result<Option<Arc<App>>, ApiError> {
     let Some(name) = params.text("app") else { return Ok(None) };
-    let apps = running.server.apps();
-    match apps.get(name) {
-        Some(app) => Ok(Some(app)),
-        None => Err(ApiError::missing(format!("there is no application {name}; there is {}", names(running)))),
-    }
+    running.server.apps().find(name).map(Some).map_err(ApiError::missing)
 }
 
 fn the_one(running: &RunningServer, params: &Params) -> Result<Arc<App>, ApiError> {
@@ -156,17 +131,12 @@ fn the_one(running: &RunningServer, params: &Params) -> Result<Arc<App>, ApiErro
         [app] => Ok(app.clone()),
         all => {
             let number = count(all.len(), "application");
-            let names = names(running);
+            let names = running.server.apps().names();
             Err(ApiError::wrong(format!(
                 "there are {number}: say which one with app, on the command line with --app: {names}"
             )))
         }
     }
-}
-
-fn names(running: &RunningServer) -> String {
-    let names: Vec<&str> = running.server.apps().all().iter().map(|app| app.name()).collect();
-    names.join(", ")
 }
 
 fn told(outcome: Result<String, String>) -> Outcome {

@@ -25,25 +25,14 @@ mod tests {
 
     const SCRIPT: &str = include_str!("page/page.js");
 
-    /// The line of the script that begins with these words.
-    fn line(words: &str) -> &'static str {
-        SCRIPT.lines().find(|line| line.starts_with(words)).unwrap()
-    }
-
     /// In its counts since the start, its lists and its curves alike.
     #[test]
-    fn the_page_takes_the_same_faults_for_refusals_as_the_server() {
-        let line = line("const REFUSALS = ");
+    fn the_page_leaves_the_same_faults_to_load_and_to_clients_as_the_server() {
+        let line = |words: &str| SCRIPT.lines().find(|line| line.starts_with(words)).unwrap();
+        let (refusals, of_clients) = (line("const REFUSALS = "), line("const OF_CLIENTS = "));
         for (name, culprit) in Fault::NAMES {
-            assert_eq!(line.contains(&format!(" {name}: \"")), culprit == Culprit::Load, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_page_leaves_the_same_faults_to_clients_as_the_server() {
-        let line = line("const OF_CLIENTS = ");
-        for (name, culprit) in Fault::NAMES {
-            assert_eq!(line.contains(&format!("\"{name}\"")), culprit == Culprit::Client, "{name}");
+            assert_eq!(refusals.contains(&format!(" {name}: \"")), culprit == Culprit::Load, "{name}");
+            assert_eq!(of_clients.contains(&format!("\"{name}\"")), culprit == Culprit::Client, "{name}");
         }
     }
 

@@ -30,14 +30,15 @@ impl Place {
 
     /// Whether a successor serves here: it has the same socket, or has replaced the file.
     pub fn is_successors(&self, server: &ServerHandle) -> bool {
-        let has_successor = server.is_followed() || server.is_replaced();
-        has_successor && (server.has_successor_at(&self.bind) || self.is_lost())
+        let succession = server.succession();
+        let has_successor = succession.is_followed() || succession.is_replaced();
+        has_successor && (succession.has_taken(&self.bind) || self.is_lost())
     }
 
     /// Whether a process serves here that is not the one that answers: a successor, or the previous process, which goes
     /// on when this one is ended, as in Unicorn.
     pub fn is_anothers(&self, server: &ServerHandle) -> bool {
-        self.is_successors(server) || server.has_predecessor_at(&self.bind)
+        self.is_successors(server) || server.succession().has_predecessor_at(&self.bind)
     }
 
     /// Whether the file of a Unix socket is gone, or is that of another socket.
@@ -52,7 +53,7 @@ impl Place {
     pub fn listen_again(&self, server: &ServerHandle) -> Result<Listener, String> {
         match &self.bind {
             Bind::Unix(path) => front::listen_privately(path, false).map_err(|error| error.to_string()),
-            bind => server.listen_again(bind),
+            bind => server.succession().listen_again(bind),
         }
     }
 }

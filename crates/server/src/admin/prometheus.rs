@@ -42,7 +42,8 @@ struct MetricSet(Vec<Family>);
 
 /// Media type and text of the response.
 pub fn write(families: Vec<Family>, is_open: bool) -> (&'static str, String) {
-    let counters: Vec<&str> = families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
+    let counters = families.iter().filter(|family| matches!(family.kind(), MetricType::Counter));
+    let counters: Vec<&str> = counters.map(|family| family.name).collect();
     let mut registry = Registry::default();
     registry.register_collector(Box::new(MetricSet(families)));
     let mut text = String::new();
@@ -52,10 +53,6 @@ pub fn write(families: Vec<Family>, is_open: bool) -> (&'static str, String) {
 }
 
 impl Family {
-    fn is_counter(&self) -> bool {
-        matches!(self.rows.first(), Some((_, Value::Count(_) | Value::Sum(_))))
-    }
-
     fn kind(&self) -> MetricType {
         match self.rows.first() {
             Some((_, Value::Count(_) | Value::Sum(_))) => MetricType::Counter,

@@ -1,7 +1,7 @@
 //! The control API: a table of its routes, and the dispatch of requests.
 
-use engine::Request;
 use engine::snapshot::Past;
+use engine::{Order, Request};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub struct Route {
     /// Names of its parameters.
     pub takes: &'static [&'static str],
     pub help: &'static str,
-    answer: fn(&AdminState, &RunningServer, &Params) -> Outcome,
+    answer: Handler,
     /// Only on the control socket: it changes something, or is expensive.
     is_order: bool,
 }
@@ -48,36 +48,19 @@ pub static ROUTES: [Route; 17] = [
     look("/v1/history", &["app", "step", "from"], "numbers of each second, or minute, of the past", history),
     Route {
         is_order: true,
-        ..look("/v1/workers/{}/backtraces", APP, "backtraces of the threads of a worker", |_, running, params| {
-            orders::backtraces(running, params)
-        })
+        ..look("/v1/workers/{}/backtraces", APP, "backtraces of the threads of a worker", orders::backtraces)
     },
-    order(
-        "/v1/workers/{}/kill",
-        &["app", "now"],
-        "stop a worker, when it has finished or now",
-        |_, running, params| orders::kill(running, params),
-    ),
-    order("/v1/reload", APP, "load new code and settings, and switch to them if they work", |_, running, params| {
-        orders::reload(running, params)
-    }),
-    order("/v1/restart", &[], "start the program again, with the same sockets", |_, running, params| {
-        orders::restart(running, params)
-    }),
+    order("/v1/workers/{}/kill", &["app", "now"], "stop a worker, when it has finished or now", orders::kill),
+    order("/v1/reload", APP, "load new code and settings, and switch to them if they work", orders::reload),
+    order("/v1/restart", &[], "start the program again, with the same sockets", orders::restart),
     order("/v1/recycle", APP, "replace the workers by new ones with the same code", |_, running, params| {
-        orders::recycle(running, params)
+        orders::order(running, params, &Order::Recycle)
     }),
-    order("/v1/scale", &["app", "workers", "min", "max"], "set the number of workers", |_, running, params| {
-        orders::scale(running, params)
-    }),
-    order("/v1/pause", APP, "make requests wait", |_, running, params| orders::pause(running, params)),
-    order("/v1/resume", APP, "end a pause", |_, running, params| orders::resume(running, params)),
-    order("/v1/drain", &[], "shut down after load balancers have noticed", |_, running, params| {
-        orders::drain(running, params)
-    }),
-    order("/v1/stop", &["now"], "shut down, when running requests are finished or now", |_, running, params| {
-        orders::stop(running, params)
-    }),
+    order("/v1/scale", &["app", "workers", "min", "max"], "set the number of workers", orders::scale),
+    order("/v1/pause", APP, "make requests wait", |_, running, params| orders::order(running, params, &Order::Pause)),
+    order("/v1/resume", APP, "end a pause", |_, running, params| orders::order(running, params, &Order::Resume)),
+    order("/v1/drain", &[], "shut down after load balancers have noticed", orders::drain),
+    order("/v1/stop", &["now"], "shut down, when running requests are finished or now", orders::stop),
     order("/v1/reopen-logs", &[], "reopen the log files", |state, _, _| orders::reopen_logs(state)),
 ];
 
@@ -133,8 +116,8 @@ fn find<'a>(path: &'a str, method: &Method, access: Access) -> Result<(&'static 
     let is_meant = |route: &Route| method == route.method || (*method == Method::HEAD && route.method == "GET");
     let Some(found) = at_path.iter().find(|(route, _)| is_meant(route)) else {
         let right = at_path[0].0.method;
-        let status = http::StatusCode::METHOD_NOT_ALLOWED;
-        return Err(ApiError { status, message: format!("{path}: say {right}, not {method}") });
+        let allowed = if right == "GET" { "GET, HEAD" } else { right };
+        return Err(ApiError::wrong_method(allowed, format!("{path}: say {right}, not {method}")));
     };
     if found.0.is_order && access == Access::Admin {
         return Err(ApiError::refused(format!("{path}: only the control socket takes orders; here one can only look")));
@@ -226,8 +209,7 @@ fn history(state: &AdminState, running: &RunningServer, params: &Params) -> Outc
 }
 
 fn json_value(view: impl serde::Serialize) -> Outcome {
-    let unshown = |error| ApiError { status: http::StatusCode::INTERNAL_SERVER_ERROR, message: format!("{error}") };
-    serde_json::to_value(view).map_err(unshown)
+    serde_json::to_value(view).map_err(|error| ApiError::broken(error.to_string()))
 }
 
 #[cfg(test)]
@@ -246,7 +228,12 @@ mod tests {
         assert_eq!(kill, Ok(("/v1/workers/{}/kill", Some("12"))));
         assert_eq!(found("/v1/workers//kill", Method::POST, Access::Control).unwrap_err().status, 404);
         assert_eq!(found("/v1/workers/1/2/kill", Method::POST, Access::Control).unwrap_err().status, 404);
-        assert_eq!(found("/v1/reload", Method::GET, Access::Control).unwrap_err().status, 405);
+        for (path, method, allowed) in
+            [("/v1/reload", Method::GET, "POST"), ("/v1/status", Method::DELETE, "GET, HEAD")]
+        {
+            let error = found(path, method, Access::Control).unwrap_err();
+            assert_eq!((error.status.as_u16(), error.allowed), (405, allowed), "{path}");
+        }
         assert_eq!(found("/v1/nothing", Method::GET, Access::Control).unwrap_err().status, 404);
     }
 

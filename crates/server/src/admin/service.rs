@@ -176,7 +176,7 @@ impl Service {
     fn follow_succession(self: &Arc<Service>) {
         let Some(running) = self.state.running() else { return };
         let server = &running.server;
-        if !server.is_alone() {
+        if !server.succession().is_alone() {
             self.leave(server);
         } else if !server.is_draining() {
             self.seek();
@@ -187,13 +187,13 @@ impl Service {
     /// Accepts no connections any more where they must reach a successor.
     fn leave(&self, server: &ServerHandle) {
         if let Some(admin) = &*self.admin.lock()
-            && (server.is_replaced() || admin.place.is_successors(server))
+            && (server.succession().is_replaced() || admin.place.is_successors(server))
         {
             admin.stop.drain();
         }
         // A control socket that both have. Until this process is replaced, it would take the file along.
         let control = self.state.control_file().map(|(path, _)| Bind::Unix(path));
-        if server.is_replaced() && control.is_some_and(|bind| server.has_successor_at(&bind)) {
+        if server.succession().is_replaced() && control.is_some_and(|bind| server.succession().has_taken(&bind)) {
             self.control.drain();
         }
     }

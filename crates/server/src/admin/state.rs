@@ -66,26 +66,19 @@ pub struct AdminState {
 impl AdminState {
     /// The state of a server that starts.
     pub fn new(place: ServerFolders, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
-        let history = History::default();
-        let control = Mutex::default();
-        let (since, begun) = (SystemTime::now(), Instant::now());
-        let running = OnceLock::new();
-        let admin = OnceLock::new();
-        let (is_unwanted, unwanted) = (false.into(), Notify::new());
-        let memory = Memory::of_this_process();
         AdminState {
             place,
-            history,
-            memory,
+            history: History::default(),
+            memory: Memory::of_this_process(),
             logs,
-            since,
-            begun,
-            running,
+            since: SystemTime::now(),
+            begun: Instant::now(),
+            running: OnceLock::new(),
             called_off,
-            is_unwanted,
-            unwanted,
-            control,
-            admin,
+            is_unwanted: false.into(),
+            unwanted: Notify::new(),
+            control: Mutex::default(),
+            admin: OnceLock::new(),
             share: Mutex::default(),
         }
     }

@@ -117,13 +117,14 @@ impl StatusView {
 impl ServerView {
     /// The status of a server that loads its applications.
     pub fn starting(state: &AdminState) -> ServerView {
+        let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default();
         ServerView {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             state: "starting".to_owned(),
             ready: false,
-            since_ms: since_ms(state),
-            uptime_s: uptime_s(state),
+            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            uptime_s: rounded(state.begun.elapsed().as_secs_f64()),
             draining_s: None,
             started_in: state.place.started_in.clone(),
             folder: state.place.folder.display().to_string(),
@@ -143,18 +144,10 @@ impl ServerView {
         let server = &running.server;
         let counts = &running.counts;
         ServerView {
-            version: server.version().to_owned(),
-            pid: std::process::id(),
             state: running.state().to_owned(),
             ready: server.unready().is_none(),
-            since_ms: since_ms(state),
-            uptime_s: uptime_s(state),
             draining_s: server.draining_for().map(|time| rounded(time.as_secs_f64())),
-            started_in: state.place.started_in.clone(),
-            folder: state.place.folder.display().to_string(),
             listeners: running.listeners.clone(),
-            control: state.control(),
-            admin: state.admin(),
             connections: Connections {
                 open: counts.open(),
                 accepted: counts.accepted(),
@@ -163,20 +156,9 @@ impl ServerView {
             },
             answers: by_hundreds(counts.answers()),
             refused: counts.refused(),
-            process: Process::look(),
-            memory: MemoryView::look(state),
-            log: state.logs.view(),
+            ..ServerView::starting(state)
         }
     }
-}
-
-fn since_ms(state: &AdminState) -> u64 {
-    let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn uptime_s(state: &AdminState) -> f64 {
-    rounded(state.begun.elapsed().as_secs_f64())
 }
 
 impl MemoryView {

@@ -158,11 +158,6 @@ impl App {
         serving.any(|engine| engine.status().capacity > 0 || engine.glance().pool.min == 0)
     }
 
-    /// Number of the current generation; 1 is the one that the server started with.
-    pub fn generation(&self) -> u64 {
-        self.active.load().generation.number
-    }
-
     /// Old generations that finish their requests, the oldest first.
     pub fn leaving(&self) -> Vec<Arc<Generation>> {
         self.log.lock().leaving.clone()

@@ -59,14 +59,4 @@ impl AppContext {
         noticed.extend(news.iter().cloned());
         news
     }
-
-    /// Sets the changes that the last reload could not apply.
-    pub fn set_waiting(&self, changes: Vec<String>) {
-        *self.waiting.lock() = changes;
-    }
-
-    /// Changes that the last reload could not apply.
-    pub fn waiting(&self) -> Vec<String> {
-        self.waiting.lock().clone()
-    }
 }

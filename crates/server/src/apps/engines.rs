@@ -1,7 +1,7 @@
 //! The engines, and which of them runs. The only place that names them.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -15,13 +15,12 @@ use tracing::{info, warn};
 
 use crate::apps::native::{self, Extensions};
 use crate::apps::spec::AppSpec;
-use crate::apps::trial;
-use crate::apps::trial::Verdict;
+use crate::apps::trial::{self, Verdict};
 use crate::config::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
 use crate::config::compat;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
-use crate::process::open_files;
+use crate::process::{bundle, open_files};
 
 /// Number of workers that an engine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +84,6 @@ impl Alone {
 /// Name and version of the embedded interpreter.
 pub fn mruby() -> String {
     engine_mruby::version()
-}
-
-/// A limit of workers that several applications share.
-pub fn budget(workers: usize) -> Arc<Budget> {
-    Budget::new(workers)
 }
 
 /// The engine that runs an application.
@@ -281,6 +275,7 @@ fn start_ruby(
             ruby: ruby.program.clone(),
             rackup: spec.rackup.clone(),
             gemfile: spec.gemfile.clone(),
+            lockfile: spec.lockfile.clone(),
             load_path: spec.load_path.clone(),
             hooks: hooks.clone(),
             retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
@@ -299,6 +294,7 @@ fn start_ruby(
             open_files: open_files::before(),
             min_workers,
             max_workers,
+            first_workers: ruby.min_workers.max(1),
             computing_bounds: ruby.computing_bounds,
             idle_time: ruby.idle_time,
             budget: engine_context.budget.clone(),
@@ -339,7 +335,7 @@ fn start_ruby(
             | StartError::CalledOff
             | StartError::Machine(_) => RefusalKind::Engine,
         },
-        words: error.to_string(),
+        words: ended_by_bundler(&error, spec.gemfile.as_deref()).unwrap_or_else(|| error.to_string()),
     })?;
     let is_native = engine.fact("native") == Some("yes");
     if ruby.worker == RubyWorker::Native && !is_native {
@@ -350,6 +346,14 @@ fn start_ruby(
         info!(target: "server", "{advice}");
     }
     Ok(engine)
+}
+
+/// The error message for a Ruby process that failed before it ran the server's code, if Bundler is the likely cause.
+fn ended_by_bundler(error: &StartError, gemfile: Option<&Path>) -> Option<String> {
+    let StartError::NoRuby(_, how) = error else { return None };
+    let has_failed = how.starts_with("exited with status ") && how != "exited with status 0";
+    let remedy = bundle::remedy(gemfile).filter(|_| has_failed)?;
+    Some(format!("Ruby {how} before it ran any code of the server, {remedy}"))
 }
 
 /// The file with hooks, and the server that it is written for. Another server's configuration without hooks is

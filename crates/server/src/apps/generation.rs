@@ -142,9 +142,7 @@ impl ShutdownState {
     /// The state of an application. A shutdown sets the second flag when it begins, and the first when nothing is
     /// waited for any more; the engines have the flags, too.
     pub fn new(is_hurried: Arc<AtomicBool>, refuses_orders: Arc<AtomicBool>) -> ShutdownState {
-        let end_ms = AtomicU64::new(UNSAID);
-        let is_paused = AtomicBool::new(false);
-        ShutdownState { is_hurried, is_paused, refuses_orders, end_ms }
+        ShutdownState { is_hurried, is_paused: false.into(), refuses_orders, end_ms: UNSAID.into() }
     }
 
     /// The server shuts down: nothing is waited for, and processes have this time to exit, or less if that was said

@@ -78,30 +78,35 @@ impl Apps {
         self.0.iter().find(|app| app.name() == name).cloned()
     }
 
+    /// The application of this name; the error names those that there are.
+    pub fn find(&self, name: &str) -> Result<Arc<App>, String> {
+        self.get(name).ok_or_else(|| format!("there is no application {name}; there is {}", self.names()))
+    }
+
     /// Reloads the application of this name, or all in turn. Returns a report for the user.
     pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
-        let told = match name.map(|name| self.get(name)) {
-            None => self.reload_all()?,
-            Some(Some(app)) => app.reload()?,
-            Some(None) => {
-                let name = name.unwrap_or_default();
-                return Err(format!("there is no application {name}; there is {}", self.names()));
-            }
+        let told = match name {
+            None => self.each(&self.0, "\n", |app| app.reload())?,
+            Some(name) => self.find(name)?.reload()?,
         };
-        let waiting = self.0.first().map(|app| app.context.waiting()).unwrap_or_default();
+        let waiting = self.0.first().map(|app| app.context.waiting.lock().clone()).unwrap_or_default();
         Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
     }
 
-    /// Reloads all applications; a failure does not stop the others.
-    pub fn reload_all(&self) -> Result<String, String> {
+    /// Runs an action for each of these applications; a failure does not keep it from the others. Returns the joined
+    /// outcomes, as an error if any failed.
+    pub fn each<'a>(
+        &self,
+        apps: impl IntoIterator<Item = &'a Arc<App>>,
+        between: &str,
+        act: impl Fn(&Arc<App>) -> Result<String, String>,
+    ) -> Result<String, String> {
         let several = self.0.len() > 1;
-        let outcomes: Vec<_> = self.0.iter().map(|app| (app.name(), app.reload())).collect();
-        let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-        let lines: Vec<String> = outcomes
-            .into_iter()
-            .map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)))
-            .collect();
-        if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
+        let outcomes: Vec<_> = apps.into_iter().map(|app| (app.name(), act(app))).collect();
+        let has_failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
+        let words = outcomes.into_iter().map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)));
+        let words = words.collect::<Vec<_>>().join(between);
+        if has_failed { Err(words) } else { Ok(words) }
     }
 
     /// Sets the bounds of an application's workers, also those within which signals move the number, if
@@ -159,13 +164,13 @@ impl Apps {
 
     /// The number of each application's current generation.
     pub fn generations(&self) -> Vec<u64> {
-        self.0.iter().map(|app| app.generation()).collect()
+        self.0.iter().map(|app| app.current().number).collect()
     }
 
     /// Names of the applications that have another generation than these, or that are just being reloaded.
     pub fn reloaded_since(&self, generations: &[u64]) -> Vec<&str> {
         let pairs = self.0.iter().zip(generations);
-        let reloaded = pairs.filter(|(app, before)| app.generation() != **before || app.is_reloading());
+        let reloaded = pairs.filter(|(app, before)| app.current().number != **before || app.is_reloading());
         reloaded.map(|(app, _)| app.name()).collect()
     }
 
@@ -233,7 +238,8 @@ impl Apps {
         self.0.iter().map(|app| app.served()).sum()
     }
 
-    fn names(&self) -> String {
+    /// Their names, with commas between them.
+    pub fn names(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|app| app.name()).collect();
         names.join(", ")
     }

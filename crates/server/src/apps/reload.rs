@@ -38,7 +38,7 @@ impl App {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let name = self.name();
-        let old = self.generation();
+        let old = self.current().number;
         info!(target: "server", "reload of {name}: loading generation {number}");
         match self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers)) {
             Ok(()) => {
@@ -95,7 +95,7 @@ impl App {
         for notice in self.context.news(&settings.notices).into_iter().chain(self.context.news(&settings.waiting)) {
             warn!(target: "server", "{notice}");
         }
-        self.context.set_waiting(settings.waiting);
+        *self.context.waiting.lock() = settings.waiting;
         let gemfile = self.context.bundle_gemfile.as_deref();
         let spec = spec::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
         mine.ruby.boot_time = mine.ruby.boot_time.min(LATER_BOOT_TIME);

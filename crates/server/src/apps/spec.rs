@@ -11,6 +11,7 @@ use crate::config::app_settings::AppSettings;
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
+use crate::process::bundle;
 
 /// An application that was found.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct AppSpec {
     /// Absolute path, as the next.
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
+    /// `None` for the lock file that belongs to the Gemfile.
+    pub lockfile: Option<PathBuf>,
     /// Folders at the beginning of Ruby's load path.
     pub load_path: Vec<PathBuf>,
     /// The same for the user's Ruby, with its settings: if the embedded engine was chosen only because nothing spoke
@@ -63,6 +66,7 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let set = settings.ruby.variables.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let set = set.map(|(_, path)| OsStr::new(path));
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, set.or(bundle_gemfile), top.as_deref()));
+    let lockfile = gemfile.as_deref().and_then(bundle::lockfile);
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
@@ -70,7 +74,7 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(Missing::Options)?;
-    let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
+    let mut found = AppSpec { engine, why, rackup, gemfile, lockfile, load_path: Vec::new(), instead: None };
     if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
         let theirs = AppSpec { engine: EngineKind::Ruby, ..found.clone() };
         found.instead = Some(Arc::new((theirs, settings)));

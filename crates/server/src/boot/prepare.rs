@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::config::operating::fixed;
 use crate::config::settings::Settings;
 use crate::log::files::LogFiles;
 use crate::process::daemon;
 use crate::process::exit::NotServing;
+use crate::process::folder::absolute;
 use crate::process::inherited;
 use crate::process::parent::{InheritedSocket, Parent, StartedAs};
 use crate::process::program::Program;
@@ -57,9 +57,9 @@ pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
 pub fn prepare(program: Program, arrived: Arrived, settings: &Settings) -> Result<Option<Prepared>, NotServing> {
     let Arrived { parent, sockets } = arrived;
     let operating = &settings.operating;
-    let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
+    let files = [&operating.stdout, &operating.stderr, &operating.pidfile, &operating.state];
+    let [stdout, stderr, pidfile, state] = files.map(|path| path.as_deref().map(absolute));
     if let Some(identity) = &operating.identity {
-        let (pidfile, state) = (fixed(operating.pidfile.as_deref()), fixed(operating.state.as_deref()));
         let files = [&stdout, &stderr, &pidfile, &state].into_iter().flatten();
         identity.check_links(files.map(|path| path.as_path())).map_err(NotServing::Failed)?;
     }
@@ -73,7 +73,6 @@ pub fn prepare(program: Program, arrived: Arrived, settings: &Settings) -> Resul
     }
     umask::set(operating.umask);
     if operating.makes_folders {
-        let pidfile = fixed(operating.pidfile.as_deref());
         let files = [&stdout, &stderr, &pidfile].into_iter().flatten();
         // A folder that cannot be made is reported when its file is opened.
         files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));

@@ -98,7 +98,8 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     }
     let waiting = Waiting::new().map_err(no_threads)?;
     let (habit, log_files) = (settings.operating.signals, prepared.log_files.clone());
-    let mut signals = waiting.block_on(async { Signals::listen(habit, log_files.clone()) }).map_err(deaf)?;
+    let signals = waiting.block_on(async { Signals::listen(habit, log_files.clone()) });
+    let mut signals = signals.map_err(|error| format!("signals cannot be listened to: {error}"))?;
     let threads = Threads { waiting, io_threads: IoThreads::start(settings.io_threads).map_err(no_threads)? };
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
@@ -254,16 +255,16 @@ impl ServerContext {
         let lost = || Err(StartFailure::Failed("the thread that loads applications was lost".to_owned()));
         let outcome = self.threads.waiting.block_on(async {
             let mut given_up = pin!(async {
-                self.admin.unwanted().await;
+                self.admin.state.unwanted().await;
                 tokio::time::sleep(patience).await;
             });
             loop {
                 tokio::select! {
                     // A signal for all processes of the service may end what loads the application, too.
                     biased;
-                    name = signals.end() => match self.admin.is_unwanted() {
+                    name = signals.end() => match self.admin.state.is_unwanted() {
                         true => return None,
-                        false => self.admin.call_off(name),
+                        false => self.admin.state.call_off(Some(name)),
                     },
                     outcome = &mut outcome => return Some(outcome.unwrap_or_else(|_| lost())),
                     () = &mut given_up => return None,
@@ -271,7 +272,7 @@ impl ServerContext {
             }
         });
         match outcome {
-            Some(outcome) if !self.admin.is_unwanted() => outcome,
+            Some(outcome) if !self.admin.state.is_unwanted() => outcome,
             called_off => {
                 if let Some(Ok(apps)) = called_off {
                     apps.stop(WORKERS_CUT_TIME);
@@ -333,14 +334,14 @@ async fn run(
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     let stop = Stop::new();
     let handle = tokio::runtime::Handle::current();
-    let server = ServerHandle::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
     let limit = slowest + BESIDE_BOOT_TIME;
     let changed = admin.succession();
     let habit = settings.operating.signals;
     let relaunch = Relaunch { program: prepared.program, log_files: prepared.log_files.clone() };
     let upgrade = Upgrade::new(relaunch, shares, run_files.clone(), apps.clone(), limit, habit, changed);
-    server.set_upgrade(upgrade.clone());
+    let (lag, drain_time) = (settings.drain_lag, settings.limits.drain_time);
+    let server = ServerHandle::new(apps.clone(), stop.clone(), handle, lag, drain_time, upgrade.clone());
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
     // Before a successor has the admin listener: connections wait in the backlog, and the previous process is ready.
@@ -350,7 +351,7 @@ async fn run(
         counts: front_settings.counts.clone(),
         listeners: addresses,
     })?;
-    if admin.is_unwanted() {
+    if admin.state.is_unwanted() {
         server.stop(false);
     }
     run_files.set_control(admin.control().as_deref());
@@ -372,10 +373,6 @@ async fn run(
 
 fn no_threads(error: io::Error) -> String {
     format!("the threads for I/O cannot be started: {error}")
-}
-
-fn deaf(error: io::Error) -> String {
-    format!("signals cannot be listened to: {error}")
 }
 
 /// The folders by which commands find this server.
@@ -402,23 +399,18 @@ fn context(
     prepared: &Prepared,
 ) -> Arc<AppContext> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
-    let io_threads = io_threads.handles();
-    let budget = settings.total_workers.map(engines::budget);
-    let called_off = Arc::default();
-    let noticed = Mutex::new(settings.notices.clone());
-    let waiting = Mutex::default();
     Arc::new(AppContext {
-        io_threads,
+        io_threads: io_threads.handles(),
         request_time,
         queue_wait,
         drain_time,
         bundle_gemfile,
         reload_settings,
-        budget,
+        budget: settings.total_workers.map(engines::Budget::new),
         retries_hooks: !prepared.is_successor(),
-        called_off,
-        noticed,
-        waiting,
+        called_off: Arc::default(),
+        noticed: Mutex::new(settings.notices.clone()),
+        waiting: Mutex::default(),
     })
 }
 

@@ -13,6 +13,7 @@ use crate::config::admin::Control;
 use crate::config::control_path;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
+use crate::process::folder::absolute;
 use crate::process::parent::{InheritedSocket, Parent};
 use crate::process::run_files::{Claimed, RunFiles};
 use crate::process::sockets::{Shared, Sockets, Wanted, gather};
@@ -34,10 +35,12 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     systemd::warn_of_missed();
     let mut sockets = gather(&wanted, handed)?;
     if let Some((listener, is_taken)) = admin {
-        sockets.add_admin(listener, is_taken)?;
+        sockets.share(&listener, is_taken)?;
+        sockets.admin = Some(listener);
     }
     if let Some((listener, is_taken)) = control {
-        sockets.add_control(listener, is_taken)?;
+        sockets.share(&listener, is_taken)?;
+        sockets.control = Some(listener);
     }
     if let Some(identity) = &operating.identity {
         let paths = run_files.0.paths();
@@ -77,7 +80,7 @@ fn gather_control(
     let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
         return Ok(None);
     };
-    let bind = Bind::Unix(control_path::absolute(path));
+    let bind = Bind::Unix(absolute(path));
     let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     if let Some(at) = handed.iter().rposition(is_it) {
         return adopt(handed.remove(at), bind, "--control").map(|listener| Some((listener, true)));

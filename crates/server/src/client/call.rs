@@ -57,6 +57,13 @@ impl Call {
                 Arg::Short('P') | Arg::Long("pid" | "pidfile" | "pid-file") => {
                     return Err(Failure::usage("a pid file names no server here: say --dir DIR, its folder"));
                 }
+                // Passenger and Thin take these where they stop a server.
+                Arg::Short('p') | Arg::Long("port") => {
+                    return Err(Failure::usage("a port names no server here: say --dir DIR, its folder"));
+                }
+                Arg::Short('e' | 'E') | Arg::Long("env" | "environment") => {
+                    return Err(Failure::usage("an environment names no server here: say --dir DIR, its folder"));
+                }
                 Arg::Short('C') | Arg::Long("config") => {
                     call.which.config = Some(value(&mut parser, "-C FILE")?.into());
                 }
@@ -185,6 +192,9 @@ mod tests {
             (&["status", "-x"], "-x: there is no such option"),
             (&["stop", "-O"], "-O: there is no such option"),
             (&["stop", "-P", "tmp/thin.pid"], "a pid file names no server here: say --dir DIR, its folder"),
+            (&["stop", "-p", "5011"], "a port names no server here: say --dir DIR, its folder"),
+            (&["stop", "--port=5011"], "a port names no server here: say --dir DIR, its folder"),
+            (&["restart", "-e", "production"], "an environment names no server here: say --dir DIR, its folder"),
         ] {
             let why = read(words, &[]).unwrap_err();
             assert!(why.contains(right), "{words:?}: {why}");

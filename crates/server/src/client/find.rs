@@ -1,7 +1,6 @@
 //! Finds the server that a command is for: the named one, or the one that serves the current folder.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,7 +56,7 @@ pub fn server(call: &Call) -> Result<ControlClient, Failure> {
     let mut ours = Vec::new();
     let user = asked.as_ref().and_then(user_in_settings);
     for Candidate { path, stranger } in control_path::candidates(&here.real, user) {
-        let is_named_after_us = stranger.is_none() && here.is_named_after(&path);
+        let is_named_after_us = stranger.is_none() && control_path::is_of(&path, &here.real);
         let living = match stranger {
             None => look(&path)?,
             Some(user) => Living::of_stranger(&path, user)?,
@@ -90,10 +89,7 @@ struct Here {
 
 impl Here {
     fn of(dir: Option<&Path>) -> Result<Here, Failure> {
-        let said = match dir {
-            None => folder::current(),
-            Some(dir) => std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()),
-        };
+        let said = dir.map_or_else(folder::current, folder::absolute);
         let real = fs::canonicalize(&said);
         let real = real.map_err(|error| Failure::usage(format!("{}: {error}", said.display())))?;
         // A config.ru stands for its folder.
@@ -102,10 +98,6 @@ impl Here {
             return Ok(Here { said: parent(&said), real: parent(&real) });
         }
         Ok(Here { said, real })
-    }
-
-    fn is_named_after(&self, socket: &Path) -> bool {
-        control_path::is_of(socket, &self.real)
     }
 
     fn is(&self, living: &Living) -> bool {
@@ -135,21 +127,19 @@ impl Living {
     /// A server that does not answer, with what the kernel knows of it.
     fn silent(line: ControlClient, time: Duration) -> Living {
         let pid = front::listener_of(&line.socket).map_or(0, u64::from);
-        let folder = working_directory(pid);
-        Living { line, pid, started_in: folder.clone(), folder, silent: Some(time), stranger: None }
+        Living { silent: Some(time), ..Living::seen(line, pid) }
     }
 
     /// A server in a folder of another user, which is not asked: what the kernel knows of it. `None` if there is none.
     fn of_stranger(socket: &Path, user: u32) -> Result<Option<Living>, Failure> {
         let Ok(pid) = front::listener_of(socket).map(u64::from) else { return Ok(None) };
-        let line = ControlClient::to(socket)?;
-        let folder = working_directory(pid);
-        Ok(Some(Living { line, pid, started_in: folder.clone(), folder, silent: None, stranger: Some(user) }))
+        Ok(Some(Living { stranger: Some(user), ..Living::seen(ControlClient::to(socket)?, pid) }))
     }
-}
 
-fn working_directory(pid: u64) -> String {
-    fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string()
+    fn seen(line: ControlClient, pid: u64) -> Living {
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
+        Living { line, pid, started_in: folder.clone(), folder, silent: None, stranger: None }
+    }
 }
 
 /// Settings from the file beside the application in this folder. Code in it is not run for this: no other server's file
@@ -224,32 +214,28 @@ fn in_state(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn none(here: &Here, others: &[Living]) -> String {
-    let mut out = format!("no server of {} was found", here.said.display());
-    if others.is_empty() {
-        out.push_str("; --control PATH names the control socket of one (servers of other users are seen by root only)");
+    let more = if others.is_empty() {
+        "--control PATH names the control socket of one (servers of other users are seen by root only)".to_owned()
     } else {
-        out.push_str("; these run, and --control or --dir names one of them:");
-        list(&mut out, others);
-    }
-    out
+        format!("these run, and --control or --dir names one of them:{}", list(others))
+    };
+    format!("no server of {} was found; {more}", here.said.display())
 }
 
 fn several(here: &Here, ours: &[Living]) -> String {
-    let mut out = format!("several servers of {} run; say which one with --control:", here.said.display());
-    list(&mut out, ours);
-    out
+    format!("several servers of {} run; say which one with --control:{}", here.said.display(), list(ours))
 }
 
-fn list(out: &mut String, servers: &[Living]) {
-    for Living { line, pid, folder, silent, stranger, .. } in servers {
+fn list(servers: &[Living]) -> String {
+    let lines = servers.iter().map(|Living { line, pid, folder, silent, stranger, .. }| {
         let more = match (silent, stranger) {
             (Some(_), _) => ", does not answer".to_owned(),
             (None, Some(user)) => format!(", of user {user}: only by --control"),
             (None, None) => String::new(),
         };
-        // Writing to a string cannot fail.
-        let _ = write!(out, "\n  --control {}  (process {pid}, {folder}{more})", line.socket.display());
-    }
+        format!("\n  --control {}  (process {pid}, {folder}{more})", line.socket.display())
+    });
+    lines.collect()
 }
 
 #[cfg(test)]

@@ -31,31 +31,27 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         }
         Ok(Some(call)) => match &call.surplus {
             Some(word) => Err(Failure::usage(surplus(command, word, &call))),
-            None => action(command.action)(&call),
+            None => act(command, &call),
         },
         Err(failure) => Err(failure),
     };
     Some(outcome.map_or_else(|failure| fail(command.word, &failure), |()| ExitCode::SUCCESS))
 }
 
-/// The function of a command.
-fn action(action: Action) -> fn(&Call) -> Result<(), Failure> {
-    match action {
-        Action::Status => watch::status,
-        Action::Workers => show::workers,
-        Action::Recorder => show::recorder,
-        Action::Deploys => show::deploys,
-        Action::Reload => orders::reload,
-        Action::Restart => orders::restart,
-        Action::Recycle => orders::recycle,
-        Action::Scale => orders::scale,
-        Action::Pause => orders::pause,
-        Action::Resume => orders::resume,
-        Action::KillWorker => orders::kill_worker,
-        Action::Drain => orders::drain,
-        Action::Stop => orders::stop,
-        Action::ReopenLogs => orders::reopen_logs,
-        Action::Control => show::control,
+fn act(command: &ClientCommand, call: &Call) -> Result<(), Failure> {
+    match command.action {
+        Action::Status => watch::status(call),
+        Action::Workers => show::workers(call),
+        Action::Recorder => show::recorder(call),
+        Action::Deploys => show::deploys(call),
+        Action::Reload | Action::Restart | Action::Recycle | Action::Pause | Action::Resume | Action::ReopenLogs => {
+            orders::plain(call, command.word)
+        }
+        Action::Scale => orders::scale(call),
+        Action::KillWorker => orders::kill_worker(call),
+        Action::Drain => orders::drain(call),
+        Action::Stop => orders::stop(call),
+        Action::Control => show::control(call),
     }
 }
 

@@ -18,28 +18,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time for a process that does not answer any more to write its last lines and remove its files.
 const LAST_TIME: Duration = Duration::from_secs(10);
 
-pub fn reload(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/reload", json!({}))
-}
-
-pub fn restart(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/restart", json!({}))
-}
-
-pub fn recycle(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/recycle", json!({}))
-}
-
-pub fn pause(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/pause", json!({}))
-}
-
-pub fn resume(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/resume", json!({}))
-}
-
-pub fn reopen_logs(call: &Call) -> Result<(), Failure> {
-    order(call, "/v1/reopen-logs", json!({}))
+/// Sends the action of this name, which has no parameters but the application.
+pub fn plain(call: &Call, word: &str) -> Result<(), Failure> {
+    order(call, &format!("/v1/{word}"), json!({}))
 }
 
 pub fn scale(call: &Call) -> Result<(), Failure> {

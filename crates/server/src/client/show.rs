@@ -1,7 +1,6 @@
 //! Commands that show something: data of the API, as tables or as JSON.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -12,8 +11,9 @@ use crate::client::outcome::{Failure, say};
 use crate::client::table::Table;
 use crate::client::text::{lasting, millis, plain, size};
 use crate::config::commands::Flag;
+use crate::process::folder::absolute;
 
-/// Past requests in a table.
+/// Past requests of an application in a table.
 const PAST_ROWS: usize = 20;
 /// Longest path in a table, in characters.
 const PATH_LETTERS: usize = 60;
@@ -83,8 +83,7 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
 pub fn control(call: &Call) -> Result<(), Failure> {
     let line = find::server(call)?;
     line.look("/v1").map_err(|error| error.failure(&line.socket))?;
-    let path = std::path::absolute(&line.socket).unwrap_or_else(|_| PathBuf::from(&line.socket));
-    say(&format!("{}\n", path.display()));
+    say(&format!("{}\n", absolute(&line.socket).display()));
     Ok(())
 }
 
@@ -146,7 +145,7 @@ fn recorder_text(apps: &Value) -> String {
 
 fn past_table(apps: &Value, name: &str) -> String {
     let mut table = Table::new(&["when", "app", ">worker", ">waited", ">ran", "status", "request", "why", "id"]);
-    for (app, past) in pairs(apps, name).take(PAST_ROWS) {
+    for (app, past) in first_pairs(apps, name, PAST_ROWS) {
         let why = [text(&past["fault"]), first_line(&past["why"])];
         let why: Vec<String> = why.into_iter().filter(|words| !words.is_empty()).collect();
         table.add(vec![
@@ -174,7 +173,12 @@ fn busy(apps: &Value) -> Vec<(String, u64)> {
 
 /// Each row under this name, with its application.
 fn pairs<'a>(apps: &'a Value, name: &'a str) -> impl Iterator<Item = (&'a Value, &'a Value)> {
-    rows(apps).iter().flat_map(move |app| rows(&app[name]).iter().map(move |row| (app, row)))
+    first_pairs(apps, name, usize::MAX)
+}
+
+/// The first rows under this name of each application, so that many rows of one application hide none of another.
+fn first_pairs<'a>(apps: &'a Value, name: &'a str, most: usize) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+    rows(apps).iter().flat_map(move |app| rows(&app[name]).iter().take(most).map(move |row| (app, row)))
 }
 
 /// The elements of a JSON array; none of another value.
@@ -231,6 +235,18 @@ mod tests {
         assert_eq!(path(&json!("x".repeat(80))).chars().count(), 60);
         assert_eq!(worker_table(&json!([])), "no workers\n");
         assert!(recorder_text(&json!([])).contains("runs now:\nnothing"));
+    }
+
+    #[test]
+    fn an_application_with_many_failures_hides_none_of_another() {
+        let failed = |path: &str, times| vec![json!({ "method": "GET", "path": path }); times];
+        let apps = json!([
+            { "name": "shop", "failed": failed("/a", PAST_ROWS + 5) },
+            { "name": "blog", "failed": failed("/b", 1) }
+        ]);
+        let text = recorder_text(&apps);
+        let rows = |path: &str| text.lines().filter(|line| line.contains(path)).count();
+        assert_eq!((rows("GET /a"), rows("GET /b")), (PAST_ROWS, 1), "{text}");
     }
 
     #[test]

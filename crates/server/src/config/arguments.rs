@@ -85,6 +85,10 @@ const APP_FOLDER: &str = "FOOLSGOLD_APP_FOLDER";
 /// The variable by which the gem finds this program. An image that sets it may start the program without the gem, too.
 const OF_GEM: &str = "FOOLS_GOLD_BINARY";
 
+/// Words by which `unicorn -E` and `rackup -E` choose middleware, and which are no environment of an application:
+/// recipes for Capistrano start Unicorn with `RAILS_ENV=production` and `-E deployment`.
+const OF_MIDDLEWARE: [&str; 2] = ["deployment", "none"];
+
 /// Beginning of the error about a second application, after its name.
 pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
@@ -198,6 +202,13 @@ impl RawValue {
             Origin::File(place) => !place.is_compat,
             Origin::Default => false,
         }
+    }
+
+    /// Whether it is a word for the middleware of Unicorn and rackup: it is for RACK_ENV, and replaces no RAILS_ENV or
+    /// APP_ENV that is set.
+    pub fn is_for_middleware(&self) -> bool {
+        let is_theirs = matches!(&self.origin, Origin::Flag(flag) if flag == "-E" || flag == "--env");
+        self.name == Name::Environment && is_theirs && OF_MIDDLEWARE.contains(&self.value.as_str())
     }
 
     /// Precedence; the least counts most.
@@ -483,8 +494,9 @@ impl Arguments {
         let is_of_client = commands::names().any(|name| name == command);
         let takes = |name: Name| if is_of_client { finds_server(name) } else { !name.is_secret() };
         let surplus = self.surplus(command, words);
+        let takes_all = command != "options" && flags().all(|given| takes(given.name));
         // Without the flags its value is left.
-        let typed: &[OsString] = match command != "options" && flags().all(|given| takes(given.name)) {
+        let typed: &[OsString] = match takes_all {
             true => arguments,
             false if is_of_client => &words.all,
             false => &[],
@@ -499,6 +511,12 @@ impl Arguments {
             }
             line.push(' ');
             line.push_str(&for_shell(one));
+        }
+        // By their own names: `-c web.yml` is a settings file here, and a folder behind a command. Commands have no
+        // --no-config, whose value is a dash.
+        let rest = flags().filter(|given| is_of_client && !takes_all && takes(given.name) && given.value != "-");
+        for given in rest {
+            line.push_str(&format!(" --{} {}", given.name.row().long, for_shell(OsStr::new(&given.value))));
         }
         // The application says which server is meant, where nothing else does.
         let is_found = !is_of_client || flags().any(|given| finds_server(given.name));
@@ -586,7 +604,7 @@ impl Arguments {
                 self.refuse(format!("{spelt} {word}: {OF_SOCKET}"));
             }
             // Too small for an interpreter: it is the number of megabytes that Passenger takes.
-            Kind::Size(least, _) if row.name == Name::MemoryLimit && is_number_below(word, least) => {
+            Kind::Size(least, _) if row.name == Name::MemoryLimit && word.parse::<u64>().is_ok_and(|mb| mb < least) => {
                 self.refuse(format!("{spelt} {word}: {OF_INTERPRETER}"));
             }
             _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
@@ -663,10 +681,6 @@ pub fn is_flag_next(parser: &mut lexopt::Parser) -> bool {
     parser.try_raw_args().is_some_and(|rest| rest.peek().is_some_and(is_flag))
 }
 
-fn is_number_below(word: &str, limit: u64) -> bool {
-    word.parse::<u64>().is_ok_and(|number| number < limit)
-}
-
 fn needs_value(row: &Row, spelt: &str) -> String {
     let hint = if spelt == "-w" { "; for the warnings of Ruby say RUBYOPT=-w in the environment" } else { "" };
     format!("{spelt}: needs a value: {spelt} {}{hint}", row.value)
@@ -720,12 +734,13 @@ pub fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
 }
 
 #[cfg(test)]
+pub fn problems(arguments: &[&str]) -> Vec<String> {
+    ask(arguments, &[]).problems.iter().map(Problem::to_string).collect()
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn problems(arguments: &[&str]) -> Vec<String> {
-        ask(arguments, &[]).problems.iter().map(Problem::to_string).collect()
-    }
 
     #[test]
     fn values_come_from_flags_first_and_the_own_variable_before_others() {
@@ -817,7 +832,8 @@ mod tests {
         let of_dir = format!("config --dir {dir} --check");
         let stop_it = format!("`foolsgold stop --dir {dir}`");
         let scale_it = format!("`foolsgold scale 3 --dir {dir}`");
-        let cases: [(&[&str], &str, &str); 16] = [
+        let of_thin = format!("`foolsgold stop --dir {dir} --config thin.yml`");
+        let cases: [(&[&str], &str, &str); 19] = [
             (
                 &["-e", "production", "explain", "config/puma.rb"],
                 "explain: there is no such file",
@@ -835,6 +851,13 @@ mod tests {
             (&[dir, "stop"], "stop: there is no such file", stop_it.as_str()),
             (&[dir, "scale", "3"], "scale: there is no such file", scale_it.as_str()),
             (&["-C", "thin.yml", "app.ru", "stop"], "stop: there is no such file", "`foolsgold stop -C thin.yml`"),
+            (
+                &["-c", dir, "-e", "production", "-C", "thin.yml", "stop"],
+                "stop: there is no such file",
+                of_thin.as_str(),
+            ),
+            (&["-p", "3000", "-c", "web.yml", "stop"], "stop: there is no such file", "stop --config web.yml`"),
+            (&["-p", "3000", "--no-config", "stop"], "stop: there is no such file", "`foolsgold stop`"),
             (&["-p", "3000", "scale", "3"], "scale: there is no such file", "`foolsgold scale 3`"),
             (&["app.ru", "scale", "3"], "scale: there is no such file", "`foolsgold scale 3`"),
             (&["app.ru", "native"], "native: there is no such file", "`foolsgold native`"),

@@ -12,6 +12,14 @@ const MODE: u32 = 0o777;
 /// The largest backlog of an address.
 pub const BACKLOG_MAX: i32 = 65_535;
 
+/// The URI of a host and a port. An IPv6 address gets brackets.
+pub fn tcp(host: &str, port: &str) -> String {
+    match host.contains(':') && !host.starts_with('[') {
+        true => format!("tcp://[{host}]:{port}"),
+        false => format!("tcp://{host}:{port}"),
+    }
+}
+
 /// Parses an address with its options. By default the file of a Unix socket is open to all users; but a `umask` that is
 /// configured for the process counts.
 pub fn parse(text: &str, umask: Option<u32>) -> Result<Endpoint, String> {

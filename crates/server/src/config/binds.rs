@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use front::{Bind, Endpoint};
 
 use crate::config::arguments::{Origin, RawValue};
-use crate::config::bind_query;
+use crate::config::bind_query::{self, tcp};
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 
@@ -89,12 +89,8 @@ impl SettingsReader<'_> {
         let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
         let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
         let named = if host.value.is_empty() { asked.file_host.as_deref().unwrap_or("") } else { &host.value };
-        let name = match named {
-            "" => "[::]".to_owned(),
-            // An IPv6 address has brackets in a URI.
-            address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
-            name => name.to_owned(),
-        };
+        let is_port = named.is_empty();
+        let name = if is_port { "::" } else { named };
         let before = self.problems.len();
         if host.value.starts_with(['/', '.', '@']) {
             let right = format!("is no host; for a Unix socket say --bind unix://{}", host.value);
@@ -102,8 +98,7 @@ impl SettingsReader<'_> {
         }
         let usual = u64::from(asked.file_port.unwrap_or(PORT));
         let number = if port.value.is_empty() { usual } else { self.number_of(&port, &port.value) };
-        let is_port = named.is_empty();
-        (self.problems.len() == before).then(|| Said { given: shown, uri: format!("tcp://{name}:{number}"), is_port })
+        (self.problems.len() == before).then(|| Said { given: shown, uri: tcp(name, &number.to_string()), is_port })
     }
 }
 

@@ -47,124 +47,56 @@ pub struct ClientCommand {
 
 use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
 
+const fn command(word: &'static str, flags: &'static [Flag], action: Action, help: &'static str) -> ClientCommand {
+    ClientCommand { word, value: "", flags, help, more: "", action }
+}
+
 /// All commands.
 pub static COMMANDS: [ClientCommand; 15] = [
     ClientCommand {
-        word: "status",
-        value: "",
-        flags: &[App, Watch, Json],
-        help: "show what a running server does",
         more: "Load, times, workers and the last deploy. With --watch it is redrawn each second.",
-        action: Action::Status,
+        ..command("status", &[App, Watch, Json], Action::Status, "show what a running server does")
     },
+    command("workers", &[App, Json], Action::Workers, "show the workers and what each of them runs"),
     ClientCommand {
-        word: "workers",
-        value: "",
-        flags: &[App, Json],
-        help: "show the workers and what each of them runs",
-        more: "",
-        action: Action::Workers,
-    },
-    ClientCommand {
-        word: "recorder",
-        value: "",
-        flags: &[App, Json, Backtraces],
         help: "show what runs now, and the last slow, failed and refused requests",
         more: "With --backtraces also the current backtraces of busy workers.",
-        action: Action::Recorder,
+        ..command("recorder", &[App, Json, Backtraces], Action::Recorder, "")
     },
+    command("deploys", &[App, Json], Action::Deploys, "show the last deploys and their outcomes"),
     ClientCommand {
-        word: "deploys",
-        value: "",
-        flags: &[App, Json],
-        help: "show the last deploys and their outcomes",
-        more: "",
-        action: Action::Deploys,
-    },
-    ClientCommand {
-        word: "reload",
-        value: "",
-        flags: &[App],
-        help: "load new code and settings, without losing a request",
         more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the \
                error is shown, and the exit code is 1.",
-        action: Action::Reload,
+        ..command("reload", &[App], Action::Reload, "load new code and settings, without losing a request")
     },
     ClientCommand {
-        word: "restart",
-        value: "",
-        flags: &[],
-        help: "start the program again, with the same sockets",
         more: "For a new version of foolsgold, and for settings that a reload cannot change. For new code, reload is \
                enough.",
-        action: Action::Restart,
+        ..command("restart", &[], Action::Restart, "start the program again, with the same sockets")
     },
+    command("recycle", &[App], Action::Recycle, "replace the workers by new ones with the same code"),
+    ClientCommand { value: "N|MIN:MAX", ..command("scale", &[App], Action::Scale, "set the number of workers") },
     ClientCommand {
-        word: "recycle",
-        value: "",
-        flags: &[App],
-        help: "replace the workers by new ones with the same code",
-        more: "",
-        action: Action::Recycle,
-    },
-    ClientCommand {
-        word: "scale",
-        value: "N|MIN:MAX",
-        flags: &[App],
-        help: "set the number of workers",
-        more: "",
-        action: Action::Scale,
-    },
-    ClientCommand {
-        word: "pause",
-        value: "",
-        flags: &[App],
-        help: "make requests wait, within the limits of the queue",
         more: "For example while a database is moved. A request that waits too long gets 503, as always.",
-        action: Action::Pause,
+        ..command("pause", &[App], Action::Pause, "make requests wait, within the limits of the queue")
     },
-    ClientCommand { word: "resume", value: "", flags: &[App], help: "end a pause", more: "", action: Action::Resume },
+    command("resume", &[App], Action::Resume, "end a pause"),
     ClientCommand {
-        word: "kill-worker",
         value: "N",
-        flags: &[App, Now],
-        help: "stop a worker; another one takes its place",
         more: "It finishes what it runs; with --now it is killed at once.",
-        action: Action::KillWorker,
+        ..command("kill-worker", &[App, Now], Action::KillWorker, "stop a worker; another one takes its place")
     },
     ClientCommand {
-        word: "drain",
-        value: "",
-        flags: &[NoWait],
-        help: "shut down after load balancers have noticed",
         more: "/readyz answers 503 at once; after --drain-lag the server accepts no connections, and finishes running \
                requests. Waits until it has exited.",
-        action: Action::Drain,
+        ..command("drain", &[NoWait], Action::Drain, "shut down after load balancers have noticed")
     },
     ClientCommand {
-        word: "stop",
-        value: "",
-        flags: &[Now, NoWait],
-        help: "shut down when running requests are finished",
         more: "Waits until the server has exited. With --now, running requests are cut off.",
-        action: Action::Stop,
+        ..command("stop", &[Now, NoWait], Action::Stop, "shut down when running requests are finished")
     },
-    ClientCommand {
-        word: "reopen-logs",
-        value: "",
-        flags: &[],
-        help: "reopen log files, after they were renamed",
-        more: "",
-        action: Action::ReopenLogs,
-    },
-    ClientCommand {
-        word: "control",
-        value: "",
-        flags: &[],
-        help: "print the path of the control socket, for curl --unix-socket",
-        more: "",
-        action: Action::Control,
-    },
+    command("reopen-logs", &[], Action::ReopenLogs, "reopen log files, after they were renamed"),
+    command("control", &[], Action::Control, "print the path of the control socket, for curl --unix-socket"),
 ];
 
 impl Flag {

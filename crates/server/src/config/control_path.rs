@@ -13,15 +13,12 @@ use std::time::Duration;
 use front::Listener;
 use rustix::fs::{Access, access};
 
+use crate::process::folder::absolute;
+
 /// Characters of the folder's own name in the socket's name.
 const NAME_LETTERS: usize = 24;
 /// Age up to which a socket without a listener is left alone: a server may be just opening it.
 const FRESH: Duration = Duration::from_secs(60);
-
-/// A configured path as an absolute one: a reload may change the folder of this process.
-pub fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
 
 /// Opens the control socket at a configured path, and returns the absolute path. A successor takes the path from the
 /// previous process.

@@ -40,10 +40,8 @@ struct Fixed {
 impl Invocation {
     /// Does not read any file yet.
     pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Invocation {
-        let started_in = folder::current();
-        let home = OnceLock::new();
-        let first = OnceLock::new();
-        Invocation { arguments, environment, machine, started_in, home, first }
+        let (home, first) = (OnceLock::new(), OnceLock::new());
+        Invocation { arguments, environment, machine, started_in: folder::current(), home, first }
     }
 
     /// The arguments of the command line and of the environment, without any file.
@@ -55,10 +53,7 @@ impl Invocation {
     /// another server's file must run only once.
     pub fn leaves_file_to_background(&self) -> bool {
         let asked = self.typed();
-        let problems = Vec::new();
-        let notices = Vec::new();
-        let daemonize =
-            SettingsReader { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
+        let daemonize = SettingsReader::new(&asked, None, self.machine).flag(Name::Daemonize);
         daemonize && asked.problems.is_empty() && file::is_code(&asked)
     }
 
@@ -133,9 +128,7 @@ impl Invocation {
 
 impl Fixed {
     fn of(asked: &Arguments, machine: Machine) -> Fixed {
-        let problems = Vec::new();
-        let notices = Vec::new();
-        let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
+        let mut reader = SettingsReader::new(asked, None, machine);
         let binds: Vec<String> = reader.addresses().into_iter().map(|said| said.uri).collect();
         let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
         let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));

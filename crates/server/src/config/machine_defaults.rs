@@ -10,6 +10,8 @@ const INTERPRETER: u64 = 64 * MIB;
 const WORKER: u64 = 256 * MIB;
 /// Memory of an open connection with a small waiting request.
 const CONNECTION: u64 = 28 * KIB;
+/// Memory of an I/O thread: the allocator has an arena for each, which begins with two pages of 2 MiB.
+const IO_THREAD: u64 = 4 * MIB;
 /// Upper and lower bounds of the defaults.
 const MOST: usize = 1024;
 const CONNECTIONS_MOST: usize = 16_384;
@@ -42,9 +44,10 @@ pub fn connections(machine: Machine) -> usize {
     (machine.holds(CONNECTION) / 4).clamp(CONNECTIONS_LEAST, CONNECTIONS_MOST)
 }
 
-/// Default number of I/O threads: one per core.
+/// Default number of I/O threads: one per core, but no more than an eighth of the memory holds: a container with little
+/// memory may have all cores of a large machine.
 pub fn io_threads(machine: Machine) -> usize {
-    machine.cores.clamp(1, MOST)
+    machine.cores.min(machine.holds(IO_THREAD) / 8).clamp(1, MOST)
 }
 
 #[cfg(test)]
@@ -59,13 +62,15 @@ mod tests {
         };
         assert_eq!(of(8, 1 << 20), [16, 8, 16_384, 8]);
         assert_eq!(of(8, 1024), [8, 4, 9362, 8]);
-        assert_eq!(of(8, 200), [1, 1, 1828, 8]);
+        assert_eq!(of(8, 200), [1, 1, 1828, 6]);
         assert_eq!(of(1, 16), [1, 1, 256, 1]);
+        assert_eq!((of(128, 512)[3], of(128, 1 << 20)[3]), (16, 128));
         let most = |cores, mib: u64| workers_most(Machine { cores, has_quota: false, memory: Some(mib * MIB) });
         assert_eq!([most(8, 1 << 20), most(8, 2560), most(8, 1024), most(1, 1 << 20)], [16, 10, 4, 1]);
         let quota = Machine { cores: 4, has_quota: true, memory: None };
         assert_eq!([workers(quota), workers_most(quota)], [4, 4]);
         let unknown = Machine { cores: 8, has_quota: false, memory: None };
-        assert_eq!([interpreters(unknown), workers(unknown), connections(unknown)], [16, 8, 16_384]);
+        let defaults = [interpreters(unknown), workers(unknown), connections(unknown), io_threads(unknown)];
+        assert_eq!(defaults, [16, 8, 16_384, 8]);
     }
 }

@@ -7,6 +7,7 @@ use crate::config::bind_query::permission_bits;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
+use crate::process::folder::absolute;
 use crate::process::identity::Identity;
 use crate::process::sockets::Activated;
 use crate::process::stream::Stream;
@@ -58,8 +59,7 @@ impl SettingsReader<'_> {
         let is_silent = lacks_log && self.asked.compat.is_some();
         // If a file could not be read, it may name one.
         if lacks_log && !is_silent && self.asked.problems.is_empty() {
-            let given = self.pick(Name::Daemonize);
-            self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
+            self.refuse_value(Name::Daemonize, "needs --log-file FILE: in the background nobody reads standard output");
         }
         // In the background one file takes both.
         let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| {
@@ -101,8 +101,7 @@ impl SettingsReader<'_> {
         let [both, out, err] = names.map(|name| self.path(name));
         for (name, path) in names.into_iter().zip([&both, &out, &err]) {
             if path.as_ref().is_some_and(|path| is_folder(path)) {
-                let given = self.pick(name);
-                self.refuse(&given, "is a folder; name a file in it");
+                self.refuse_value(name, "is a folder; name a file in it");
             }
         }
         // A path that is the stream itself (/dev/stdout) is no log file; --daemonize, for instance, still needs one.
@@ -112,39 +111,30 @@ impl SettingsReader<'_> {
 
     /// Refuses log, pid and state files that are the same file: they would overwrite each other.
     fn files_apart(&mut self, logs: &[Option<&Path>]) {
-        let logs: Vec<PathBuf> = logs.iter().filter_map(|path| fixed(*path)).collect();
-        let (pidfile, state) = (fixed(self.pidfile().as_deref()), fixed(self.path(Name::State).as_deref()));
+        let logs: Vec<PathBuf> = logs.iter().flatten().map(|path| absolute(path)).collect();
+        let [pidfile, state] = [self.pidfile(), self.path(Name::State)].map(|path| path.as_deref().map(absolute));
         for (name, path) in [(Name::Pidfile, &pidfile), (Name::State, &state)] {
             if path.as_ref().is_some_and(|path| logs.contains(path)) {
-                let given = self.pick(name);
-                self.refuse(&given, "is the log file, too: name another");
+                self.refuse_value(name, "is the log file, too: name another");
             }
         }
         if state.as_ref().is_some_and(|path| path.extension().is_some_and(|ending| ending == "sock")) {
-            let given = self.pick(Name::State);
-            self.refuse(&given, "looks like a socket to listen on, which is --bind unix://PATH; --state takes a file");
+            let right = "looks like a socket to listen on, which is --bind unix://PATH; --state takes a file";
+            self.refuse_value(Name::State, right);
         }
         if pidfile.is_some() && pidfile == state {
-            let given = self.pick(Name::State);
-            self.refuse(&given, "is the pid file, too: name another");
+            self.refuse_value(Name::State, "is the pid file, too: name another");
         }
     }
 
     fn identity(&mut self) -> Option<Identity> {
         let (user, group) = (self.optional(Name::User), self.optional(Name::Group));
         Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|[of_user, of_group]| {
-            self.refuse_one(Name::User, of_user);
-            self.refuse_one(Name::Group, of_group);
+            for (name, why) in [(Name::User, of_user), (Name::Group, of_group)] {
+                why.iter().for_each(|why| self.refuse_value(name, why));
+            }
             None
         })
-    }
-
-    /// Adds an error about the value of an option, if there is one.
-    fn refuse_one(&mut self, name: Name, why: Option<String>) {
-        if let Some(why) = why {
-            let given = self.pick(name);
-            self.refuse(&given, &why);
-        }
     }
 
     fn octal(&mut self, name: Name, example: &str) -> Option<u32> {
@@ -177,9 +167,4 @@ impl SettingsReader<'_> {
 /// Whether a path names a folder, which need not exist. (`Path::ends_with` knows no slash at the end.)
 fn is_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
-}
-
-/// The absolute path, which stays valid when the working directory changes.
-pub fn fixed(path: Option<&Path>) -> Option<PathBuf> {
-    path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }

@@ -37,10 +37,6 @@ const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str
     Row { kind, default: Default::Text(default), help, ..row(name, long, value, Section::Http) }
 }
 
-const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'static str, why: &'static str) -> Row {
-    Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, value, Section::Elsewhere) }
-}
-
 /// Identifies an option, in the order of [`TABLE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
@@ -359,7 +355,6 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {
-        kind: Kind::Text,
         default: Default::Text("tmp/restart.txt"),
         help: "a file in the application's folder: when it is touched, the application is reloaded, as with Passenger; \
                none turns this off",
@@ -540,7 +535,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, 1024),
-        default: Default::Machine("1 per core", machine_defaults::io_threads),
+        default: Default::Machine("1 per core, as far as memory allows", machine_defaults::io_threads),
         help: "threads that read and write connections",
         ..row(Name::IoThreads, "io-threads", "N", Section::Load)
     },
@@ -598,22 +593,92 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                of these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
-    LOG_FILE,
-    REDIRECT_STDOUT,
-    REDIRECT_STDERR,
-    DAEMONIZE,
-    PIDFILE,
-    STATE,
-    STATE_PERMISSION,
-    USER,
-    GROUP,
-    DIR,
-    UMASK,
-    SIGNALS,
-    ACTIVATED,
-    CONTROL,
-    ADMIN,
-    ADMIN_TOKEN,
+    Row {
+        kind: Kind::Path,
+        help: "append the log and the application's output to this file; a signal reopens it after a rotation \
+               (default: standard output)",
+        ..row(Name::LogFile, "log-file", "FILE", Section::Log)
+    },
+    Row {
+        kind: Kind::Path,
+        help: "append standard output alone, which has the log, to this file",
+        ..row(Name::RedirectStdout, "redirect-stdout", "FILE", Section::Log)
+    },
+    Row {
+        kind: Kind::Path,
+        help: "append standard error alone to this file",
+        ..row(Name::RedirectStderr, "redirect-stderr", "FILE", Section::Log)
+    },
+    Row {
+        short: Some('d'),
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "serve in the background, with --log-file: the command exits when the server is ready, or prints why it \
+               is not",
+        ..row(Name::Daemonize, "daemonize", "", Section::Run)
+    },
+    Row {
+        kind: Kind::Path,
+        also: &["PIDFILE"],
+        help: "write the process id to this file as long as the server serves; refused while a running server has it",
+        ..row(Name::Pidfile, "pidfile", "FILE", Section::Run)
+    },
+    Row {
+        short: Some('S'),
+        kind: Kind::Path,
+        help: "write process id and control address to this file, in the form of Puma's",
+        ..row(Name::State, "state", "FILE", Section::Run)
+    },
+    Row {
+        help: "permissions of the state file, in octal, such as 0640 (default: 0644 without those of --umask)",
+        ..row(Name::StatePermission, "state-permission", "BITS", Section::Run)
+    },
+    Row {
+        help: "become this user, a name or a number, when addresses are bound and files are open, before the \
+               application is loaded",
+        ..row(Name::User, "user", "USER", Section::Run)
+    },
+    Row { help: "become this group (default: that of --user)", ..row(Name::Group, "group", "GROUP", Section::Run) },
+    Row {
+        kind: Kind::Path,
+        help: "change to this folder first: all other paths are relative to it",
+        ..row(Name::Dir, "dir", "FOLDER", Section::Run)
+    },
+    Row {
+        help: "permissions that new files and Unix sockets do not get, in octal, such as 027",
+        ..row(Name::Umask, "umask", "BITS", Section::Run)
+    },
+    Row {
+        kind: Kind::Choice(Habit::WORDS),
+        default: Default::Text("puma"),
+        help: "signals have the meanings that they have in this server",
+        ..row(Name::Signals, "signals", "SERVER", Section::Run)
+    },
+    Row {
+        kind: Kind::Choice(&["no", "yes", "only"]),
+        default: Default::Text("no"),
+        help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it (where none \
+               is handed over, --bind counts); without this, on those that --bind names",
+        ..row(Name::BindToActivatedSockets, "bind-to-activated-sockets", "", Section::Run)
+    },
+    Row {
+        default: Default::Text("auto"),
+        help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto derives \
+               it from the application's folder, where the commands find it; off",
+        ..row(Name::Control, "control", "PATH", Section::Watch)
+    },
+    Row {
+        default: Default::Text("off"),
+        help: "show a live page, /metrics for Prometheus, /healthz and /readyz on this address: a port of this \
+               machine, tcp://HOST:PORT or unix:///PATH",
+        ..row(Name::Admin, "admin", "URI", Section::Watch)
+    },
+    Row {
+        help: "token that requests to --admin must carry, as a bearer token or as the password of any user; none \
+               allows all requests; required for addresses that other machines can reach (better set as a variable \
+               than as an option, which other users of this machine can see)",
+        ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
+    },
     Row {
         short: Some('C'),
         kind: Kind::Path,
@@ -622,7 +687,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                without one, a config/puma.rb or Passengerfile.json in the working directory)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
-    refused(Name::Reload, "reload", None, "", RELOAD_WHY),
+    Row { kind: Kind::Refused(RELOAD_WHY), help: RELOAD_WHY, ..row(Name::Reload, "reload", "", Section::Elsewhere) },
 ];
 
 const HEADER_BYTES_HELP: &str =
@@ -640,109 +705,6 @@ const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const RELOAD_WHY: &str = "files are not watched: `foolsgold reload` takes new code without an interruption; Rails \
                           reloads its own code in development";
-
-const LOG_FILE: Row = Row {
-    kind: Kind::Path,
-    help: "append the log and the application's output to this file; a signal reopens it after a rotation (default: \
-           standard output)",
-    ..row(Name::LogFile, "log-file", "FILE", Section::Log)
-};
-
-const REDIRECT_STDOUT: Row = Row {
-    kind: Kind::Path,
-    help: "append standard output alone, which has the log, to this file",
-    ..row(Name::RedirectStdout, "redirect-stdout", "FILE", Section::Log)
-};
-
-const REDIRECT_STDERR: Row = Row {
-    kind: Kind::Path,
-    help: "append standard error alone to this file",
-    ..row(Name::RedirectStderr, "redirect-stderr", "FILE", Section::Log)
-};
-
-const DAEMONIZE: Row = Row {
-    short: Some('d'),
-    kind: Kind::Flag,
-    default: Default::Text("no"),
-    help: "serve in the background, with --log-file: the command exits when the server is ready, or prints why it is \
-           not",
-    ..row(Name::Daemonize, "daemonize", "", Section::Run)
-};
-
-const PIDFILE: Row = Row {
-    kind: Kind::Path,
-    also: &["PIDFILE"],
-    help: "write the process id to this file as long as the server serves; refused while a running server has it",
-    ..row(Name::Pidfile, "pidfile", "FILE", Section::Run)
-};
-
-const STATE: Row = Row {
-    short: Some('S'),
-    kind: Kind::Path,
-    help: "write process id and control address to this file, in the form of Puma's",
-    ..row(Name::State, "state", "FILE", Section::Run)
-};
-
-const STATE_PERMISSION: Row = Row {
-    help: "permissions of the state file, in octal, such as 0640 (default: 0644 without those of --umask)",
-    ..row(Name::StatePermission, "state-permission", "BITS", Section::Run)
-};
-
-const USER: Row = Row {
-    help: "become this user, a name or a number, when addresses are bound and files are open, before the application \
-           is loaded",
-    ..row(Name::User, "user", "USER", Section::Run)
-};
-
-const GROUP: Row =
-    Row { help: "become this group (default: that of --user)", ..row(Name::Group, "group", "GROUP", Section::Run) };
-
-const DIR: Row = Row {
-    kind: Kind::Path,
-    help: "change to this folder first: all other paths are relative to it",
-    ..row(Name::Dir, "dir", "FOLDER", Section::Run)
-};
-
-const UMASK: Row = Row {
-    help: "permissions that new files and Unix sockets do not get, in octal, such as 027",
-    ..row(Name::Umask, "umask", "BITS", Section::Run)
-};
-
-const SIGNALS: Row = Row {
-    kind: Kind::Choice(Habit::WORDS),
-    default: Default::Text("puma"),
-    help: "signals have the meanings that they have in this server",
-    ..row(Name::Signals, "signals", "SERVER", Section::Run)
-};
-
-const ACTIVATED: Row = Row {
-    kind: Kind::Choice(&["no", "yes", "only"]),
-    default: Default::Text("no"),
-    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it (where none is \
-           handed over, --bind counts); without this, on those that --bind names",
-    ..row(Name::BindToActivatedSockets, "bind-to-activated-sockets", "", Section::Run)
-};
-
-const CONTROL: Row = Row {
-    default: Default::Text("auto"),
-    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto derives it \
-           from the application's folder, where the commands find it; off",
-    ..row(Name::Control, "control", "PATH", Section::Watch)
-};
-
-const ADMIN: Row = Row {
-    default: Default::Text("off"),
-    help: "show a live page, /metrics for Prometheus, /healthz and /readyz on this address: a port of this machine, \
-           tcp://HOST:PORT or unix:///PATH",
-    ..row(Name::Admin, "admin", "URI", Section::Watch)
-};
-
-const ADMIN_TOKEN: Row = Row {
-    help: "token that requests to --admin must carry, as a bearer token or as the password of any user; none allows \
-           all requests; required for addresses that other machines can reach (better set as a variable than as an \
-           option, which other users of this machine can see)",
-    ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
-};
 
 impl Name {
     /// The option's row.

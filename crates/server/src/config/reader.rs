@@ -22,7 +22,12 @@ pub struct SettingsReader<'a> {
     pub notices: Vec<String>,
 }
 
-impl SettingsReader<'_> {
+impl<'a> SettingsReader<'a> {
+    /// A reader of the settings of an application, or, with `None`, of the server's.
+    pub fn new(asked: &'a Arguments, app: Option<usize>, machine: Machine) -> SettingsReader<'a> {
+        SettingsReader { asked, app, machine, problems: Vec::new(), notices: Vec::new() }
+    }
+
     /// The value that counts: of the command line, the environment, the file, or the default; the last of several.
     pub fn pick(&self, name: Name) -> RawValue {
         self.last_or_default(name, &self.asked.values_for(self.app, name))
@@ -55,10 +60,8 @@ impl SettingsReader<'_> {
             Default::Text(text) => text.to_owned(),
             Default::Machine(_, of) => of(self.machine).to_string(),
             Default::SameAs(_, other) => self.count_or_default(other),
-            Default::Stage(development, other, _) if name != Name::Environment => {
-                if self.is_development() { development } else { other }.to_owned()
-            }
-            Default::Stage(..) => String::new(),
+            Default::Stage(development, ..) if self.is_development() => development.to_owned(),
+            Default::Stage(_, other, _) => other.to_owned(),
             Default::None => String::new(),
         }
     }
@@ -85,6 +88,12 @@ impl SettingsReader<'_> {
     /// Adds an error about this value; `right` says what would be right.
     pub fn refuse(&mut self, given: &RawValue, right: &str) {
         self.problems.push(Problem(format!("{}: {right}", given.as_written())));
+    }
+
+    /// Adds an error about the value that counts.
+    pub fn refuse_value(&mut self, name: Name, right: &str) {
+        let given = self.pick(name);
+        self.refuse(&given, right);
     }
 
     /// A count, bytes or milliseconds, within the range of its row.

@@ -2,6 +2,7 @@
 //! once. Reads no file and no environment; never changes afterwards.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use engine_ruby::Preload;
@@ -25,8 +26,9 @@ const RUBY_THREADS: usize = 5;
 const TAG_LETTERS: usize = 64;
 
 /// Format of the log, and whether it has an access log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogForm {
+    #[default]
     Text,
     Json,
     /// Text without an access log.
@@ -108,8 +110,8 @@ pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) 
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
-        log_query: reader.log_query(),
-        log_filter: reader.log_filter(),
+        log_query: reader.parsed(Name::LogQuery),
+        log_filter: reader.parsed(Name::Log),
         admin: reader.admin(),
         operating: reader.operating(),
         chosen: chosen(&asked, machine),
@@ -135,8 +137,7 @@ fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
 /// The configured values that count, as they were written.
 fn chosen(asked: &Arguments, machine: Machine) -> Vec<String> {
     let of = |app: Option<usize>| {
-        let (problems, notices) = (Vec::new(), Vec::new());
-        let mut reader = SettingsReader { asked, app, machine, problems, notices };
+        let mut reader = SettingsReader::new(asked, app, machine);
         TABLE.iter().flat_map(|row| reader.counting(row.name)).collect::<Vec<RawValue>>()
     };
     let apps = (0..asked.apps.len()).map(Some);
@@ -239,7 +240,8 @@ impl SettingsReader<'_> {
     fn names_environment(&mut self) -> bool {
         let given = self.pick(Name::Environment);
         let is_passenger = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger");
-        given.is_for_this_program() || (is_passenger && matches!(given.origin, Origin::File(_)))
+        let is_named = given.is_for_this_program() && !given.is_for_middleware();
+        is_named || (is_passenger && matches!(given.origin, Origin::File(_)))
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.
@@ -407,19 +409,11 @@ impl SettingsReader<'_> {
         front::RemoteAddress::Socket
     }
 
-    fn log_filter(&mut self) -> LogFilter {
-        let given = self.pick(Name::Log);
+    fn parsed<T: FromStr<Err = String> + Default>(&mut self, name: Name) -> T {
+        let given = self.pick(name);
         given.value.parse().unwrap_or_else(|why: String| {
             self.refuse(&given, &why);
-            LogFilter::default()
-        })
-    }
-
-    fn log_query(&mut self) -> front::QueryLog {
-        let given = self.pick(Name::LogQuery);
-        given.value.parse().unwrap_or_else(|why: String| {
-            self.refuse(&given, &why);
-            front::QueryLog::default()
+            T::default()
         })
     }
 

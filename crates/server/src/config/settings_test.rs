@@ -18,20 +18,12 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 fn nothing_asked_gives_the_defaults() {
     let settings = resolved(&[], &[]).unwrap();
     assert_eq!(binds(&[], &[]), ["tcp://[::]:9292"]);
-    assert_eq!(
-        (settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places),
-        (4, 2, 16_384)
-    );
-    assert_eq!(
-        (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
-        ("development", false, 0)
-    );
-    assert_eq!(
-        (settings.apps[0].engine, settings.apps[0].mruby.memory_bytes, settings.apps[0].tag.as_deref()),
-        (None, 64 << 20, None)
-    );
+    let app = &settings.apps[0];
+    assert_eq!((app.mruby.interpreters, settings.io_threads, app.queue_places), (4, 2, 16_384));
+    assert_eq!((app.environment.as_str(), app.mruby.fresh, app.max_requests), ("development", false, 0));
+    assert_eq!((app.engine, app.mruby.memory_bytes, app.tag.as_deref()), (None, 64 << 20, None));
     assert_eq!(settings.trusted, [front::Trusted::Private]);
-    let ruby = &settings.apps[0].ruby;
+    let ruby = &app.ruby;
     assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
@@ -73,9 +65,8 @@ fn the_queue_has_a_place_for_each_connection_unless_it_is_configured() {
 #[test]
 fn defaults_follow_the_cores() {
     let threads = |cores| {
-        resolve(Arguments::default(), Machine { cores, has_quota: false, memory: None }).unwrap().apps[0]
-            .mruby
-            .interpreters
+        let settings = resolve(Arguments::default(), Machine { cores, ..MACHINE }).unwrap();
+        settings.apps[0].mruby.interpreters
     };
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
@@ -87,11 +78,9 @@ fn good_values_are_taken() {
         &[("FOOLS_GOLD_MAX_REQUESTS", "1000"), ("FOOLS_GOLD_ACCESS_LOG", "json"), ("FOOLS_GOLD_THREADS", "3")],
     )
     .unwrap();
-    assert_eq!(
-        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
-        (16, true, 1000)
-    );
-    assert_eq!(settings.apps[0].mruby.memory_bytes, 32 << 20);
+    let app = &settings.apps[0];
+    assert_eq!((app.mruby.interpreters, app.mruby.fresh, app.max_requests), (16, true, 1000));
+    assert_eq!(app.mruby.memory_bytes, 32 << 20);
     assert_eq!(settings.limits.queue_wait.as_millis(), 500);
     assert_eq!(settings.log_form, LogForm::Json);
     let chosen = [
@@ -226,14 +215,19 @@ fn options_of_ruby_processes_are_taken() {
     let settings = resolved(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
     let ruby = &settings.apps[0].ruby;
     assert_eq!((settings.apps[0].engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
-    assert_eq!(
-        (ruby.program.to_str(), ruby.hooks.as_deref()),
-        (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
-    );
+    assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("/opt/jruby"), Some(Path::new("h.rb"))));
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
     assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
     assert!(settings.notices.is_empty(), "{:?}", settings.notices);
     assert_eq!(resolved(&["--tag", "none"], &[]).unwrap().apps[0].tag.as_deref(), Some(""));
+}
+
+/// As recipes for Capistrano start Unicorn: `RAILS_ENV=production unicorn -E deployment`.
+#[test]
+fn a_word_for_middleware_is_no_environment_of_the_application() {
+    let named = |words: &[&str]| resolved(words, &[("RAILS_ENV", "production")]).unwrap().apps[0].names_environment;
+    assert_eq!(["deployment", "none", "production"].map(|word| named(&["-E", word])), [false, false, true]);
+    assert!(named(&["-e", "deployment"]) && named(&["--env=staging"]) && !named(&["--env=none"]));
 }
 
 #[test]

@@ -187,20 +187,13 @@ impl Habit {
 
     /// All meanings in one line, for the log.
     pub fn in_words(self) -> String {
-        let mut words = String::new();
-        let mut last: Option<SignalAction> = None;
-        for ((name, _), action) in self.meanings() {
-            let between = match last {
-                None => "",
-                Some(last) if last == *action => " ",
-                Some(last) => &format!(" {}, ", last.in_words()),
-            };
-            words.push_str(between);
-            words.push_str(name);
-            last = Some(*action);
-        }
-        let end = last.map_or("", SignalAction::in_words);
-        format!("signals as in {}: {words} {end}", Habit::WORDS[self as usize])
+        let alike = self.meanings().chunk_by(|(_, one), (_, other)| one == other);
+        let words = alike.map(|signals| {
+            let names: Vec<&str> = signals.iter().map(|((name, _), _)| *name).collect();
+            format!("{} {}", names.join(" "), signals[0].1.in_words())
+        });
+        let words: Vec<String> = words.collect();
+        format!("signals as in {}: {}", Habit::WORDS[self as usize], words.join(", "))
     }
 }
 

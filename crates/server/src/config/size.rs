@@ -1,7 +1,5 @@
 //! Parses and formats sizes and durations: `64MiB`, `1GB`, `500ms`, `30s`. Knows no option.
 
-use std::fmt::Write;
-
 /// 1024 bytes.
 pub const KIB: u64 = 1 << 10;
 /// 1024 KiB.
@@ -57,12 +55,9 @@ pub fn show_time(ms: u64) -> String {
 }
 
 fn show(number: u64, units: &[(&str, u64)], least: &str) -> String {
-    let mut out = String::new();
     let fit = units.iter().find(|(_, factor)| number > 0 && number.is_multiple_of(*factor));
     let (name, factor) = fit.copied().unwrap_or((least, 1));
-    // Writing to a string cannot fail.
-    let _ = write!(out, "{}{name}", number / factor);
-    out
+    format!("{}{name}", number / factor)
 }
 
 #[cfg(test)]

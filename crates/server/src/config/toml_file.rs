@@ -76,13 +76,22 @@ impl Reader<'_> {
     fn place(&self, (key, value): &KeyValue<'_>) -> SourcePosition {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
-        let line = Some(self.line(key.span().start));
-        SourcePosition { file: self.shown.clone(), line, written, is_compat: false, is_assumed: false }
+        self.position(key.span().start, written)
+    }
+
+    fn position(&self, at: usize, written: String) -> SourcePosition {
+        let (file, line) = (self.shown.clone(), Some(self.line(at)));
+        SourcePosition { file, line, written, is_compat: false, is_assumed: false }
     }
 
     fn refuse(&mut self, entry: &KeyValue<'_>, why: &str) {
         let place = self.place(entry);
         self.asked.refuse(format!("{place}: {}: {why}", place.written));
+    }
+
+    fn refuse_section(&mut self, (key, _): &KeyValue<'_>, why: &str) {
+        let line = self.line(key.span().start);
+        self.asked.refuse(format!("{}:{line}: [{}]: {why}", self.shown, key.get_ref()));
     }
 
     fn top(&mut self, table: &DeTable<'_>) {
@@ -94,16 +103,12 @@ impl Reader<'_> {
             let name = entry.0.get_ref().as_ref();
             match (name, entry.1.get_ref()) {
                 ("app", DeValue::Array(apps)) => self.apps(apps.iter().collect(), &entry),
-                ("app", _) => {
-                    let line = self.line(entry.0.span().start);
-                    self.asked.refuse(format!("{}:{line}: [app]: {BRACKETS}", self.shown));
-                }
+                ("app", _) => self.refuse_section(&entry, BRACKETS),
                 ("path", value) => self.path(&entry, value),
                 ("name" | "host" | "prefix", _) => self.refuse(&entry, "is for one application: put it below [[app]]"),
                 (_, DeValue::Table(_)) => {
                     let why = "there is no such section: settings stand above the first [[app]], without one";
-                    let line = self.line(entry.0.span().start);
-                    self.asked.refuse(format!("{}:{line}: [{name}]: {why}", self.shown));
+                    self.refuse_section(&entry, why);
                 }
                 _ => self.option(&entry, None, &mut seen),
             }
@@ -147,14 +152,7 @@ impl Reader<'_> {
                 self.refuse(entry, BRACKETS);
                 return;
             };
-            let line = self.line(app.span().start);
-            let place = SourcePosition {
-                file: self.shown.clone(),
-                line: Some(line),
-                written: "[[app]]".to_owned(),
-                is_compat: false,
-                is_assumed: false,
-            };
+            let place = self.position(app.span().start, "[[app]]".to_owned());
             self.app(table, at, several, place);
         }
     }
@@ -288,7 +286,7 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
             Ok(text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect())
         }
         DeValue::String(text) => Ok(vec![text.trim().to_owned()]),
-        DeValue::Integer(number) if is_bits(row.name) => match number.radix() {
+        DeValue::Integer(number) if matches!(row.name, Name::Umask | Name::StatePermission) => match number.radix() {
             // Written as permission bits are; and 27 is read as on the command line, since TOML has no 027.
             8 => Ok(vec![format!("0{}", number.as_str().trim_start_matches("0o"))]),
             10 => Ok(vec![number.as_str().to_owned()]),
@@ -302,11 +300,6 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         DeValue::Boolean(yes) => Ok(vec![boolean(row, *yes).to_owned()]),
         DeValue::Datetime(date) => Ok(vec![date.to_string()]),
     }
-}
-
-/// Whether the value of an option is permission bits, which are octal.
-fn is_bits(name: Name) -> bool {
-    matches!(name, Name::Umask | Name::StatePermission)
 }
 
 /// The word for a boolean: `false` is `off` if that is one of the option's words.

@@ -92,8 +92,7 @@ impl SettingsReader<'_> {
         let total = self.small(Name::TotalWorkers);
         let least = fewest(apps.iter().filter(|app| app.engine == Some(EngineKind::Ruby)));
         if total < least {
-            let given = self.pick(Name::TotalWorkers);
-            self.refuse(&given, &at_least(least));
+            self.refuse_value(Name::TotalWorkers, &at_least(least));
         }
         Some(total)
     }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::brief;
-use front::{Bind, Listener, Stop};
+use front::Stop;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -34,18 +34,19 @@ struct Inner {
     /// Notified each time that an immediate shutdown is asked for.
     hurried: Notify,
     runtime: Handle,
-    upgrade: OnceLock<Arc<Upgrade>>,
+    upgrade: Arc<Upgrade>,
 }
 
 impl ServerHandle {
     /// A handle to a server that runs these applications. `stop` shuts down the front; `runtime` is that of the main
-    /// thread.
+    /// thread; `upgrade` starts its successor.
     pub fn new(
         apps: Arc<Apps>,
         stop: Stop,
         runtime: Handle,
         drain_lag: Duration,
         drain_time: Duration,
+        upgrade: Arc<Upgrade>,
     ) -> ServerHandle {
         ServerHandle(Arc::new(Inner {
             apps,
@@ -57,18 +58,13 @@ impl ServerHandle {
             ending: OnceLock::new(),
             hurried: Notify::new(),
             runtime,
-            upgrade: OnceLock::new(),
+            upgrade,
         }))
     }
 
     /// All applications.
     pub fn apps(&self) -> &Apps {
         &self.0.apps
-    }
-
-    /// Version of this program.
-    pub fn version(&self) -> &'static str {
-        env!("CARGO_PKG_VERSION")
     }
 
     /// Why load balancers should send no requests; `None` if they should: the server listens, is not shutting down, and
@@ -131,9 +127,7 @@ impl ServerHandle {
             return self.stop(false);
         }
         // As without a lag: whoever ends the server does not want another one.
-        if let Some(upgrade) = upgrade.get() {
-            upgrade.call_off();
-        }
+        upgrade.call_off();
         self.end_pauses();
         let status = format!("draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
         systemd::draining(&status);
@@ -153,7 +147,7 @@ impl ServerHandle {
         is_draining.store(true, Ordering::SeqCst);
         if !stop.is_draining() {
             // Before anything is closed, since a successor must have the sockets by then.
-            if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
+            if !upgrade.hand_over() {
                 systemd::stopping(&format!("shutting down: running requests have {}", brief(*drain_time)));
             }
             if !now {
@@ -198,7 +192,7 @@ impl ServerHandle {
         if self.is_draining() {
             return Err("the server ends: nothing is upgraded any more".to_owned());
         }
-        let upgrade = self.0.upgrade.get().ok_or("this server cannot be replaced by another program yet")?;
+        let upgrade = &self.0.upgrade;
         let pid = upgrade.start()?;
         if !upgrade.leaves() {
             return Ok(format!("process {pid} serves beside this one, until SIGQUIT ends one of them"));
@@ -208,53 +202,8 @@ impl ServerHandle {
         Ok(format!("process {pid} serves, and this one finishes what it has"))
     }
 
-    /// Whether an upgrade, in which this process exits, would end the service.
-    pub fn would_end_the_service(&self) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.would_end_the_service())
-    }
-
-    /// Whether a requested shutdown is postponed until the successor, which is being started, serves.
-    pub fn puts_off_the_end(&self) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.puts_off_the_end())
-    }
-
-    /// Whether signals take no worker away, since a successor is being started whose hooks may send them.
-    pub fn keeps_workers(&self) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.keeps_workers())
-    }
-
-    /// Whether there is no successor, and none is being started.
-    pub fn is_alone(&self) -> bool {
-        self.0.upgrade.get().is_none_or(|upgrade| upgrade.is_alone())
-    }
-
-    /// Whether a successor serves beside this process.
-    pub fn is_followed(&self) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
-    }
-
-    /// Whether a successor has taken over, and this process only finishes its requests.
-    pub fn is_replaced(&self) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_replaced())
-    }
-
-    /// Whether a successor accepts connections of the socket with this address, as bound.
-    pub fn has_successor_at(&self, local: &Bind) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.has_taken(local))
-    }
-
-    /// Whether the previous process, from which this one has the socket with this address, still serves.
-    pub fn has_predecessor_at(&self, local: &Bind) -> bool {
-        self.0.upgrade.get().is_some_and(|upgrade| upgrade.has_predecessor_at(local))
-    }
-
-    /// Another listener of the socket with this address; an error once the shutdown has begun.
-    pub fn listen_again(&self, local: &Bind) -> Result<Listener, String> {
-        self.0.upgrade.get().ok_or("no socket is shared yet")?.listen_again(local)
-    }
-
-    /// Sets what [`ServerHandle::upgrade`] uses; only the first call counts.
-    pub fn set_upgrade(&self, upgrade: Arc<Upgrade>) {
-        let _ = self.0.upgrade.set(upgrade);
+    /// The upgrade, which knows whether another process serves beside this one, or in its place.
+    pub fn succession(&self) -> &Upgrade {
+        &self.0.upgrade
     }
 }

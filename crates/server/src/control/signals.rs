@@ -15,7 +15,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
 use crate::apps::app::App;
-use crate::apps::registry::named;
 use crate::config::signal_map::{Habit, SignalAction};
 use crate::control::handle::ServerHandle;
 use crate::log::files::LogFiles;
@@ -138,7 +137,7 @@ impl Signals {
         let (name, action) = self.next(|_| true).await;
         match action {
             // QUIT may come from a hook of the new process; TERM comes from whoever ends the service.
-            SignalAction::End if name != "TERM" && server.puts_off_the_end() => {
+            SignalAction::End if name != "TERM" && server.succession().puts_off_the_end() => {
                 info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
             SignalAction::End => {
@@ -155,7 +154,7 @@ impl Signals {
             SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
             SignalAction::ReopenLogs => self.reopen_logs(name),
             // Each would count as an order of an operator, which the new process keeps.
-            SignalAction::Fewer if server.keeps_workers() => {
+            SignalAction::Fewer if server.succession().keeps_workers() => {
                 info!(target: "server", "SIG{name}: all workers stay until the new process serves");
             }
             action => self.send(name, action, server),
@@ -200,7 +199,7 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
                 continue;
             }
             // A restart of Puma keeps its process id, so that units for it need not be of Type=notify.
-            SignalAction::Upgrade if server.would_end_the_service() => {
+            SignalAction::Upgrade if server.succession().would_end_the_service() => {
                 warn!(
                     target: "server",
                     "SIG{name}: reloading instead of an upgrade: systemd would end the service with this process, \
@@ -215,7 +214,7 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
             SignalAction::Recycle => order_all(server, &Order::Recycle),
             // A terminal sends WINCH whenever its window changes.
             SignalAction::Pause if is_at_terminal() => continue,
-            SignalAction::Pause if server.is_followed() => {
+            SignalAction::Pause if server.succession().is_followed() => {
                 Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into())
             }
             SignalAction::Pause => {
@@ -247,7 +246,7 @@ fn end_pauses(server: &ServerHandle, numbers: &[Option<u64>]) -> Option<Result<S
     let apps = server.apps().all().iter().zip(numbers);
     let lasting = apps.filter(|(app, number)| number.is_some() && app.pause_number() == **number);
     let lasting: Vec<&Arc<App>> = lasting.map(|(app, _)| app).collect();
-    (!lasting.is_empty()).then(|| each_of(server, lasting, |app| app.order(Order::Resume)))
+    (!lasting.is_empty()).then(|| server.apps().each(lasting, "; ", |app| app.order(Order::Resume)))
 }
 
 fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
@@ -305,19 +304,5 @@ fn backtraces(server: &ServerHandle) -> Result<String, String> {
 
 /// Runs an action for each application and joins the outcomes; an error if any failed.
 fn each(server: &ServerHandle, action: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
-    each_of(server, server.apps().all().iter().collect(), action)
-}
-
-/// The same for some of the applications.
-fn each_of(
-    server: &ServerHandle,
-    apps: Vec<&Arc<App>>,
-    action: impl Fn(&Arc<App>) -> Result<String, String>,
-) -> Result<String, String> {
-    let several = server.apps().all().len() > 1;
-    let outcomes: Vec<_> = apps.into_iter().map(|app| (app.name(), action(app))).collect();
-    let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-    let words = outcomes.into_iter().map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)));
-    let words = words.collect::<Vec<_>>().join("; ");
-    if failed { Err(words) } else { Ok(words) }
+    server.apps().each(server.apps().all(), "; ", action)
 }

@@ -19,7 +19,7 @@ use crate::process::state_file::StateFile;
 /// All problems that a start would meet. `engines` are those of the applications, if known.
 pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem> {
     let operating = &settings.operating;
-    let mut found = Vec::new();
+    let mut found: Vec<String> = Vec::new();
     // Files that do not exist yet are not checked if a start creates their folders.
     let is_checked = |path: &&Path| !operating.makes_folders || path.exists();
     let pidfile = operating.pidfile.as_deref().filter(is_checked);
@@ -43,7 +43,6 @@ pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem>
             found.extend(ruby(&app.ruby.program));
         }
     }
-    let mut found: Vec<String> = found;
     found.dedup();
     found.into_iter().map(Problem).collect()
 }

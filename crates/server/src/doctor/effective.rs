@@ -121,9 +121,7 @@ fn lines(
     app: Option<usize>,
     (engine, ruby): (EngineKind, &Ruby),
 ) -> Vec<SettingLine> {
-    let problems = Vec::new();
-    let notices = Vec::new();
-    let reader = SettingsReader { asked, app, machine, problems, notices };
+    let reader = SettingsReader::new(asked, app, machine);
     let several = !asked.apps.is_empty();
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
     let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
@@ -166,9 +164,7 @@ fn lines(
 
 /// Sets the row of `--bind` to what `--bind`, `--host` and `--port` make together.
 fn put_binds(lines: &mut [SettingLine], asked: &Arguments, settings: &Settings, machine: Machine) {
-    let problems = Vec::new();
-    let notices = Vec::new();
-    let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
+    let mut reader = SettingsReader::new(asked, None, machine);
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
     if let (Some(line), Some(Said { given, .. })) =
         (lines.iter_mut().find(|line| line.row.name == Name::Bind), reader.addresses().into_iter().next())

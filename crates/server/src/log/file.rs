@@ -261,25 +261,14 @@ impl LogFile {
         let open = self.open.try_lock_for(STALLED_TIME);
         let lost_lines = self.lost.lines.load(Ordering::Relaxed);
         let lost_bytes = self.lost.bytes.load(Ordering::Relaxed);
-        let Some(open) = open else {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-            return FileView {
-                file: self.name(),
-                lost_lines,
-                lost_bytes,
-                failing_since_ms: Some(u64::try_from(since).unwrap_or(u64::MAX)),
-                why: Some("its reader takes nothing at the moment".to_owned()),
-            };
+        let failing = match &open {
+            None => Some((SystemTime::now(), "its reader takes nothing at the moment".to_owned())),
+            Some(open) => open.failing.as_ref().map(|failing| (failing.since, failing.why.clone())),
         };
-        let failing = open.failing.as_ref();
-        let since = failing.map(|failing| failing.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis());
-        FileView {
-            file: self.name(),
-            lost_lines,
-            lost_bytes,
-            failing_since_ms: since.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
-            why: failing.map(|failing| failing.why.clone()),
-        }
+        let ms = |since: SystemTime| since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let failing = failing.map(|(since, why)| (u64::try_from(ms(since)).unwrap_or(u64::MAX), why));
+        let (failing_since_ms, why) = failing.unzip();
+        FileView { file: self.name(), lost_lines, lost_bytes, failing_since_ms, why }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,15 +100,13 @@ impl LogFiles {
     fn turn(&self) -> io::Result<()> {
         let mut ends = Vec::new();
         if let Some(file) = &self.stdout {
-            let before: OwnedFd = io::stdout().as_fd().try_clone_to_owned()?;
-            *self.former_stdout.lock() = Some(before.into());
+            *self.former_stdout.lock() = Some(io::stdout().as_fd().try_clone_to_owned()?.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stdout(&writer)?;
             ends.push(follow(reader, file.clone())?);
         }
         if let Some(file) = &self.stderr {
-            let before: OwnedFd = io::stderr().as_fd().try_clone_to_owned()?;
-            *self.former_stderr.lock() = Some(before.into());
+            *self.former_stderr.lock() = Some(io::stderr().as_fd().try_clone_to_owned()?.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stderr(&writer)?;
             ends.push(follow(reader, file.clone())?);

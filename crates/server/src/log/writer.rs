@@ -43,18 +43,13 @@ pub struct Log {
 }
 
 /// Lines that are not written yet. Every thread adds to them; only the writer thread takes them.
+#[derive(Default)]
 struct Held {
     form: LogForm,
     state: Mutex<State>,
     changed: Condvar,
     /// Number of lines dropped since the start.
     ever_dropped: Arc<AtomicU64>,
-}
-
-impl Default for Held {
-    fn default() -> Held {
-        Held { form: LogForm::Text, state: Mutex::default(), changed: Condvar::new(), ever_dropped: Arc::default() }
-    }
 }
 
 #[derive(Default)]

@@ -27,6 +27,11 @@ pub fn current() -> PathBuf {
     if has_no_name { by_release(&folder).unwrap_or(folder) } else { folder }
 }
 
+/// An absolute path, which stays valid when the working directory changes.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Records the real path that a folder name has now.
 pub fn note(name: &Path) {
     let Ok(real) = fs::canonicalize(name) else { return };

@@ -2,6 +2,7 @@
 //! an application or a request: arguments say what is needed of them. Only this folder starts the program again and
 //! takes over file descriptors by number.
 
+pub mod bundle;
 pub mod daemon;
 pub mod exit;
 pub mod folder;

@@ -8,6 +8,7 @@ use std::process::{self, Command};
 use engine::Surroundings;
 use rustix::fs::{Access, access};
 
+use crate::process::bundle;
 use crate::process::folder;
 use crate::process::inherited::is_ours as is_of_sockets;
 use crate::process::open_files;
@@ -56,7 +57,12 @@ impl Program {
             None => command.env_remove(umask::VARIABLE),
         };
         if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
-            command.env("BUNDLE_GEMFILE", folder::followed_file(Path::new(&named)));
+            let gemfile = folder::followed_file(Path::new(&named));
+            match bundle::lockfile(&gemfile) {
+                Some(lockfile) => command.env("BUNDLE_LOCKFILE", lockfile),
+                None => command.env_remove("BUNDLE_LOCKFILE"),
+            };
+            command.env("BUNDLE_GEMFILE", gemfile);
         }
         let of_sockets = env::vars_os().map(|(name, _)| name).filter(|name| name.to_str().is_some_and(is_of_sockets));
         for name in OF_THIS_ONE.iter().map(OsString::from).chain(of_sockets) {
@@ -91,10 +97,7 @@ impl Program {
 
 /// Finds a program by path, or by name on PATH; `None` if it is missing or not executable.
 pub fn find_program(name: &Path) -> Option<PathBuf> {
-    if name.as_os_str().as_encoded_bytes().contains(&b'/') {
-        return Some(name.to_owned()).filter(|path| is_program(path));
-    }
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| is_program(path))
+    find(name.as_os_str(), Path::new(""), env::var_os("PATH"))
 }
 
 fn is_program(path: &Path) -> bool {

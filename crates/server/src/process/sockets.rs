@@ -85,7 +85,8 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
         let handed = of(&endpoint.bind, &mut found);
         if handed.is_empty() {
             for listener in Listener::bind_all(endpoint).map_err(told)? {
-                sockets.add_bound(listener)?;
+                sockets.share(&listener, false)?;
+                sockets.listeners.push(listener);
             }
         }
         handed.into_iter().try_for_each(|one| sockets.take(one))?;
@@ -132,21 +133,8 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 impl Sockets {
-    /// Adds the admin listener, which a successor is given, too; `is_taken` if the previous process had it.
-    pub fn add_admin(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
-        self.share(&listener, is_taken)?;
-        self.admin = Some(listener);
-        Ok(())
-    }
-
-    /// Adds the control socket, which a successor is given, too; `is_taken` if the previous process had it.
-    pub fn add_control(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
-        self.share(&listener, is_taken)?;
-        self.control = Some(listener);
-        Ok(())
-    }
-
-    fn share(&mut self, listener: &Listener, is_taken: bool) -> Result<(), String> {
+    /// Shares the socket of a listener with a successor; `is_taken` if the previous process had it.
+    pub fn share(&mut self, listener: &Listener, is_taken: bool) -> Result<(), String> {
         let share = share_of(listener)?;
         if is_taken {
             self.taken.push(share.asked.to_string());
@@ -161,14 +149,6 @@ impl Sockets {
         let share = share_of(&one.listener)?;
         self.shares.push(Shared { share, is_activated: one.is_activated, is_taken: true });
         self.listeners.push(one.listener);
-        Ok(())
-    }
-
-    /// Adds a socket that this process has bound.
-    fn add_bound(&mut self, listener: Listener) -> Result<(), String> {
-        let share = share_of(&listener)?;
-        self.shares.push(Shared { share, is_activated: false, is_taken: false });
-        self.listeners.push(listener);
         Ok(())
     }
 }

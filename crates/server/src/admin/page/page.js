@@ -297,13 +297,13 @@ const total = (kinds) => kinds.reduce((sum, [, count]) => sum + count, 0);
 
 function showTiles(app, server) {
   const { recent } = app;
-  const [p99, unit] = time(recent.service.p99_ms).split(" ");
+  const [p99, unit] = split(time(recent.service.p99_ms));
   const pss = app.memory_kib ?? 0;
   // Where the kernel does not report the size of other processes, the number is the server's alone.
   const isWhole = app.engine === "mruby" || app.memory_kib !== null;
   const whose = isWhole ? "Memory (PSS)" : "Memory of the server";
   const own = server.process.pss_kib ?? server.process.rss_kib ?? 0;
-  const [memory, memoryUnit] = size(pss + own).split(" ");
+  const [memory, memoryUnit] = split(size(pss + own));
   const [failed, refused] = troubles(app).map(total);
   const isFailing = recent.errors_per_s > 0 ? "bad" : "";
   const words = [failed ? `${number(failed)} failed` : "", refused ? `${number(refused)} refused` : ""].filter(Boolean);
@@ -318,6 +318,12 @@ function showTiles(app, server) {
     tile("Running", number(app.busy), `of ${number(app.capacity)}`, `generation ${app.generation}`),
     tile(whose, memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
   );
+}
+
+/** A number for a tile, and what stands behind it in small letters: 12 and "ms", 1 and "min 35 s". */
+function split(words) {
+  const [big, ...unit] = words.split(" ");
+  return [big, unit.join(" ")];
 }
 
 function tile(name, big, unit, sub, mark = "") {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::translation::Rule;
+use super::translation::Rule::{Same, Seconds, SecondsOrNone, Switch};
 use super::*;
 use crate::config::arguments::ask;
 use crate::config::options::Row;
@@ -17,6 +17,12 @@ fn call(name: &str, args: Value) -> Directive {
 fn translated(kind: ServerKind, calls: &[(&str, Value)]) -> Translation {
     let calls = calls.iter().map(|(name, args)| call(name, args.clone())).collect();
     Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
+}
+
+/// Values of these options; empty without one.
+fn values<const N: usize>(kind: ServerKind, calls: &[(&str, Value)], keys: [&str; N]) -> [String; N] {
+    let translation = translated(kind, calls);
+    keys.map(|key| translation.value(key).unwrap_or_default().to_owned())
 }
 
 /// Translation of Passenger's file, with these variables beside it.
@@ -86,7 +92,7 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
         names.dedup();
         assert_eq!(names.len(), all, "{kind:?}");
         for (name, rule) in kind.rules() {
-            let (Rule::Same(key) | Rule::Seconds(key)) = *rule else { continue };
+            let (Same(key) | Seconds(key) | SecondsOrNone(key) | Switch(key, ..)) = *rule else { continue };
             let is_option = Row::called(key).is_some_and(|row| row.long == key);
             assert!(is_option, "{kind:?}: {name} is said to be --{key}");
         }
@@ -114,6 +120,9 @@ fn addresses_of_puma() {
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![RemarkKind::Refused]));
     assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
     assert_eq!(of(ServerKind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
+    // As of a variable that is not set: "tcp://#{ENV["BIND_IP"]}:3000".
+    let no_host = bind(json!(["tcp://:3000?backlog=5"]));
+    assert_eq!(no_host, (vec!["bind=tcp://0.0.0.0:3000?backlog=5".to_owned()], vec![]));
     for (uri, expected) in [
         ("tcp://127.0.0.1:1?umask=0111&mode=0600&backlog=100000", "bind=tcp://127.0.0.1:1?backlog=65535"),
         ("unix:///x?low_latency=true&umask=0111", "bind=unix:///x?umask=0111"),
@@ -172,6 +181,13 @@ fn numbers_and_times_of_puma() {
     // A heartbeat here as there, so nothing is to be said.
     let heartbeat = of(ServerKind::Puma, "worker_timeout", json!([90]));
     assert_eq!(heartbeat, (vec!["worker-timeout=90s".to_owned()], vec![]));
+    // In single mode there is none in Puma, and a debugger may stop the process for longer than that.
+    let short = ("worker_timeout", json!([15]));
+    assert_eq!(of(ServerKind::Puma, short.0, short.1.clone()), (vec![], vec![RemarkKind::Needless]));
+    let of_cluster = translated(ServerKind::Puma, &[short.clone(), ("workers", json!([2]))]);
+    assert_eq!(of_cluster.value("worker-timeout"), Some("15s"));
+    let of_none = translated(ServerKind::Puma, &[short, ("workers", json!([0]))]);
+    assert_eq!(of_none.value("worker-timeout"), None);
     let with_cleanup = translated(ServerKind::Pitchfork, &[("timeout", json!([10, { "cleanup": 3 }]))]);
     assert_eq!(["request-time", "kill-time"].map(|key| with_cleanup.value(key)), [Some("10s"), Some("3s")]);
     // A request that asks for more time is interrupted all the same.
@@ -367,10 +383,7 @@ fn a_trap_for_term_that_sends_quit_is_seen_in_unicorns_file() {
 
 #[test]
 fn what_servers_do_without_being_told() {
-    let assumed = |kind: ServerKind| {
-        let translation = translated(kind, &[]);
-        ["bind", "threads", "request-time"].map(|key| translation.value(key).unwrap_or_default().to_owned())
-    };
+    let assumed = |kind: ServerKind| values(kind, &[], ["bind", "threads", "request-time"]);
     assert_eq!(assumed(ServerKind::Puma), ["", "", "none"]);
     assert_eq!(assumed(ServerKind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
     assert_eq!(assumed(ServerKind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
@@ -393,9 +406,7 @@ fn signals_have_the_meanings_of_the_server_whose_file_it_is() {
 #[test]
 fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     let limits = |kind: ServerKind, calls: &[(&str, Value)]| {
-        let translation = translated(kind, calls);
-        ["request-time", "queue-wait", "body-bytes", "worker-timeout"]
-            .map(|key| translation.value(key).unwrap_or_default().to_owned())
+        values(kind, calls, ["request-time", "queue-wait", "body-bytes", "worker-timeout"])
     };
     assert_eq!(limits(ServerKind::Puma, &[]), ["none", "none", "none", ""]);
     assert_eq!(limits(ServerKind::Unicorn, &[]), ["60s", "none", "none", "1m"]);
@@ -408,18 +419,17 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     let times = [("max_request_time", json!([7])), ("max_request_queue_time", json!([3]))];
     assert_eq!(limits(ServerKind::Passenger, &times)[..2], ["7s", "3s"]);
     assert_eq!(limits(ServerKind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
-    let most =
-        |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("max-workers").map(str::to_owned);
-    assert_eq!(most(&[("max_instances", json!([0]))]).as_deref(), Some("6"), "the default of the pool");
+    let most = |calls: &[(&str, Value)]| values(ServerKind::Passenger, calls, ["max-workers"]);
+    assert_eq!(most(&[("max_instances", json!([0]))]), ["6"], "the default of the pool");
     let pool = ("max_pool_size", json!([4]));
-    assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]).as_deref(), Some("4"));
-    assert_eq!(most(&[("max_instances", json!([3])), pool.clone()]).as_deref(), Some("3"));
-    assert_eq!(most(&[("max_instances", json!(["10"])), pool]).as_deref(), Some("4"), "the pool has no more");
-    assert_eq!(most(&[("max_instances", json!([10]))]).as_deref(), Some("6"), "nor has the default one");
+    assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]), ["4"]);
+    assert_eq!(most(&[("max_instances", json!([3])), pool.clone()]), ["3"]);
+    assert_eq!(most(&[("max_instances", json!(["10"])), pool]), ["4"], "the pool has no more");
+    assert_eq!(most(&[("max_instances", json!([10]))]), ["6"], "nor has the default one");
     let null = ("max_instances", json!([null]));
-    assert_eq!(most(&[null.clone(), ("max_pool_size", json!([4]))]).as_deref(), Some("4"), "null says nothing");
-    assert_eq!(most(&[null]).as_deref(), Some("6"));
-    assert_eq!(most(&[("max_pool_size", json!([10]))]).as_deref(), Some("10"));
+    assert_eq!(most(&[null.clone(), ("max_pool_size", json!([4]))]), ["4"], "null says nothing");
+    assert_eq!(most(&[null]), ["6"]);
+    assert_eq!(most(&[("max_pool_size", json!([10]))]), ["10"]);
     let unknown = of(ServerKind::Passenger, "force_max_concurrent_requests_per_process", json!([9]));
     assert_eq!(unknown, (vec![], vec![RemarkKind::Missing]));
     let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
@@ -429,12 +439,10 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
 /// Of Passenger 6.1.
 #[test]
 fn requests_at_a_stop_have_the_stop_timeout_of_passenger_and_none_of_its_keys_is_unknown() {
-    let time = |calls: &[(&str, Value)]| {
-        translated(ServerKind::Passenger, calls).value("drain-time").map(str::to_owned).unwrap_or_default()
-    };
-    assert_eq!(time(&[]), "60s", "its default");
-    assert_eq!(time(&[("stop_timeout", json!([90]))]), "90s");
-    assert_eq!(time(&[("stop_timeout", json!(["5"]))]), "5s", "as of PASSENGER_STOP_TIMEOUT");
+    let time = |calls: &[(&str, Value)]| values(ServerKind::Passenger, calls, ["drain-time"]);
+    assert_eq!(time(&[]), ["60s"], "its default");
+    assert_eq!(time(&[("stop_timeout", json!([90]))]), ["90s"]);
+    assert_eq!(time(&[("stop_timeout", json!(["5"]))]), ["5s"], "as of PASSENGER_STOP_TIMEOUT");
     for (name, value) in [("app_connect_timeout", json!([5])), ("old_routing", json!([true]))] {
         assert_eq!(of(ServerKind::Passenger, name, value), (vec![], vec![RemarkKind::Needless]), "{name}");
     }
@@ -443,10 +451,7 @@ fn requests_at_a_stop_have_the_stop_timeout_of_passenger_and_none_of_its_keys_is
 /// Passenger starts no more than its pool holds.
 #[test]
 fn no_more_processes_of_passenger_must_be_there_than_may_be() {
-    let bounds = |calls: &[(&str, Value)]| {
-        let translation = translated(ServerKind::Passenger, calls);
-        ["min-workers", "max-workers"].map(|key| translation.value(key).unwrap_or_default().to_owned())
-    };
+    let bounds = |calls: &[(&str, Value)]| values(ServerKind::Passenger, calls, ["min-workers", "max-workers"]);
     let least = |count: u32| ("min_instances", json!([count]));
     assert_eq!(bounds(&[least(4), ("max_pool_size", json!([2]))]), ["2", "2"]);
     assert_eq!(bounds(&[least(4), ("max_instances", json!(["3"])), ("max_pool_size", json!([8]))]), ["3", "3"]);

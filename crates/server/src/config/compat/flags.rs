@@ -4,10 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::config::arguments::{Arguments, Origin, RawValue, is_flag_next, value_if};
-use crate::config::compat;
 use crate::config::compat::passenger::ONE_LOG;
 use crate::config::compat::thin::THREADPOOL;
-use crate::config::compat::unicorn::has_port;
+use crate::config::compat::unicorn::{self, has_port};
 use crate::config::options::{Kind, Name, Row};
 
 /// Meaning of a flag.
@@ -68,6 +67,11 @@ pub struct OtherFlag {
     pub means: Means,
 }
 
+use Means::{
+    Adapter, Always, AlwaysNumbered, AlwaysOrOption, AppLog, FolderOrConfig, Is, IsOrNone, Listen, ListenOrLog,
+    LogOrVersion, RackupOrCommand, Refused, Says, Servers, ServersOrSilent, Smallest, Socket, Threaded, Variable, Word,
+};
+
 const fn flag(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> OtherFlag {
     OtherFlag { flags, of, value, means }
 }
@@ -115,215 +119,185 @@ const SERVERS: [&str; 12] = [
 
 /// All flags of other servers.
 pub const ALL: &[OtherFlag] = &[
-    flag(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
-    flag(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
-    flag(&["--socket"], "Thin, Passenger", "FILE", Means::Socket),
-    flag(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
-    flag(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
-    flag(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
-    flag(&["-c"], "Unicorn, Thin", "X", Means::FolderOrConfig),
-    flag(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
-    flag(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
-    flag(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
-    flag(&["-u"], "Thin", "USER", Means::Is("user")),
-    flag(&["-g"], "Thin", "GROUP", Means::Is("group")),
-    flag(&["--servers"], "Thin", "N", Means::Servers),
-    flag(&["-s"], "Thin, Puma, rackup", "", Means::ServersOrSilent),
-    flag(&["--server"], "rackup, Unicorn", "NAME", Means::Refused(ONE_SERVER)),
-    flag(&["-R", "--rackup", "--startup-file"], "Thin, Passenger, Puma", "X", Means::RackupOrCommand),
-    flag(&["--max-conns"], "Thin", "N", Means::Is("connections")),
-    flag(&["--threaded"], "Thin", "", Means::Threaded),
-    flag(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
-    flag(
-        &["--timeout"],
-        "Thin",
-        "N",
-        Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
-    ),
+    flag(&["-E", "--env"], "Unicorn, rackup", "NAME", Is("environment")),
+    flag(&["-a", "--address"], "Thin, Passenger", "HOST", Is("host")),
+    flag(&["--socket"], "Thin, Passenger", "FILE", Socket),
+    flag(&["--listen"], "Unicorn", "ADDRESS", Listen),
+    flag(&["-l"], "Unicorn, Thin", "X", ListenOrLog),
+    flag(&["--config-file"], "Unicorn", "FILE", Is("config")),
+    flag(&["-c"], "Unicorn, Thin", "X", FolderOrConfig),
+    flag(&["--chdir"], "Thin", "FOLDER", Is("dir")),
+    flag(&["-D", "--daemon"], "Unicorn, rackup", "", Says("daemonize", "yes")),
+    flag(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Is("pidfile")),
+    flag(&["-u"], "Thin", "USER", Is("user")),
+    flag(&["-g"], "Thin", "GROUP", Is("group")),
+    flag(&["--servers"], "Thin", "N", Servers),
+    flag(&["-s"], "Thin, Puma, rackup", "", ServersOrSilent),
+    flag(&["--server"], "rackup, Unicorn", "NAME", Refused(ONE_SERVER)),
+    flag(&["-R", "--rackup", "--startup-file"], "Thin, Passenger, Puma", "X", RackupOrCommand),
+    flag(&["--max-conns"], "Thin", "N", Is("connections")),
+    flag(&["--threaded"], "Thin", "", Threaded),
+    flag(&["--threadpool-size"], "Thin", "N", Is("threads")),
+    flag(&["--timeout"], "Thin", "N", Refused("say --keep-alive for silent connections, --request-time for requests")),
     flag(
         &["--prefix", "--path"],
         "Thin, unicorn_rails",
         "PATH",
-        Means::Refused("write an [[app]] with a prefix in foolsgold.toml"),
+        Refused("write an [[app]] with a prefix in foolsgold.toml"),
     ),
-    flag(&["-O"], "Thin, rackup", "", Means::AlwaysOrOption(KEEPS_SERVING)),
-    flag(&["--onebyone"], "Thin", "", Means::Always(KEEPS_SERVING)),
-    flag(&["--option"], "rackup", "X", Means::Refused(RACKUP_OPTION)),
+    flag(&["-O"], "Thin, rackup", "", AlwaysOrOption(KEEPS_SERVING)),
+    flag(&["--onebyone"], "Thin", "", Always(KEEPS_SERVING)),
+    flag(&["--option"], "rackup", "X", Refused(RACKUP_OPTION)),
     flag(
         &["--stats"],
         "Thin",
         "PATH",
-        Means::Always("no such page is served: foolsgold status, and the page of --admin, tell more"),
+        Always("no such page is served: foolsgold status, and the page of --admin, tell more"),
     ),
-    flag(&["-A", "--adapter"], "Thin", "NAME", Means::Adapter),
+    flag(&["-A", "--adapter"], "Thin", "NAME", Adapter),
     flag(
         &["--max-persistent-conns"],
         "Thin",
         "N",
-        Means::Always("every connection may be kept, as long as --keep-alive says"),
+        Always("every connection may be kept, as long as --keep-alive says"),
     ),
-    flag(&["--no-epoll"], "Thin", "", Means::Always("sockets are not read by Ruby")),
-    flag(&["--wait"], "Thin", "SECONDS", Means::Always("a reload waits as long as --boot-time says")),
-    flag(&["--force"], "Thin", "", Means::Always("the pid file of a server that has ended is no obstacle")),
-    flag(&["--trace"], "Thin", "", Means::Says("log", "trace")),
-    flag(&["-y", "--swiftiply"], "Thin", "", Means::Refused("Swiftiply is not spoken; leave it out")),
-    flag(&["--only"], "Thin", "N", Means::Refused("all servers of a cluster are one here; leave it out")),
-    flag(&["--all"], "Thin", "", Means::Refused("name one file at a time")),
-    flag(&["--backend"], "Thin", "CLASS", Means::Refused("there is no other way to listen; leave it out")),
-    flag(&["--ssl", "--ssl-disable-verify", "--ssl-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
+    flag(&["--no-epoll"], "Thin", "", Always("sockets are not read by Ruby")),
+    flag(&["--wait"], "Thin", "SECONDS", Always("a reload waits as long as --boot-time says")),
+    flag(&["--force"], "Thin", "", Always("the pid file of a server that has ended is no obstacle")),
+    flag(&["--trace"], "Thin", "", Says("log", "trace")),
+    flag(&["-y", "--swiftiply"], "Thin", "", Refused("Swiftiply is not spoken; leave it out")),
+    flag(&["--only"], "Thin", "N", Refused("all servers of a cluster are one here; leave it out")),
+    flag(&["--all"], "Thin", "", Refused("name one file at a time")),
+    flag(&["--backend"], "Thin", "CLASS", Refused("there is no other way to listen; leave it out")),
+    flag(&["--ssl", "--ssl-disable-verify", "--ssl-verify"], "Thin, Passenger", "", Refused(TLS)),
     flag(
         &["--ssl-key-file", "--ssl-cert-file", "--ssl-certificate", "--ssl-certificate-key", "--ssl-port"],
         "Thin, Passenger",
         "X",
-        Means::Refused(TLS),
+        Refused(TLS),
     ),
-    flag(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
-    flag(&["-I", "--include"], "all", "PATH", Means::Variable("RUBYLIB", "")),
-    flag(&["-r", "--require"], "all", "NAME", Means::Variable("RUBYOPT", "-r")),
-    flag(&["-W"], "Ruby", "", Means::Variable("RUBYOPT", "-W")),
-    flag(&["--warn"], "Unicorn, rackup", "", Means::Variable("RUBYOPT", "-w")),
-    flag(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
-    flag(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
-    flag(&["-v"], "Puma", "", Means::LogOrVersion),
-    flag(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
-    flag(&["-f", "--fork-worker"], "Puma", "", Means::AlwaysNumbered(REFORK)),
-    flag(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
-    flag(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
-    flag(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
-    flag(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
-    flag(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
-    flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always(RESTART)),
-    flag(&["--control-url", "--control-token"], "Puma", "X", Means::Always(CONTROL)),
+    flag(&["-N", "--no-default-middleware"], "Unicorn", "", Always("no middleware is ever added")),
+    flag(&["-I", "--include"], "all", "PATH", Variable("RUBYLIB", "")),
+    flag(&["-r", "--require"], "all", "NAME", Variable("RUBYOPT", "-r")),
+    flag(&["-W"], "Ruby", "", Variable("RUBYOPT", "-W")),
+    flag(&["--warn"], "Unicorn, rackup", "", Variable("RUBYOPT", "-w")),
+    flag(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Says("access-log", "off")),
+    flag(&["--log-requests"], "Puma", "", Says("access-log", "text")),
+    flag(&["-v"], "Puma", "", LogOrVersion),
+    flag(&["--debug"], "Puma, Thin", "", Says("log", "debug")),
+    flag(&["-f", "--fork-worker"], "Puma", "", AlwaysNumbered(REFORK)),
+    flag(&["--no-preload"], "Puma", "", Says("preload", "no")),
+    flag(&["--prune-bundler"], "Puma", "", Always("the server is no gem; a reload reads the Gemfile afresh")),
+    flag(&["--extra-runtime-dependencies"], "Puma", "GEMS", Always("the server is no gem")),
+    flag(&["--redirect-append"], "Puma", "", Always("log files are always appended to")),
+    flag(&["--no-redirect-append"], "Puma", "", Refused("log files are always appended to; leave it out")),
+    flag(&["--restart-cmd"], "Puma", "COMMAND", Always(RESTART)),
+    flag(&["--control-url", "--control-token"], "Puma", "X", Always(CONTROL)),
     flag(
         &["--plugin"],
         "Puma",
         "NAME",
-        Means::Always("what tmp_restart and systemd do is done without them; others are not loaded"),
+        Always("what tmp_restart and systemd do is done without them; others are not loaded"),
     ),
-    flag(&["--idle-timeout"], "Puma", "N", Means::Always("the server does not end by itself")),
-    flag(&["--max-pool-size"], "Passenger", "N", Means::Smallest("max-workers")),
-    flag(&["--max-instances"], "Passenger", "N", Means::Smallest("max-workers")),
-    flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
-    flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::IsOrNone("idle-time", "24h")),
-    flag(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
-    flag(&["--stop-timeout"], "Passenger", "SECONDS", Means::Is("drain-time")),
-    flag(
-        &["--app-connect-timeout"],
-        "Passenger",
-        "SECONDS",
-        Means::Always("workers connect to the server, not it to them"),
-    ),
-    flag(&["--max-request-queue-size"], "Passenger", "N", Means::IsOrNone("queue", "1000000")),
-    flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::IsOrNone("queue-wait", "none")),
-    flag(&["--max-request-time"], "Passenger", "SECONDS", Means::IsOrNone("request-time", "none")),
-    flag(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
-    flag(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
-    flag(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
-    flag(&["--rolling-restarts"], "Passenger", "", Means::Always(KEEPS_SERVING)),
-    flag(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
-    flag(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
-    flag(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
-    flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
-    flag(&[APP_LOG], "Passenger", "FILE", Means::AppLog),
-    flag(&["--app-type"], "Passenger", "NAME", Means::Always("only Rack applications are served")),
-    flag(&["--python", "--nodejs"], "Passenger", "FILE", Means::Always("only Ruby is served")),
+    flag(&["--idle-timeout"], "Puma", "N", Always("the server does not end by itself")),
+    flag(&["--max-pool-size"], "Passenger", "N", Smallest("max-workers")),
+    flag(&["--max-instances"], "Passenger", "N", Smallest("max-workers")),
+    flag(&["--min-instances"], "Passenger", "N", Is("min-workers")),
+    flag(&["--pool-idle-time"], "Passenger", "SECONDS", IsOrNone("idle-time", "24h")),
+    flag(&["--start-timeout"], "Passenger", "SECONDS", Is("boot-time")),
+    flag(&["--stop-timeout"], "Passenger", "SECONDS", Is("drain-time")),
+    flag(&["--app-connect-timeout"], "Passenger", "SECONDS", Always("workers connect to the server, not it to them")),
+    flag(&["--max-request-queue-size"], "Passenger", "N", IsOrNone("queue", "1000000")),
+    flag(&["--max-request-queue-time"], "Passenger", "SECONDS", IsOrNone("queue-wait", "none")),
+    flag(&["--max-request-time"], "Passenger", "SECONDS", IsOrNone("request-time", "none")),
+    flag(&["--thread-count"], "Passenger", "N", Is("threads")),
+    flag(&["--concurrency-model"], "Passenger", "X", Always("workers have as many threads as -t says")),
+    flag(&["--spawn-method"], "Passenger", "X", Word("preload", &[("smart", "yes"), ("direct", "no")])),
+    flag(&["--rolling-restarts"], "Passenger", "", Always(KEEPS_SERVING)),
+    flag(&["--resist-deployment-errors"], "Passenger", "", Always("the old code goes on when the new fails")),
+    flag(&["--sticky-sessions"], "Passenger", "", Refused("any worker may get any request; leave it out")),
+    flag(&["--envvar"], "Passenger", "X", Refused("set it in the environment of this command")),
+    flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Refused(NGINX)),
+    flag(&[APP_LOG], "Passenger", "FILE", AppLog),
+    flag(&["--app-type"], "Passenger", "NAME", Always("only Rack applications are served")),
+    flag(&["--python", "--nodejs"], "Passenger", "FILE", Always("only Ruby is served")),
     flag(
         &["--app-start-command", "--meteor-app-settings"],
         "Passenger",
         "X",
-        Means::Refused("applications are started by their config.ru"),
+        Refused("applications are started by their config.ru"),
     ),
-    flag(&["--app-support-kuria-protocol"], "Passenger", "", Means::Refused("only Rack applications are served")),
+    flag(&["--app-support-kuria-protocol"], "Passenger", "", Refused("only Rack applications are served")),
     flag(
         &["--direct-instance-request-address"],
         "Passenger",
         "HOST",
-        Means::Always("workers listen on no address of their own"),
+        Always("workers listen on no address of their own"),
     ),
-    flag(&["--socket-backlog"], "Passenger", "N", Means::Refused("say --bind with ?backlog=N behind the address")),
-    flag(&["--restart-dir"], "Passenger", "FOLDER", Means::Refused("say --restart-file FOLDER/restart.txt")),
+    flag(&["--socket-backlog"], "Passenger", "N", Refused("say --bind with ?backlog=N behind the address")),
+    flag(&["--restart-dir"], "Passenger", "FOLDER", Refused("say --restart-file FOLDER/restart.txt")),
     flag(
         &["--friendly-error-pages", "--no-friendly-error-pages"],
         "Passenger",
         "",
-        Means::Always("errors are shown in the environment development, and in no other"),
+        Always("errors are shown in the environment development, and in no other"),
     ),
-    flag(&["--custom-error-page"], "Passenger", "FILE", Means::Always("the pages of the server are its own")),
-    flag(&["--request-queue-overflow-status-code"], "Passenger", "N", Means::Always("the status is 503")),
-    flag(&["--load-shell-envvars"], "Passenger", "", Means::Always("the application's environment is the server's")),
-    flag(&["--preload-bundler"], "Passenger", "", Means::Always("Bundler is set up before the application is loaded")),
-    flag(&["--max-preloader-idle-time"], "Passenger", "SECONDS", Means::Always("the process that forks stays")),
+    flag(&["--custom-error-page"], "Passenger", "FILE", Always("the pages of the server are its own")),
+    flag(&["--request-queue-overflow-status-code"], "Passenger", "N", Always("the status is 503")),
+    flag(&["--load-shell-envvars"], "Passenger", "", Always("the application's environment is the server's")),
+    flag(&["--preload-bundler"], "Passenger", "", Always("Bundler is set up before the application is loaded")),
+    flag(&["--max-preloader-idle-time"], "Passenger", "SECONDS", Always("the process that forks stays")),
     flag(
         &["--force-max-concurrent-requests-per-process"],
         "Passenger",
         "N",
-        Means::Always("a worker has as many requests at once as threads (-t)"),
+        Always("a worker has as many requests at once as threads (-t)"),
     ),
-    flag(&["--unlimited-concurrency-path"], "Passenger", "PATH", Means::Always("all paths have the same limits")),
+    flag(&["--unlimited-concurrency-path"], "Passenger", "PATH", Always("all paths have the same limits")),
     flag(
         &["--sticky-sessions-cookie-name", "--sticky-sessions-cookie-attributes"],
         "Passenger",
         "X",
-        Means::Refused("any worker may get any request; leave it out"),
+        Refused("any worker may get any request; leave it out"),
     ),
-    flag(&["--old-routing"], "Passenger", "", Means::Always("a worker that is idle gets the next request")),
-    flag(&["--disable-turbocaching"], "Passenger", "", Means::Always("responses are not cached")),
-    flag(&["--vary-turbocache-by-cookie"], "Passenger", "NAME", Means::Always("responses are not cached")),
+    flag(&["--old-routing"], "Passenger", "", Always("a worker that is idle gets the next request")),
+    flag(&["--disable-turbocaching"], "Passenger", "", Always("responses are not cached")),
+    flag(&["--vary-turbocache-by-cookie"], "Passenger", "NAME", Always("responses are not cached")),
     flag(
         &["--abort-websockets-on-process-shutdown", "--no-abort-websockets-on-process-shutdown"],
         "Passenger",
         "",
-        Means::Always("they are closed within --websocket-drain"),
+        Always("they are closed within --websocket-drain"),
     ),
     flag(
         &["--nginx-bin", "--nginx-version", "--nginx-tarball", "--ctl", "--ctls", "--binaries-url-root"],
         "Passenger",
         "X",
-        Means::Always("there is no nginx in it"),
+        Always("there is no nginx in it"),
     ),
-    flag(&["--debug-nginx-config"], "Passenger", "", Means::Refused(NGINX)),
-    flag(&["--runtime-check-only"], "Passenger", "", Means::Refused("nothing has to be installed; leave it out")),
+    flag(&["--debug-nginx-config"], "Passenger", "", Refused(NGINX)),
+    flag(&["--runtime-check-only"], "Passenger", "", Refused("nothing has to be installed; leave it out")),
     flag(
         &["--no-install-runtime", "--no-compile-runtime", "--no-download-binaries"],
         "Passenger",
         "",
-        Means::Always("nothing is installed"),
+        Always("nothing is installed"),
     ),
-    flag(
-        &["--disable-security-update-check", "--disable-anonymous-telemetry"],
-        "Passenger",
-        "",
-        Means::Always(UPDATES),
-    ),
-    flag(&["--security-update-check-proxy", "--anonymous-telemetry-proxy"], "Passenger", "URL", Means::Always(UPDATES)),
-    flag(&["--log-level"], "Passenger", "N", Means::Always("the log has the lines that --log says")),
-    flag(&["--disable-log-prefix"], "Passenger", "", Means::Always("lines of the application have no prefix")),
-    flag(&["--auto"], "Passenger", "", Means::Always("nothing is asked for")),
-    flag(&["--debugger"], "Passenger", "", Means::Always("the log has the backtrace of each request that timed out")),
-    flag(
-        &["--core-file-descriptor-ulimit"],
-        "Passenger",
-        "N",
-        Means::Always("the server raises its limit to the hard limit"),
-    ),
-    flag(
-        &["--app-file-descriptor-ulimit"],
-        "Passenger",
-        "N",
-        Means::Always("the application has the limit of the server"),
-    ),
-    flag(
-        &["--instance-registry-dir"],
-        "Passenger",
-        "FOLDER",
-        Means::Always("the control socket says where the server is"),
-    ),
-    flag(&["--data-buffer-dir"], "Passenger", "FOLDER", Means::Always("TMPDIR says where bodies are kept")),
+    flag(&["--disable-security-update-check", "--disable-anonymous-telemetry"], "Passenger", "", Always(UPDATES)),
+    flag(&["--security-update-check-proxy", "--anonymous-telemetry-proxy"], "Passenger", "URL", Always(UPDATES)),
+    flag(&["--log-level"], "Passenger", "N", Always("the log has the lines that --log says")),
+    flag(&["--disable-log-prefix"], "Passenger", "", Always("lines of the application have no prefix")),
+    flag(&["--auto"], "Passenger", "", Always("nothing is asked for")),
+    flag(&["--debugger"], "Passenger", "", Always("the log has the backtrace of each request that timed out")),
+    flag(&["--core-file-descriptor-ulimit"], "Passenger", "N", Always("the server raises its limit to the hard limit")),
+    flag(&["--app-file-descriptor-ulimit"], "Passenger", "N", Always("the application has the limit of the server")),
+    flag(&["--instance-registry-dir"], "Passenger", "FOLDER", Always("the control socket says where the server is")),
+    flag(&["--data-buffer-dir"], "Passenger", "FOLDER", Always("TMPDIR says where bodies are kept")),
     flag(
         &["--admin-panel-url", "--admin-panel-auth-type", "--admin-panel-username", "--admin-panel-password"],
         "Passenger",
         "X",
-        Means::Always("there is no panel; --admin shows a page of this server"),
+        Always("there is no panel; --admin shows a page of this server"),
     ),
 ];
 
@@ -337,7 +311,7 @@ impl OtherFlag {
     fn is_of_thin(&self, value: &OsStr) -> bool {
         let is_of = |server: &str| self.of.split(", ").any(|one| one == server);
         match self.means {
-            Means::ServersOrSilent => is_number(value),
+            ServersOrSilent => is_number(value),
             _ => is_of("Thin") && !is_of("Passenger") && !is_of("Puma"),
         }
     }
@@ -347,39 +321,37 @@ impl OtherFlag {
         let of_option =
             |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
         match self.means {
-            Means::Is(name) => of_option(name),
-            Means::IsOrNone(name, none) => format!("`--{name}`; 0, which is no limit, as `{none}`"),
-            Means::Smallest(name) => format!("`--{name}`; of both flags the smaller number"),
-            Means::Says(name, "yes") => of_option(name),
-            Means::Says(name, value) => format!("`--{name} {value}`"),
-            Means::Word(name, words) => {
+            Is(name) => of_option(name),
+            IsOrNone(name, none) => format!("`--{name}`; 0, which is no limit, as `{none}`"),
+            Smallest(name) => format!("`--{name}`; of both flags the smaller number"),
+            Says(name, "yes") => of_option(name),
+            Says(name, value) => format!("`--{name} {value}`"),
+            Word(name, words) => {
                 let words: Vec<String> =
                     words.iter().map(|(word, value)| format!("{word}: `--{name}={value}`")).collect();
                 words.join(", ")
             }
-            Means::AppLog => "`--log-file`; no effect beside that, since there is one log".to_owned(),
-            Means::Socket => format!("`--bind unix://FILE`; refused beside `--servers`: {SOCKETS}"),
-            Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
-            Means::ListenOrLog => {
+            AppLog => "`--log-file`; no effect beside that, since there is one log".to_owned(),
+            Socket => format!("`--bind unix://FILE`; refused beside `--servers`: {SOCKETS}"),
+            Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
+            ListenOrLog => {
                 "`--listen` of an address, `--log-file` of a name that ends in .log; refused for others".to_owned()
             }
-            Means::FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
-            Means::RackupOrCommand => {
+            FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
+            RackupOrCommand => {
                 format!("the application's file, as without this; a command as of Puma's `-R` is taken: {RESTART}")
             }
-            Means::Adapter => format!("taken for rack and rails: {CONFIG_RU}; refused for others"),
-            Means::Servers => format!("`--workers`: {PORTS}"),
-            Means::Threaded => format!("`--threads {THREADPOOL}`, unless `--threadpool-size` says another number"),
-            Means::ServersOrSilent => {
+            Adapter => format!("taken for rack and rails: {CONFIG_RU}; refused for others"),
+            Servers => format!("`--workers`: {PORTS}"),
+            Threaded => format!("`--threads {THREADPOOL}`, unless `--threadpool-size` says another number"),
+            ServersOrSilent => {
                 format!("`--workers` of a number, alone `--access-log off`; with a server's name refused: {ONE_SERVER}")
             }
-            Means::AlwaysOrOption(why) => format!("taken: {why}; with NAME=VALUE refused: {RACKUP_OPTION}"),
-            Means::LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
-            Means::Always(why) | Means::AlwaysNumbered(why) => format!("taken: {why}"),
-            Means::Refused(why) => format!("refused: {why}"),
-            Means::Variable(variable, before) => {
-                format!("refused: say {variable}={before}{} in the environment", self.value)
-            }
+            AlwaysOrOption(why) => format!("taken: {why}; with NAME=VALUE refused: {RACKUP_OPTION}"),
+            LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
+            Always(why) | AlwaysNumbered(why) => format!("taken: {why}"),
+            Refused(why) => format!("refused: {why}"),
+            Variable(variable, before) => format!("refused: say {variable}={before}{} in the environment", self.value),
         }
     }
 }
@@ -389,10 +361,10 @@ impl RawValue {
     pub fn as_typed(&self) -> Option<String> {
         let Origin::Flag(spelt) = &self.origin else { return None };
         match OtherFlag::called(spelt)?.means {
-            Means::Says(_, value) if value == self.value => Some(spelt.clone()),
-            Means::ServersOrSilent if self.value == "off" => Some(spelt.clone()),
-            Means::Threaded | Means::LogOrVersion => Some(spelt.clone()),
-            Means::Word(_, words) => {
+            Says(_, value) if value == self.value => Some(spelt.clone()),
+            ServersOrSilent if self.value == "off" => Some(spelt.clone()),
+            Threaded | LogOrVersion => Some(spelt.clone()),
+            Word(_, words) => {
                 let (word, _) = words.iter().find(|(_, value)| *value == self.value)?;
                 Some(format!("{spelt} {word}"))
             }
@@ -417,10 +389,6 @@ fn is_server(text: &OsStr) -> bool {
     SERVERS.iter().any(|server| text.eq_ignore_ascii_case(server))
 }
 
-fn is_yaml(extension: &OsStr) -> bool {
-    matches!(extension.to_str(), Some("yml" | "yaml"))
-}
-
 /// Whether a value of `-R` is a command for a restart, as in Puma, and not the application's file.
 fn is_command(value: &OsStr) -> bool {
     let path = Path::new(value);
@@ -439,14 +407,14 @@ impl Arguments {
     pub fn take_other_flag(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
         let Some(flag) = OtherFlag::called(spelt) else { return false };
         let value = match (flag.value, flag.means) {
-            (_, Means::AlwaysNumbered(_)) => value_if(parser, is_number),
-            (_, Means::ServersOrSilent) => value_if(parser, |next| is_number(next) || is_server(next)),
-            (_, Means::AlwaysOrOption(_)) => value_if(parser, |next| next.to_string_lossy().contains('=')),
+            (_, AlwaysNumbered(_)) => value_if(parser, is_number),
+            (_, ServersOrSilent) => value_if(parser, |next| is_number(next) || is_server(next)),
+            (_, AlwaysOrOption(_)) => value_if(parser, |next| next.to_string_lossy().contains('=')),
             // The letters behind a letter are flags of their own, as in `-Dc config/unicorn.rb`.
-            ("", means) if !spelt.starts_with("--") && !matches!(means, Means::Variable(..)) => None,
+            ("", means) if !spelt.starts_with("--") && !matches!(means, Variable(..)) => None,
             ("", _) => parser.optional_value(),
             // A refused flag need not have its value.
-            (_, Means::Refused(_) | Means::Variable(..)) => parser.value().ok(),
+            (_, Refused(_) | Variable(..)) => parser.value().ok(),
             (name, _) => {
                 // That of a shell variable may be missing.
                 let given = if is_flag_next(parser) { None } else { parser.value().ok() };
@@ -461,49 +429,49 @@ impl Arguments {
         let value = value.unwrap_or_default();
         self.has_thin_flag |= flag.is_of_thin(&value);
         match flag.means {
-            Means::IsOrNone(name, none) if value == "0" => self.take_as(name, OsStr::new(none), spelt),
-            Means::Is(name) | Means::IsOrNone(name, _) => self.take_as(name, &value, spelt),
-            Means::Smallest(name) => self.take_smallest(name, &value, spelt),
-            Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
-            Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
+            IsOrNone(name, none) if value == "0" => self.take_as(name, OsStr::new(none), spelt),
+            Is(name) | IsOrNone(name, _) => self.take_as(name, &value, spelt),
+            Smallest(name) => self.take_smallest(name, &value, spelt),
+            Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
+            Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
                 Some((_, value)) => self.take_as(name, OsStr::new(value), spelt),
                 None => {
                     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
                     self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
                 }
             },
-            Means::AppLog => self.take_as("log-file", &value, spelt),
-            Means::Socket => self.socket(&value, spelt),
-            Means::Listen => self.listen(&value, spelt),
-            Means::ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
-            Means::ListenOrLog if is_address(&value.to_string_lossy()) => self.listen(&value, spelt),
-            Means::ListenOrLog => self.refuse(format!(
+            AppLog => self.take_as("log-file", &value, spelt),
+            Socket => self.socket(&value, spelt),
+            Listen => self.listen(&value, spelt),
+            ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
+            ListenOrLog if is_address(&value.to_string_lossy()) => self.listen(&value, spelt),
+            ListenOrLog => self.refuse(format!(
                 "{spelt} {}: say --bind for an address, --log-file for a log",
                 value.to_string_lossy()
             )),
-            Means::FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
-            Means::FolderOrConfig => self.take_as("config", &value, spelt),
-            Means::RackupOrCommand if is_command(&value) => self.always(spelt, RESTART),
-            Means::RackupOrCommand => self.take_rackup(value),
-            Means::Adapter if matches!(value.to_str(), Some("rack" | "rails")) => self.always(spelt, CONFIG_RU),
-            Means::Adapter => {
+            FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
+            FolderOrConfig => self.take_as("config", &value, spelt),
+            RackupOrCommand if is_command(&value) => self.always(spelt, RESTART),
+            RackupOrCommand => self.take_rackup(value),
+            Adapter if matches!(value.to_str(), Some("rack" | "rails")) => self.always(spelt, CONFIG_RU),
+            Adapter => {
                 let adapter = value.to_string_lossy();
                 self.refuse(format!("{spelt} {adapter}: only applications with a config.ru are served"));
             }
-            Means::Servers => self.servers(&value, spelt),
+            Servers => self.servers(&value, spelt),
             // The size counts, wherever it stands.
-            Means::Threaded if self.given.iter().any(|given| given.name == Name::Threads) => {}
-            Means::Threaded => self.take_as("threads", OsStr::new(THREADPOOL), spelt),
-            Means::ServersOrSilent if value.is_empty() => self.take_as("access-log", OsStr::new("off"), spelt),
-            Means::ServersOrSilent if is_number(&value) => self.servers(&value, spelt),
-            Means::ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
-            Means::AlwaysOrOption(why) if value.is_empty() => self.always(spelt, why),
-            Means::AlwaysOrOption(_) => self.refuse(format!("{spelt} {}: {RACKUP_OPTION}", value.to_string_lossy())),
-            Means::LogOrVersion if self.has_nothing() && is_last(parser) => self.refuse(format!("{spelt}: {VERSION}")),
-            Means::LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
-            Means::Always(why) | Means::AlwaysNumbered(why) => self.always(spelt, why),
-            Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
-            Means::Variable(variable, before) => {
+            Threaded if self.given.iter().any(|given| given.name == Name::Threads) => {}
+            Threaded => self.take_as("threads", OsStr::new(THREADPOOL), spelt),
+            ServersOrSilent if value.is_empty() => self.take_as("access-log", OsStr::new("off"), spelt),
+            ServersOrSilent if is_number(&value) => self.servers(&value, spelt),
+            ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
+            AlwaysOrOption(why) if value.is_empty() => self.always(spelt, why),
+            AlwaysOrOption(_) => self.refuse(format!("{spelt} {}: {RACKUP_OPTION}", value.to_string_lossy())),
+            LogOrVersion if self.has_nothing() && is_last(parser) => self.refuse(format!("{spelt}: {VERSION}")),
+            LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
+            Always(why) | AlwaysNumbered(why) => self.always(spelt, why),
+            Refused(why) => self.refuse(format!("{spelt}: {why}")),
+            Variable(variable, before) => {
                 let value = if value.is_empty() { flag.value.into() } else { value.to_string_lossy() };
                 self.refuse(format!("{spelt}: say {variable}={before}{value} in the environment"));
             }
@@ -540,8 +508,8 @@ impl Arguments {
         if !self.has_start {
             return;
         }
-        let has_extension = |path: &str| Path::new(path).extension().is_some_and(is_yaml);
-        let is_thin = self.has_thin_flag || self.values(Name::Config).iter().any(|file| has_extension(&file.value));
+        let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|end| end == "yml" || end == "yaml");
+        let is_thin = self.has_thin_flag || self.values(Name::Config).iter().any(|file| is_yaml(&file.value));
         for given in std::mem::take(&mut self.given) {
             let is = |letter: &str| matches!(&given.origin, Origin::Flag(flag) if flag == letter);
             let number = given.value.parse::<u64>().ok();
@@ -584,7 +552,7 @@ impl Arguments {
     }
 
     fn listen(&mut self, address: &OsStr, spelt: &str) {
-        let bind = compat::listen_address(&address.to_string_lossy());
+        let bind = unicorn::bind(&address.to_string_lossy(), str::to_owned);
         self.take_as("bind", OsStr::new(&bind), spelt);
     }
 
@@ -607,9 +575,8 @@ impl Arguments {
         if count == 0 && spelt == "--max-instances" {
             return self.notices.push(format!("{spelt} 0: sets no limit"));
         }
-        let is_such = |flag: &str| {
-            OtherFlag::called(flag).is_some_and(|other| matches!(other.means, Means::Smallest(of) if of == name))
-        };
+        let is_such =
+            |flag: &str| OtherFlag::called(flag).is_some_and(|other| matches!(other.means, Smallest(of) if of == name));
         let is_larger = |given: &RawValue| match &given.origin {
             Origin::Flag(flag) if flag != spelt && is_such(flag) => number(&given.value).map(|other| other >= count),
             _ => None,
@@ -633,11 +600,11 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::arguments::{Problem, read};
+    use crate::config::arguments::{self, problems};
     use crate::config::options::TABLE;
 
     fn ask(arguments: &[&str]) -> Arguments {
-        read(arguments.iter().map(OsString::from).collect(), &[])
+        arguments::ask(arguments, &[])
     }
 
     #[test]
@@ -656,8 +623,8 @@ mod tests {
         let bind = |arguments: &[&str]| ask(arguments).values(Name::Bind)[0].value.clone();
         assert_eq!(bind(&["--listen", "8080"]), "tcp://0.0.0.0:8080");
         assert_eq!(bind(&["start", "--socket", "tmp/thin.sock"]), "unix://tmp/thin.sock");
-        let cluster = ask(&["start", "--socket=/tmp/thin.sock", "-s", "3"]).problems;
-        assert_eq!(cluster, [Problem(format!("--socket: {SOCKETS}"))]);
+        let cluster = problems(&["start", "--socket=/tmp/thin.sock", "-s", "3"]);
+        assert_eq!(cluster, [format!("--socket: {SOCKETS}")]);
     }
 
     #[test]
@@ -679,8 +646,7 @@ mod tests {
         for arguments in [&["-v", "-p", "3000"][..], &["-C", "-", "-v"], &["app.ru", "-v"]] {
             assert_eq!(said(arguments, Name::AccessLog).as_deref(), Some("text"), "{arguments:?}");
         }
-        let alone: Vec<String> = ask(&["-v"]).problems.iter().map(Problem::to_string).collect();
-        assert_eq!(alone, ["-v: say --version for the version; requests are logged anyway"]);
+        assert_eq!(problems(&["-v"]), ["-v: say --version for the version; requests are logged anyway"]);
     }
 
     #[test]
@@ -689,15 +655,13 @@ mod tests {
             ask(&["--redirect-append"]).notices,
             ["--redirect-append: log files are always appended to, with or without this"]
         );
-        let asked = ask(&["--prefix", "/x", "-A", "merb", "-l", "y", "--pid"]);
-        let problems: Vec<String> = asked.problems.iter().map(Problem::to_string).collect();
         let expected = [
             "--prefix: write an [[app]] with a prefix in foolsgold.toml",
             "-A merb: only applications with a config.ru are served",
             "-l y: say --bind for an address, --log-file for a log",
             "--pid: needs a value: --pid FILE",
         ];
-        assert_eq!(problems, expected);
+        assert_eq!(problems(&["--prefix", "/x", "-A", "merb", "-l", "y", "--pid"]), expected);
     }
 
     #[test]
@@ -780,8 +744,7 @@ mod tests {
             "--auto: nothing is asked for, with or without this",
         ];
         assert_eq!(ask(&["--engine", "builtin", "--auto"]).notices, notices);
-        let problems: Vec<String> = ask(&["--restart-dir", "x"]).problems.iter().map(Problem::to_string).collect();
-        assert_eq!(problems, ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
+        assert_eq!(problems(&["--restart-dir", "x"]), ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
         let threads = |arguments: &[&str]| ask(arguments).values(Name::Threads).last().map(|given| given.value.clone());
         assert_eq!(threads(&["start", "--threaded", "-p", "3000"]).as_deref(), Some("20"));
         for size in [["--threaded", "--threadpool-size", "5"], ["--threadpool-size", "5", "--threaded"]] {
@@ -795,8 +758,6 @@ mod tests {
     /// As `thin start -t 30`, of which other words mean here what they mean there.
     #[test]
     fn letters_of_thin_beside_start_are_told_from_ours() {
-        let problems =
-            |arguments: &[&str]| -> Vec<String> { ask(arguments).problems.iter().map(Problem::to_string).collect() };
         let timeout = |written: &str, time: &str| {
             let right = format!("say --keep-alive {time} for silent connections, --threads N for threads");
             [format!("{written}: is Thin's --timeout beside start, or a number of threads: {right}")]
@@ -897,8 +858,7 @@ mod tests {
             ),
         ];
         for (arguments, message) in cases {
-            let problems: Vec<String> = ask(arguments).problems.iter().map(Problem::to_string).collect();
-            assert_eq!(problems, [message], "{arguments:?}");
+            assert_eq!(problems(arguments), [message], "{arguments:?}");
         }
     }
 

@@ -15,18 +15,20 @@ mod unicorn;
 
 use std::path::{self, Path, PathBuf};
 
-use engine_ruby::reader::Question;
+use engine_ruby::reader::{self, Question};
 use serde_json::Value;
 
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
+use crate::process::bundle;
 use record::Directive;
 use translation::{Beside, DirectiveRule, RemarkKind, Translation};
 
 pub use explain::explain;
 pub use kind::ServerKind;
+pub use thin::word_without_erb;
 
 impl ServerKind {
     /// The directives of this server, each with its translation.
@@ -157,17 +159,19 @@ fn translate(
     let absolute = path::absolute(home.join(path)).map_err(told)?;
     let folder = path::absolute(home.join(".")).map_err(told)?;
     let gemfile = gemfile(asked, &folder);
+    let lockfile = gemfile.as_deref().and_then(bundle::lockfile);
     let workers = outdoes(Name::Workers);
-    let environment = outdoes(Name::Environment);
+    let environment = environment(asked);
     let (host, port) = (outdoes(Name::Host), outdoes(Name::Port));
     let question = Question {
         ruby: Path::new(&ruby),
         path: &absolute,
         kind: kind.word(),
         gemfile: gemfile.as_deref(),
+        lockfile: lockfile.as_deref(),
         names: &names,
         workers: workers.as_deref(),
-        environment: environment.as_deref(),
+        environment: &environment,
         host: host.as_deref(),
         port: port.as_deref(),
         daemonizes: daemonize(asked).is_some_and(|call| call.args == [Value::Bool(true)]),
@@ -183,7 +187,13 @@ fn translate(
         workers: workers.clone(),
         usual_workers: given_workers.map(|given| given.value.clone()),
     };
-    let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
+    let words = |why: String| match bundle::remedy(question.gemfile) {
+        _ if why != reader::ENDED => why,
+        Some(remedy) => format!("{why}, {remedy}"),
+        None => format!("{why}; its own words are in the server's output"),
+    };
+    let read = record::read(&question, kind.word());
+    let (record, evaluated) = read.map_err(|why| vec![format!("{shown}: {}", words(why))])?;
     let left = if question.stays { Vec::new() } else { leftover::children() };
     match record.error {
         None => {
@@ -216,6 +226,16 @@ fn translate(
             Err(problems)
         }
     }
+}
+
+/// The variables by which the code of a file finds the environment, with its value; none unless one is set that counts
+/// more than the file.
+fn environment(asked: &Arguments) -> Vec<(&'static str, &str)> {
+    let given = asked.values(Name::Environment).into_iter().next_back().filter(|given| given.is_for_this_program());
+    let Some(given) = given else { return Vec::new() };
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_free = |name: &&str| *name == "RACK_ENV" || !given.is_for_middleware() || !is_set(name);
+    ["RACK_ENV", "RAILS_ENV", "APP_ENV"].into_iter().filter(is_free).map(|name| (name, given.value.as_str())).collect()
 }
 
 /// `--daemonize` of the command line or the environment, as a key of the file: Thin and Passenger have a log file and a
@@ -270,16 +290,6 @@ pub fn directives(word: &str) -> Vec<&'static str> {
     let rules =
         kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.rules());
     rules.iter().map(|(name, _)| *name).collect()
-}
-
-/// Translates an address of Unicorn's `listen` to one of `--bind`.
-pub fn listen_address(address: &str) -> String {
-    unicorn::bind(address, str::to_owned)
-}
-
-/// What the text of Thin's file says for a key, without the ERB in it; the error says why it cannot be known.
-pub fn word_without_erb(text: &str, key: &str) -> Result<Option<String>, String> {
-    thin::word_without_erb(text, key)
 }
 
 /// Server that a `--hooks` file is written for, as a word for the Ruby side; empty for our own.

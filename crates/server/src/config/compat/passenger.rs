@@ -7,11 +7,12 @@ use nix::unistd::geteuid;
 use serde_json::{Map, Value};
 
 use super::lenient_json::{self, Entry};
-use super::puma::{absolute, capped_backlog, tcp};
+use super::puma::{absolute, capped_backlog};
 use super::record::Directive;
 use super::thin::{TLS, rackup, ssl};
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, text};
 use crate::config::arguments::is_service_link;
+use crate::config::bind_query::tcp;
 
 const CACHE: &str = "responses are not cached";
 const POOL: &str = "there are no preloaders that come and go: the process that forks stays";
@@ -65,15 +66,15 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_pool_size", Rule::Later),
     ("min_instances", Rule::Later),
     ("max_instances", Rule::Later),
-    ("pool_idle_time", Rule::Custom(idle_time)),
+    ("pool_idle_time", Rule::SecondsOrNone("idle-time")),
     ("max_preloader_idle_time", Rule::Missing(POOL)),
     ("start_timeout", Rule::Seconds("boot-time")),
     ("stop_timeout", Rule::Seconds("drain-time")),
     ("app_connect_timeout", Rule::Needless("workers connect to the server, not it to them")),
     ("max_requests", Rule::Same("max-requests")),
     ("max_request_queue_size", Rule::Custom(queue_size)),
-    ("max_request_queue_time", Rule::Custom(queue_time)),
-    ("max_request_time", Rule::Custom(request_time)),
+    ("max_request_queue_time", Rule::SecondsOrNone("queue-wait")),
+    ("max_request_time", Rule::SecondsOrNone("request-time")),
     ("memory_limit", Rule::Custom(memory)),
     ("request_queue_overflow_status_code", Rule::Missing("the status is 503")),
     (
@@ -329,18 +330,6 @@ fn queue_size(to: &mut Translation, call: &Directive) {
         Some("0") => to.remark(call, RemarkKind::Differs, "as many wait as --connections says"),
         _ => to.copy(call, "queue"),
     }
-}
-
-fn queue_time(to: &mut Translation, call: &Directive) {
-    to.seconds_or_no_limit(call, "queue-wait");
-}
-
-fn request_time(to: &mut Translation, call: &Directive) {
-    to.seconds_or_no_limit(call, "request-time");
-}
-
-fn idle_time(to: &mut Translation, call: &Directive) {
-    to.seconds_or_no_limit(call, "idle-time");
 }
 
 fn sticky(to: &mut Translation, call: &Directive) {

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::record::Directive;
-use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
-use crate::config::bind_query::BACKLOG_MAX;
+use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, is_no, seconds, text};
+use crate::config::bind_query::{BACKLOG_MAX, tcp};
 use crate::config::options::DAY_MS;
 use crate::config::size::parse_time;
 
+/// The default of `--worker-timeout` in milliseconds.
+const WORKER_TIMEOUT_MS: u64 = 60_000;
 /// Puma's default of `worker_shutdown_timeout`.
 const WORKER_SHUTDOWN: &str = "30s";
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
@@ -24,6 +26,7 @@ const BY_HEADER: &str = "the header counts where a proxy has sent it that --trus
 const PRELOADED: &str = "it is for workers that load the application: where that is preloaded, and in single mode, \
                          Puma has no limit either; --boot-time sets one";
 const NO_WORKERS: &str = "it is for the workers of a cluster: in single mode Puma does not end a request by it either";
+const NO_HEARTBEAT: &str = "it is for the workers of a cluster: in single mode Puma ends no process by it either";
 const BOOTED: &str = "runs when the first worker has been forked, in the process that forks; with workers 0 in the \
                       worker";
 const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
@@ -51,7 +54,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("port", Rule::Custom(port)),
     ("ssl_bind", Rule::Refused(TLS)),
     ("set_default_host", Rule::Custom(|to, call| to.default_host = text(call.args.first()))),
-    ("clear_binds!", Rule::Custom(clear_binds)),
+    ("clear_binds!", Rule::Custom(|to, _| to.unset("bind"))),
     ("bind_to_activated_sockets", Rule::Custom(activated)),
     ("threads", Rule::Custom(threads)),
     ("max_io_threads", Rule::Missing("a request that waits does not keep others from another thread or worker")),
@@ -60,15 +63,15 @@ pub const RULES: &[DirectiveRule] = &[
     ("fiber_per_request", Rule::Off("a request runs in a thread that serves others after it")),
     ("clean_thread_locals", Rule::Off("a request runs in a thread that serves others after it")),
     ("workers", Rule::Custom(workers)),
-    ("preload_app!", Rule::Custom(preload)),
+    ("preload_app!", Rule::Switch("preload", "yes", "no")),
     ("fork_worker", Rule::Missing(REFORK)),
     ("nakayoshi_fork", Rule::Needless("garbage is collected before the first fork")),
     ("prune_bundler", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("extra_runtime_dependencies", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Rule::Same("dir")),
     ("tag", Rule::Custom(tag)),
-    ("worker_timeout", Rule::Seconds("worker-timeout")),
-    // Since it depends on the preload.
+    // Since they depend on the number of workers, and on the preload.
+    ("worker_timeout", Rule::Later),
     ("worker_boot_timeout", Rule::Later),
     // Since they depend on each other and on the number of workers.
     ("worker_shutdown_timeout", Rule::Later),
@@ -86,7 +89,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("io_selector_backend", Rule::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Rule::Custom(body_limit)),
     ("supported_http_methods", Rule::Custom(methods)),
-    ("allow_underscore_headers", Rule::Custom(underscores)),
+    ("allow_underscore_headers", Rule::Switch("underscore-headers", "pass", "drop")),
     ("set_remote_address", Rule::Custom(remote_address)),
     ("drain_on_shutdown", Rule::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Rule::Needless("no worker sees SIGTERM; the server ends them when they are done")),
@@ -101,8 +104,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("state_path", Rule::Same("state")),
     ("state_permission", Rule::Custom(state_permission)),
     ("stdout_redirect", Rule::Custom(redirect)),
-    ("log_requests", Rule::Custom(log_requests)),
-    ("quiet", Rule::Custom(quiet)),
+    ("log_requests", Rule::Switch("access-log", "text", "off")),
+    ("quiet", Rule::Switch("access-log", "off", "text")),
     ("debug", Rule::Custom(|to, call| to.set(call, "log", "debug".to_owned()))),
     ("log_formatter", Rule::Missing("--access-log json gives lines for machines")),
     ("custom_logger", Rule::Missing("the log goes to standard output, or where --redirect-stdout says")),
@@ -159,7 +162,11 @@ fn bind(to: &mut Translation, call: &Directive) {
     let address = match address.strip_prefix("unix://").or(one_slash) {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
         Some(path) => format!("unix://{path}"),
-        None => address.to_owned(),
+        // To Ruby, an empty host is all IPv4 addresses.
+        None => match address.strip_prefix("tcp://:").filter(|port| !port.contains(':')) {
+            Some(port) => tcp("0.0.0.0", port),
+            None => address.to_owned(),
+        },
     };
     let options: &[&str] = if address.starts_with("unix://") { &UNIX_OPTIONS } else { &TCP_OPTIONS };
     let (known, unknown): (Vec<&str>, Vec<&str>) = query
@@ -211,18 +218,6 @@ fn port(to: &mut Translation, call: &Directive) {
     }
 }
 
-/// The URI of a host and a port. An IPv6 address gets brackets.
-pub fn tcp(host: &str, port: &str) -> String {
-    match host.contains(':') && !host.starts_with('[') {
-        true => format!("tcp://[{host}]:{port}"),
-        false => format!("tcp://{host}:{port}"),
-    }
-}
-
-fn clear_binds(to: &mut Translation, _: &Directive) {
-    to.unset("bind");
-}
-
 fn activated(to: &mut Translation, call: &Directive) {
     // `nil`, for instance from a variable that is not set, means no.
     let without = if call.args.is_empty() { "yes" } else { "no" };
@@ -258,10 +253,6 @@ fn threads(to: &mut Translation, call: &Directive) {
     }
 }
 
-fn preload(to: &mut Translation, call: &Directive) {
-    to.set(call, "preload", if is_no(call) { "no" } else { "yes" }.to_owned());
-}
-
 /// What ends first: Puma's workers give up by `force_shutdown_after`, and in a cluster the master kills those that have
 /// not ended after `worker_shutdown_timeout` (30 s), which a single process does not know.
 fn shutdown_time(to: &mut Translation) {
@@ -291,6 +282,19 @@ fn shutdown_time(to: &mut Translation) {
     to.set(&call, "drain-time", if is_cluster && is_shorter { limit } else { time });
 }
 
+/// A single process of Puma may stand still for any time, as in a debugger that stops all threads. In single mode our
+/// default counts, which is no limit in development, unless the file has a longer time.
+fn worker_timeout(to: &mut Translation) {
+    let Some(call) = to.call("worker_timeout").cloned() else { return };
+    let is_cluster = to.workers().is_some_and(|workers| workers != "0");
+    let time = seconds(call.args.first()).and_then(|time| parse_time(&time));
+    if !is_cluster && time.is_some_and(|time| (1..=WORKER_TIMEOUT_MS).contains(&time)) {
+        to.remark(&call, RemarkKind::Needless, NO_HEARTBEAT);
+    } else {
+        to.seconds(&call, "worker-timeout");
+    }
+}
+
 /// In Puma it bounds the start of a worker, and so the loading of the application only where each worker loads it: a
 /// single worker does by default. Our limit holds for both.
 fn boot_time(to: &mut Translation) {
@@ -306,20 +310,11 @@ fn boot_time(to: &mut Translation) {
     }
 }
 
-fn is_no(call: &Directive) -> bool {
-    matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
-}
-
 /// With `false`, `finish` sets the time, whatever else is configured.
 fn keep_alives(to: &mut Translation, call: &Directive) {
     if !is_no(call) {
         to.remark(call, RemarkKind::Needless, "connections are kept as long as --keep-alive says");
     }
-}
-
-fn underscores(to: &mut Translation, call: &Directive) {
-    let word = if is_no(call) { "drop" } else { "pass" };
-    to.set(call, "underscore-headers", word.to_owned());
 }
 
 fn remote_address(to: &mut Translation, call: &Directive) {
@@ -404,14 +399,6 @@ fn redirect(to: &mut Translation, call: &Directive) {
     }
 }
 
-fn log_requests(to: &mut Translation, call: &Directive) {
-    to.set(call, "access-log", if is_no(call) { "off" } else { "text" }.to_owned());
-}
-
-fn quiet(to: &mut Translation, call: &Directive) {
-    to.set(call, "access-log", if is_no(call) { "text" } else { "off" }.to_owned());
-}
-
 fn plugin(to: &mut Translation, call: &Directive) {
     let name = text(call.args.first()).unwrap_or_default();
     let why = match name.as_str() {
@@ -430,6 +417,7 @@ fn plugin(to: &mut Translation, call: &Directive) {
 /// Puma's defaults: a single process, unless WEB_CONCURRENCY is set.
 pub fn finish(to: &mut Translation) {
     shutdown_time(to);
+    worker_timeout(to);
     if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
         to.set(&call, "keep-alive", "0s".to_owned());
     }

@@ -2,9 +2,10 @@
 
 use nix::unistd::geteuid;
 
-use super::puma::{absolute, tcp};
+use super::puma::absolute;
 use super::record::Directive;
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
+use crate::config::bind_query::tcp;
 use crate::config::options::MILLION;
 use crate::config::size::parse_time;
 

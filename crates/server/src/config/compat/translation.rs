@@ -21,6 +21,10 @@ pub enum Rule {
     Same(&'static str),
     /// To our option of this name, from a number of seconds.
     Seconds(&'static str),
+    /// The same, of which the other server takes 0 for no limit.
+    SecondsOrNone(&'static str),
+    /// To our option of this name, with the first value, or the second one where it is off.
+    Switch(&'static str, &'static str, &'static str),
     /// A hook, which runs here, too; with a remark if it differs.
     Hook(&'static str),
     /// To nothing: what it asks for is so anyway, or not needed here; with the reason.
@@ -183,6 +187,8 @@ impl Translation {
         match *rule {
             Rule::Same(key) => self.copy(call, key),
             Rule::Seconds(key) => self.seconds(call, key),
+            Rule::SecondsOrNone(key) => self.seconds_or_no_limit(call, key),
+            Rule::Switch(key, on, off) => self.set(call, key, if is_no(call) { off } else { on }.to_owned()),
             Rule::Hook("") => self.remark(call, RemarkKind::Hook, "runs as it stands"),
             Rule::Hook(how) => self.remark(call, RemarkKind::Hook, how),
             Rule::Needless(why) => self.remark(call, RemarkKind::Needless, why),
@@ -382,8 +388,13 @@ impl Translation {
 
     /// Whether a directive is there with a true value.
     pub fn says_yes(&self, name: &str) -> bool {
-        self.call(name).is_some_and(|call| !matches!(call.args.first(), Some(Value::Bool(false) | Value::Null)))
+        self.call(name).is_some_and(|call| !is_no(call))
     }
+}
+
+/// Whether the first argument of a call is what Ruby takes for no.
+pub fn is_no(call: &Directive) -> bool {
+    matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
 }
 
 /// The value with which an option for a time sets no limit, or the longest time where there must be a limit.

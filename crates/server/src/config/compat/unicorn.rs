@@ -6,9 +6,10 @@ use nix::unistd::{User, geteuid};
 use serde_json::Value;
 
 use super::ServerKind;
-use super::puma::{REFORK, absolute, capped_backlog, tcp};
+use super::puma::{REFORK, absolute, capped_backlog};
 use super::record::Directive;
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
+use crate::config::bind_query::tcp;
 use crate::config::options::DAY_MS;
 use crate::config::size::{parse_time, show_time};
 
