@@ -398,17 +398,21 @@ fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_
 fn what_takes_the_place_of_the_loop_of_unicorns_workers_is_named_where_they_are_forked_after_the_load() {
     let gem = "module Unicorn\n  class HttpServer\n    def worker_loop(worker) = worker\n  end\nend\n";
     let agent = "module Agent\n  def worker_loop(worker) = super\nend\nUnicorn::HttpServer.prepend(Agent)\n";
-    let app = format!("require './lib/unicorn/http_server'\nrequire './lib/agent'\n{APP}");
+    let app = format!("require_relative 'lib/unicorn/http_server'\nrequire_relative 'lib/agent'\n{APP}");
     let words = "lib/agent.rb:2: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker";
-    for preload in [true, false] {
+    let program = ruby::program();
+    // systemd and cron set no locale: then the second name is not valid in its encoding.
+    let in_c = &[("LC_ALL", "C"), ("RUBYOPT", "")][..];
+    for (name, env, preload) in [("app", &[][..], true), ("r\u{fc}be", in_c, true), ("app", &[][..], false)] {
         let file = format!("listen '127.0.0.1:0'\nworker_processes 2\npreload_app {preload}\n");
-        let folder = ruby::folder(&[
-            ("config.ru", &app),
-            ("unicorn.rb", &file),
-            ("lib/unicorn/http_server.rb", gem),
-            ("lib/agent.rb", agent),
-        ]);
-        let server = ruby::serve_with("unicorn.rb", folder, &[]);
+        let folder = server::folder().at(name);
+        fs::create_dir_all(folder.join("lib/unicorn")).unwrap();
+        for (path, text) in
+            [("config.ru", &*app), ("unicorn.rb", &*file), ("lib/unicorn/http_server.rb", gem), ("lib/agent.rb", agent)]
+        {
+            fs::write(folder.join(path), text).unwrap();
+        }
+        let server = Server::spawn(folder, env, &["--ruby", &program, "-C", "unicorn.rb"]);
         assert_eq!(server.get("/").status, 200, "{}", server.log());
         assert!(!preload || server.logs(words), "{}", server.log());
         assert_eq!(server.log().matches(words).count(), usize::from(preload), "{}", server.log());

@@ -155,9 +155,14 @@ module FoolsGold
     module RestOfUnicorn
       OWN_FILE = %r{/unicorn/\w+\.rb\z}.freeze
 
+      # As bytes: the name of a folder need not be valid in the encoding of the locale, and a match would raise then.
+      def self.own?(path)
+        OWN_FILE.match?(path.to_s.b)
+      end
+
       def const_missing(name)
         # Others have overridden this method, too, so that their frames come first.
-        return super unless name == :Unicorn && caller_locations(1, 4).any? { |frame| OWN_FILE.match?(frame.path) }
+        return super unless name == :Unicorn && caller_locations(1, 4).any? { |frame| RestOfUnicorn.own?(frame.path) }
 
         require "unicorn"
         const_get(name)
@@ -188,7 +193,7 @@ module FoolsGold
 
       file, line = ::Unicorn::HttpServer.instance_method(:worker_loop).source_location
       # That of the configuration is among its directives.
-      return if file.nil? || file == @setup["hooks"] || RestOfUnicorn::OWN_FILE.match?(file)
+      return if file.nil? || file == @setup["hooks"] || RestOfUnicorn.own?(file)
 
       Log.warn("#{file}:#{line}: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker," \
                " as agents of monitoring services do, belongs in after_fork (for AppSignal: Appsignal.forked)")

@@ -101,7 +101,8 @@ module FoolsGold
       return super unless UnicornWords.lends && %i[Unicorn Pitchfork].include?(name)
 
       path = caller_locations(1, 1).first&.path.to_s
-      return UnicornWords::Unicorn if path == Directives.current&.path || !OWN_FILE.match?(path)
+      # As bytes: the name of a folder need not be valid in the encoding of the locale, and a match would raise then.
+      return UnicornWords::Unicorn if path == Directives.current&.path || !OWN_FILE.match?(path.b)
 
       require name.to_s.downcase
       const_get(name)

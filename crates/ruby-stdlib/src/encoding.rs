@@ -148,7 +148,9 @@ fn title(char: char) -> String {
         '\u{149}' => char.to_uppercase().collect(),
         _ => {
             let mut letters = char.to_uppercase();
-            letters.next().into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
+            // The iota below a Greek letter stays there.
+            let small = |one: char| if one == '\u{399}' { '\u{345}'.to_lowercase() } else { one.to_lowercase() };
+            letters.next().into_iter().chain(letters.flat_map(small)).collect()
         }
     }
 }

@@ -105,9 +105,12 @@ fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
     let Ok(Tree::Hash(pairs)) = Tree::decode(bytes) else { return Ok(Half::Up) };
     match pairs.first().map(|(_, mode)| mode) {
         None | Some(Tree::Nil) => Ok(Half::Up),
-        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"up" => Ok(Half::Up),
-        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"even" => Ok(Half::Even),
-        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"down" => Ok(Half::Down),
+        Some(Tree::Sym(mode) | Tree::Str(mode)) => match mode.to_ascii_lowercase().as_slice() {
+            b"up" => Ok(Half::Up),
+            b"even" => Ok(Half::Even),
+            b"down" => Ok(Half::Down),
+            _ => Err(raise("ArgumentError", format!("invalid rounding mode: {}", String::from_utf8_lossy(mode)))),
+        },
         _ => Err(raise("ArgumentError", "invalid rounding mode")),
     }
 }

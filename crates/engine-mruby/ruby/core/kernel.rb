@@ -99,7 +99,8 @@ module FoolsGold
 
     def named_format(form, named)
       inspected = form.include?("p") ? named.values.map(&:inspect) : nil
-      Native.format(form, [named.transform_values { |value| plain(value) }], inspected)
+      own_form, values = named.values.all? { |value| plain?(value) } ? [form, named] : directed(form, named)
+      Native.format(own_form, [values.transform_values { |value| plain(value) }], inspected)
     rescue KeyError
       # The Hash may have a default for the missing names, which Rust cannot ask; else a KeyError with receiver and key.
       given = named.to_h
@@ -122,38 +123,64 @@ module FoolsGold
       end
     end
 
+    # The form and the Hash of its values. A value that is no plain one has another name for each directive of a number,
+    # and is converted as that asks.
+    def directed(form, named)
+      values = {}.merge(named)
+      form = form.gsub(/%(?:%|([-+ 0#\d.]*)<([^>]*)>([-+ 0#\d.]*)([A-Za-z]))/) do |directive|
+        before, name, after, kind = $1, $2, $3, $4
+        key = name && name.to_sym
+        next directive if name.nil? || kind == "s" || kind == "p" || !named.key?(key) || plain?(named[key])
+        own = "#{name} #{values.size}"
+        values[own.to_sym] = converted(named[key], kind, before + after)
+        "%#{before}<#{own}>#{after}#{kind}"
+      end
+      [form, values]
+    end
+
     # The values, converted as their directives ask: mirrors how the directives take values in turn or by number.
     def numbered(form, values)
       return values if form.include?("<") || form.include?("{")
       values, turn = values.dup, -1
       form.scan(/%(?:%|([-+ 0#\d.*$]*)([A-Za-z]))/) do |flags, kind|
         next unless kind
-        flags.scan(/\*(\d+\$)?/) { |(place)| wanted(values, place ? place.to_i - 1 : turn += 1, "*") }
+        # The flags with the numbers that stand for their asterisks.
+        given = flags.gsub(/\*(?:\d+\$)?/) do |star|
+          at = star.size > 1 ? star[1..-1].to_i - 1 : turn += 1
+          wanted(values, at, "*")
+          Numeric === values[at] ? values[at].to_i.to_s : ""
+        end
         place = flags[/(?:\A|[-+ 0#])(\d+)\$/, 1]
-        wanted(values, place ? place.to_i - 1 : turn += 1, kind, flags)
+        wanted(values, place ? place.to_i - 1 : turn += 1, kind, given)
       end
       values
     end
 
     def wanted(values, at, kind, flags = "")
-      return if at >= values.size || plain?(values[at])
-      values[at] =
-        case kind
-        when "*" then integer(values[at])
-        when "d", "i", "u", "x", "X", "o", "b", "B" then Integer(values[at])
-        when "f" then fixed(values[at], flags)
-        when "e", "E", "g", "G", "a", "A" then Float(values[at])
-        when "c" then asked(values[at], :to_str, String) || asked(values[at], :to_int, Integer) || integer(values[at])
-        else values[at]
-        end
+      values[at] = converted(values[at], kind, flags) unless at >= values.size || plain?(values[at])
+    end
+
+    def converted(value, kind, flags)
+      case kind
+      when "*" then integer(value)
+      when "d", "i", "u", "x", "X", "o", "b", "B" then Integer(value)
+      when "f" then fixed(value, flags)
+      when "e", "E", "g", "G", "a", "A" then Float(value)
+      when "c" then asked(value, :to_str, String) || asked(value, :to_int, Integer) || integer(value)
+      else value
+      end
     end
 
     # A Rational is rounded by its own value, halves up, and not as the Float nearest to it, which has fewer than 40
-    # digits. Compared by name, since the constant Rational would load the library.
+    # digits; a negative one keeps its sign as zero. Compared by name, since the constant Rational would load the
+    # library.
     def fixed(value, flags)
       return Float(value) unless number_object?(value) && value.class.name == "Rational"
-      places = (flags[/\.(\d+)/, 1] || 6).to_i
-      places > 40 ? Float(value) : value.round(places).to_f
+      places = (flags[/\.(-?\d*)/, 1] || 6).to_i
+      places = 6 if places < 0
+      return Float(value) if places > 40
+      size = value.abs.round(places).to_f
+      value < 0 ? -size : size
     end
 
     # The result of a conversion method; nil where the object, perhaps a BasicObject, does not have it.

@@ -101,12 +101,9 @@ module FoolsGold
       end
     end
 
-    # The noted encoding of a String, once; nil where it has none, or has been changed since.
+    # The noted encoding of a String; nil where it has none, or has been changed since.
     def noted_encoding(text)
-      return unless @noted && @noted[0] == text.object_id
-      _, content, encoding = @noted
-      @noted = nil
-      content == text.hash ? encoding : nil
+      @noted[2] if @noted && @noted[0] == text.object_id && @noted[1] == text.hash
     end
   end
 end

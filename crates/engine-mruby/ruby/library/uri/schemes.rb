@@ -71,7 +71,7 @@ module URI
       to, headers = args.is_a?(Hash) ? [args[:to], args[:headers]] : args
       to = to.join(",") if to.is_a?(Array)
       headers = headers.map { |pair| pair.is_a?(Array) ? pair.join("=") : pair }.join("&") if headers.respond_to?(:each)
-      new("mailto", nil, nil, nil, nil, nil, headers ? "#{to}?#{headers}" : to, nil, nil)
+      new("mailto", nil, nil, nil, nil, nil, headers.to_s.empty? ? to : "#{to}?#{headers}", nil, nil)
     end
 
     def initialize(*args)
