@@ -1,7 +1,8 @@
 # Behaviour of users' applications: a connection opened while they are loaded, code that ends its worker, hijacked
 # WebSockets, requests that hold their thread, orphans, large bodies.
 
-require "digest"
+# Not by `Digest::SHA1` alone, which loads it then: two threads that do so at once fail in Ruby 3.1.
+require "digest/sha1"
 require "socket"
 
 UPSTREAM = TCPSocket.new("127.0.0.1", Integer(ENV.fetch("UPSTREAM"))) if ENV["UPSTREAM"]
