@@ -7,13 +7,13 @@ use std::process::Command;
 use crate::support::server;
 use serde_json::{Value, json};
 
-/// What it says, and its exit code.
+/// What it says on standard output, and its exit code.
 fn doctor(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
     let output = command(folder, words).output().unwrap();
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
 }
 
-/// The same of what it says on standard error.
+/// What it says on standard error, and its exit code.
 fn refused(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
     let output = command(folder, words).output().unwrap();
     (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())

@@ -25,7 +25,7 @@ fn start(config: &str, options: &[&str]) -> Server {
     Server::spawn_by(&AS_FIRST, folder, &[], &all)
 }
 
-/// The same by a shell script that finds this socket at its standard input, and moves it to its place.
+/// The same by a shell script, which finds this socket at its standard input and moves it to file descriptor 3.
 fn activated(script: &str, socket: TcpListener, folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
     let by = [&["sh", "-c", script, "sh"][..], &AS_FIRST].concat();
     Server::begin_by(&by, OwnedFd::from(socket).into(), folder, env, options)

@@ -71,7 +71,7 @@ fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, Stri
     server::run(folder, &[env, &[("FOOLS_GOLD_RUBY", ruby::program().as_str())]].concat(), arguments)
 }
 
-/// What a command says that must succeed.
+/// What the program says on both streams in a run that must succeed.
 #[track_caller]
 fn shown(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
     let (output, said) = run(folder, env, arguments);
@@ -79,7 +79,7 @@ fn shown(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
     said
 }
 
-/// What one says that must be refused.
+/// What it says where the command line or a file must be refused.
 #[track_caller]
 fn refused(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
     let (output, said) = run(folder, env, arguments);
@@ -212,7 +212,8 @@ fn a_file_knows_the_variables_of_this_program_that_count_more() {
     }
 }
 
-/// As recipes for Capistrano start Unicorn, by whose words for middleware Rails has no environment.
+/// Recipes for Capistrano start Unicorn like this: `-E deployment` chooses its middleware, and Rails has no environment
+/// of that name.
 #[test]
 fn a_word_for_unicorns_middleware_leaves_the_environment_of_the_application_as_it_is() {
     let app = "run ->(_) { [200, {}, [ENV.values_at('RACK_ENV', 'RAILS_ENV', 'APP_ENV').join(' ')]] }\n";
@@ -465,7 +466,7 @@ fn a_file_of_unicorn_knows_whether_the_server_goes_to_the_background() {
     }
 }
 
-/// The same of files for Puma up to 4, by its name for it.
+/// Files for Puma up to version 4 ask the option `daemon`, and name their pid file and their log only then.
 #[test]
 fn a_file_of_puma_knows_whether_the_server_goes_to_the_background() {
     let file = "if @options[:daemon]\n  pidfile 'web.pid'\n  stdout_redirect 'web.log', 'web.log', true\nend\n";
@@ -592,7 +593,7 @@ fn what_pumas_files_lean_on_is_there() {
     ruby::wait_for_note(&server, "[3, [\"tcp://127.0.0.1:0\"], 1, \"config.ru\"]1");
 }
 
-/// As in `rails_env = environment ENV.fetch("RAILS_ENV")`, of which a condition follows.
+/// As in `rails_env = environment ENV.fetch("RAILS_ENV")`, on which a later condition depends.
 #[test]
 fn a_directive_of_puma_returns_the_value_of_its_option() {
     let puma = "env = environment 'staging'\nworker_timeout 90 if env == 'staging'\n\
@@ -1056,10 +1057,8 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     // It holds a file open whose path is not valid in this locale, while workers are forked.
     let app = "LOG = File.open('log.txt', 'a')\nrun ->(env) { [200, {}, ['gold']] }\n";
     for file in ["workers 1\n", "workers 2\npreload_app!\n"] {
-        let folder = server::folder().at("r\u{fc}be");
-        fs::create_dir_all(folder.join("config")).unwrap();
-        fs::write(folder.join("config.ru"), app).unwrap();
-        fs::write(folder.join("config/puma.rb"), file).unwrap();
+        let files = [("r\u{fc}be/config.ru", app), ("r\u{fc}be/config/puma.rb", file)];
+        let folder = server::folder_with(&files).at("r\u{fc}be");
         let program = ruby::program();
         let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
         let server = Server::spawn(folder, &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);

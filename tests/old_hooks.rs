@@ -21,13 +21,13 @@ fn serve_app(app: &str, name: &str, text: &str) -> Server {
     ruby::serve_with(name, ruby::folder(&[("config.ru", app), (name, &format!("{NOTE}{text}"))]), &[])
 }
 
-/// What the gem of Puma has that applications ask for.
+/// The parts of Puma's gem that applications use.
 const GEM: [(&str, &str); 2] = [
     ("lib/puma.rb", "module Puma\n  VERSION = '8'\nend\n"),
     ("lib/puma/cli.rb", "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n"),
 ];
 
-/// Serves with a file of Puma that finds the gem.
+/// Serves an application with a `puma.rb` that puts these parts into the load path.
 fn serve_beside_gem(app: &str, text: &str, options: &[&str]) -> Server {
     let file = format!("$LOAD_PATH.unshift File.expand_path('lib')\n{text}bind 'tcp://127.0.0.1:0'\n");
     let files = [&[("config.ru", app), ("puma.rb", &*file)], &GEM[..]].concat();
@@ -393,7 +393,7 @@ fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_
     assert!(told.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{told}");
 }
 
-/// The agents of AppSignal and other services start in each worker by it, and report nothing without a word.
+/// Agents such as AppSignal's start in each worker by `worker_loop`: here they report nothing, so the log says it.
 #[test]
 fn what_takes_the_place_of_the_loop_of_unicorns_workers_is_named_where_they_are_forked_after_the_load() {
     let gem = "module Unicorn\n  class HttpServer\n    def worker_loop(worker) = worker\n  end\nend\n";
@@ -713,7 +713,7 @@ fn unicorns_server_has_what_hooks_ask_of_it() {
     assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 
-/// Hooks know their last worker by it, and end the old master then.
+/// By this number a hook knows the last worker, for which it ends the old master.
 #[test]
 fn unicorns_server_has_the_number_of_workers_that_counts_more_than_its_file() {
     let file = "listen '127.0.0.1:0'\nworker_processes 4\n\

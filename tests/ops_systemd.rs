@@ -125,8 +125,8 @@ fn activated(socket: OwnedFd, options: &[&str]) -> Server {
     begin(script, socket.into(), options)
 }
 
-/// One that was started by a shell script, which finds the socket at its standard input. The shell keeps its process,
-/// whose number is known to nobody before.
+/// One that was started by a shell script, which finds the socket at its standard input. LISTEN_PID is the shell's own
+/// process, since the script starts the server by `exec`.
 fn begin(script: &str, socket: Stdio, options: &[&str]) -> Server {
     let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']")), ("unicorn.rb", "")]);
     let options = [options, &["-t", "1", "--pidfile", "web.pid"]].concat();

@@ -652,7 +652,7 @@ fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
     next.end(Signal::TERM);
 }
 
-/// Puts a new program in the place of a server that may go on until it is told to end.
+/// Upgrades a server by USR2, and ends its old process by QUIT, which with Unicorn's signals would serve on.
 fn take_over(server: &Server) -> Process {
     server.signal(Signal::USR2);
     let next = Process::named_in(&pidfile(server), server.id());

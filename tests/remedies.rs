@@ -67,7 +67,7 @@ fn so_are_those_that_bundler_misses_before_the_server_s_code_runs() {
     let path = format!("{at}/Gemfile");
     let env = [("RUBYOPT", "-rbundler/setup"), ("BUNDLE_GEMFILE", &*path)];
     let remedy = format!("`bundle install` in {at}");
-    // That of the workers, and that which reads another server's file.
+    // The Ruby of the workers, and the one that reads another server's file.
     for (config, code) in [("-", 1), ("config/puma.rb", 2)] {
         let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "--ruby-worker", "plain", "-C", config];
         let said = said(&folder, &env, &options);

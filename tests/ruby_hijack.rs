@@ -74,7 +74,7 @@ fn a_partial_hijack_may_code_its_body_and_has_a_final_status() {
     assert!(server.logs("the status 103 cannot end a request"), "{}", server.log());
 }
 
-/// What the application would write stands behind the end of the answer. The body is closed, as in Puma.
+/// What the application would write would come after the end of the response. The body is closed, as in Puma.
 #[test]
 fn an_answer_without_content_takes_no_connection_over() {
     let app = "closed = 0\nbody = Object.new.tap { |body| body.define_singleton_method(:close) { closed += 1 } }\n\

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Longest wait for anything in a test: after it, that counts as hanging. Generous, since the machine may be busy.
 pub const MAX_WAIT: Duration = Duration::from_secs(45);
 
-/// Settings of two applications, both of which are the one beside them.
+/// Settings that serve the application beside them twice: as `shop`, and as `home`.
 pub const SHOP_AND_HOME: &str =
     "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
 
@@ -52,7 +52,7 @@ pub fn is_permitted(by: &[&str], folder: impl AsRef<Path>) -> bool {
     is_permitted
 }
 
-/// Whether it lets us mount something where nobody else sees it.
+/// Whether this machine lets us mount something where nobody else sees it; says so when it does not.
 pub fn can_mount() -> bool {
     is_permitted(&["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /var/cache"], "/")
 }

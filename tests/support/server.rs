@@ -32,7 +32,7 @@ const OF_OTHERS: [&str; 12] = [
     "BUNDLE_LOCKFILE",
 ];
 
-/// A folder of a test's own, gone with the last of its values. A failing test keeps it and says where it is.
+/// A folder of one test, removed when the last clone is dropped. A failing test keeps it and says where it is.
 #[derive(Clone)]
 pub struct Folder {
     path: PathBuf,
@@ -40,7 +40,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder of this name in it, which keeps all of it.
+    /// The folder of this name in it. While that value lives, the whole folder stays.
     pub fn at(&self, name: impl AsRef<Path>) -> Folder {
         Folder { path: self.path.join(name), whole: self.whole.clone() }
     }
@@ -264,14 +264,14 @@ impl Server {
         status
     }
 
-    /// Sends a signal that must end it, well or not.
+    /// Sends a signal that must end it, with any exit status.
     #[track_caller]
     pub fn ended_by(&mut self, signal: Signal) -> ExitStatus {
         self.signal(signal);
         self.ended(MAX_WAIT).unwrap_or_else(|| panic!("it goes on\n{}", self.log()))
     }
 
-    /// Sends a signal that must end it, and well.
+    /// Sends a signal that must end it with exit status 0.
     #[track_caller]
     pub fn end(&mut self, signal: Signal) {
         let status = self.ended_by(signal);
@@ -316,7 +316,7 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 
-/// The line for a setting in the table that the command `config` prints, its columns apart.
+/// The line for a setting in the table that the command `config` prints, split into its columns.
 pub fn setting<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
     let found = said.lines().find(|line| line.starts_with(&format!("  {name} ")));
     let line = found.unwrap_or_else(|| panic!("{name} is not in:\n{said}"));

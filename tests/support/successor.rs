@@ -82,7 +82,8 @@ impl Drop for Process {
     }
 }
 
-/// Puts a new program in the place of this server, which ends; it is the one that this pid file of it names then.
+/// Upgrades a server by USR2 and waits until its old process has ended. Returns the new one, which this pid file in
+/// the server's folder names.
 #[track_caller]
 pub fn upgraded(server: &mut Server, pidfile: &str) -> Process {
     server.signal(Signal::USR2);
@@ -168,7 +169,7 @@ fn ask_until(number: usize, rest: Duration, stop: &AtomicBool, served: &AtomicUs
 pub struct Manager(UnixDatagram);
 
 impl Manager {
-    /// In this folder; also the path of the socket.
+    /// Listens on a socket in this folder; also returns the socket's path.
     pub fn listen(folder: &Path) -> (Manager, String) {
         let path = folder.join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();

@@ -1,7 +1,7 @@
 # Behaviour of users' applications: a connection opened while they are loaded, code that ends its worker, hijacked
 # WebSockets, requests that hold their thread, orphans, large bodies.
 
-# Not by `Digest::SHA1` alone, which loads it then: two threads that do so at once fail in Ruby 3.1.
+# `Digest::SHA1` would load this at its first use, which fails in Ruby 3.1 if two threads do it at once.
 require "digest/sha1"
 require "socket"
 

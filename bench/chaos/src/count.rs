@@ -25,7 +25,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// The requests of a load.
+    /// The counts of a load with this outcome.
     pub fn of(outcome: Outcome) -> Count {
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let (right, longest_ms) = (number("requests") as u64, number("max_ms"));

@@ -13,8 +13,9 @@ const fn name(text: &str) -> &CStr {
     }
 }
 
-/// A table of names and sources, from groups of files: the beginning and the end of their names, their folder below
-/// `ruby/`, and for each file the word between, which with ".rb" is its path in that folder. After a `+`, single rows.
+/// A table of names and sources, from groups of files. A group has what all its names begin with and end with, its
+/// folder below `ruby/`, and a list of words. For each word the name is beginning, word and end, and the source is the
+/// word's file in the folder (`.rb` is added). Rows behind a `+` stand in the table as they are.
 macro_rules! files {
     ($($before:literal $behind:literal $folder:literal [$($word:literal)*])* $(+ $($row:expr),*)?) => {
         &[

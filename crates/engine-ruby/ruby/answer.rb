@@ -117,6 +117,7 @@ module FoolsGold
       finish_more(&block)
     end
 
+    # Sends a head at once, and with it what the flags say of the body: the path of a file, or nothing.
     def send_head(status, headers, flags, body = "")
       Thread.handle_interrupt(RequestTimeout => :never) do
         head(status, headers, flags, body)

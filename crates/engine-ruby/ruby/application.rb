@@ -173,7 +173,7 @@ module FoolsGold
 
     # Logs the alternative for each such gem that is loaded, once.
     def tell_keepers
-      tell_of_loop
+      warn_of_worker_loop
       @untold ||= KEEPERS.dup
       @untold.delete_if do |name, remedy|
         next unless Object.const_defined?(name)
@@ -185,19 +185,19 @@ module FoolsGold
       end
     end
 
-    # Logs, once, that nothing calls the method of Unicorn's server in which agents of monitoring services start in each
-    # forked worker: they put one of their own in its place.
-    def tell_of_loop
-      return if @has_told_of_loop || @setup["hooks_kind"] != "unicorn" || !FoolsGold.preloads
+    # Logs, once, that a library has replaced Unicorn::HttpServer#worker_loop, which is never called here: agents of
+    # monitoring services start in it, in each worker.
+    def warn_of_worker_loop
+      return if @has_warned_of_loop || @setup["hooks_kind"] != "unicorn" || !FoolsGold.preloads
       return unless defined?(::Unicorn::HttpServer)
 
       file, line = ::Unicorn::HttpServer.instance_method(:worker_loop).source_location
-      # That of the configuration is among its directives.
+      # One in the configuration file is reported with its directives.
       return if file.nil? || file == @setup["hooks"] || RestOfUnicorn.own?(file)
 
       Log.warn("#{file}:#{line}: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker," \
                " as agents of monitoring services do, belongs in after_fork (for AppSignal: Appsignal.forked)")
-      @has_told_of_loop = true
+      @has_warned_of_loop = true
     rescue NameError
       nil # It is not loaded, or only a part of it.
     end
@@ -340,8 +340,8 @@ module FoolsGold
       end
     end
 
-    # Not `bundler/setup`: that prints and exits where Bundler.setup raises. A LoadError of that is about a gem, such as
-    # one that a library in RUBYOPT has activated in another version than that of the Gemfile.
+    # Not `bundler/setup`: that prints and exits where Bundler.setup raises. A LoadError that Bundler.setup raises does
+    # not say that Bundler is missing: RUBYOPT may have activated a gem in another version than the Gemfile's.
     def set_up_bundler
       begin
         require "bundler"

@@ -8,7 +8,7 @@ module FoolsGold
     # The largest body, by its announced length in bytes, that is collected and sent in one piece.
     GATHERED = 65_536
 
-    # The size in bytes from which a part of a long Array is sent by itself.
+    # The size in bytes from which Strings of a long Array are sent: one by itself, or several shorter ones joined.
     JOINED = 65_536
 
     # The most bytes that are read at once of a body that is an IO.
@@ -91,8 +91,8 @@ module FoolsGold
         @later = @has_more # There is nothing left to close.
         next copy(status, headers, file) unless same?(file, path)
 
-        named = -> { send_head(status, headers, Frames::FILE, path) } # The path instead of the bytes.
-        @has_more ? @slot.until_opened(&named) : named.call
+        send_path = -> { send_head(status, headers, Frames::FILE, path) }
+        @has_more ? @slot.until_opened(&send_path) : send_path.call
       end
     end
 
@@ -151,7 +151,7 @@ module FoolsGold
       more(status, headers) { |out| joined(parts) { |part| out.write(part) } }
     end
 
-    # Yields the parts of a long body, short ones joined: each that is written takes a system call, and wakes the front.
+    # Yields the parts of a long body, with short ones joined: each write takes a system call, and wakes the front.
     def joined(parts)
       short = []
       size = 0

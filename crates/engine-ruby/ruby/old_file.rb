@@ -63,7 +63,7 @@ class FoolsGold::OldFile
 
   private
 
-  # Records a directive, and returns what it returns in its server: files of Puma go on with it.
+  # Records a directive, and returns what Puma's returns, which its files may use.
   def _give(name, args, block)
     @_said.record(name, args, block)
     FoolsGold::PumaOptions.result(name, args) if is_a?(FoolsGold::PumaWords)

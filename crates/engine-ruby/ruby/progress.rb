@@ -30,8 +30,8 @@ module FoolsGold
       end
     end
 
-    # The innermost call, and the line of the application that led to it. They are compared as bytes: the names of files
-    # may have other encodings than the folder, whose name came in that of the locale.
+    # The innermost call, and the line of the application that led to it. Names are compared as bytes: those of files
+    # may have other encodings than the folder's, which has that of the locale.
     def place(backtrace, folder)
       backtrace = Array(backtrace).map(&:b).reject { |line| line.start_with?(__dir__.b) }
       own = backtrace.find { |line| line.start_with?(folder.b) && !line.include?("/vendor/") }

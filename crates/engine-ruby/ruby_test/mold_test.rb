@@ -100,7 +100,7 @@ Harness.check("a refused process is told with the limit that is reached: of proc
   Harness.same(false, told.call(Errno::ENOMEM).include?("pids.max"))
   Harness.same("Too many open files - fork(2)", told.call(Errno::EMFILE))
 end
-Harness.check("a place is told in a folder whose name is not of the encoding of the locale") do
+Harness.check("the place of a backtrace is found in a folder whose name is not in the locale's encoding") do
   folder = "/srv/caf\u00e9/".dup.force_encoding("US-ASCII")
   place = FoolsGold::Progress.place(["/gems/a.rb:1:in `read'", "/srv/caf\u00e9/boot.rb:2:in `load'"], folder)
   Harness.same("at /gems/a.rb:1:in `read', called from /srv/caf\u00e9/boot.rb:2:in `load'".b, place.b)
@@ -111,21 +111,21 @@ MoldTest.failing("exit in config.ru", "exit 3", /\ASystemExit\0/)
 MoldTest.failing("an unknown hook", "run proc {}", /befor_fork is not known in a hooks file; known are before_fork/,
                  hooks: "befor_fork { }")
 MoldTest.failing("a missing Gemfile", "run proc {}", /Gemfile/, gemfile: "/no/Gemfile")
-Harness.check("a gem that was activated before Bundler is told in Bundler's words, and not as a missing Bundler") do
+Harness.check("for a gem that was activated before Bundler, the error is Bundler's, and not that there is none") do
   kept = ENV["RUBYLIB"]
-  told = "You have already activated gold 2, but your Gemfile requires gold 1."
+  message = "You have already activated gold 2, but your Gemfile requires gold 1."
   Dir.mktmpdir do |folder|
     File.write(File.join(folder, "bundler.rb"), <<~RUBY)
       module Bundler
         GemNotFound = GitError = Class.new(StandardError)
         def self.setup
-          raise Gem::LoadError, #{told.dump}
+          raise Gem::LoadError, #{message.dump}
         end
       end
     RUBY
     ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
     Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
-      Harness.match(/\AGem::LoadError\0#{Regexp.escape(told)}\0/, front.ready.last.force_encoding("UTF-8"))
+      Harness.match(/\AGem::LoadError\0#{Regexp.escape(message)}\0/, front.ready.last.force_encoding("UTF-8"))
     end
   end
 ensure

@@ -35,7 +35,7 @@ pub struct Settings {
     pub rackup: PathBuf,
     /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<PathBuf>,
-    /// The absolute path of its lock file; none for the one that belongs to it.
+    /// The absolute path of its lock file, if that is not the one that Bundler finds by the Gemfile.
     pub lockfile: Option<PathBuf>,
     /// Folders at the front of `$LOAD_PATH`.
     pub load_path: Vec<PathBuf>,
@@ -77,8 +77,8 @@ pub struct Settings {
     pub min_workers: usize,
     /// The maximum number of workers, exceeded by one while a worker is being replaced.
     pub max_workers: usize,
-    /// The number of workers with which the server starts; new code of a reload may begin with fewer. Hooks of Unicorn
-    /// ask for it.
+    /// The number of workers with which the server starts, for hooks of Unicorn. New code of a reload may begin with
+    /// fewer.
     pub first_workers: usize,
     /// Bounds of the number of workers within which one is added only while all compute. Within others, such as those
     /// of an operator, one is added whenever requests wait.

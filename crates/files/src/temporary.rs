@@ -140,8 +140,8 @@ pub fn folder() -> PathBuf {
     or_usual(std::env::temp_dir())
 }
 
-/// The folder of this name, or `/tmp` for an empty one, which Compose makes of a variable that is not set: it would be
-/// the working directory.
+/// This folder, or `/tmp` if its name is empty: Compose passes a variable without a value as an empty one, and an empty
+/// path would be the working directory.
 fn or_usual(named: PathBuf) -> PathBuf {
     if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
 }

@@ -1202,7 +1202,7 @@ fn an_answer_that_is_not_final_takes_no_connection_over() {
     }
 }
 
-/// The client would get the headers as they are, and find two ends of the body, or none.
+/// The client would get the headers unchanged, and the body would have two ends for it, or none.
 #[test]
 fn an_answer_with_a_wrong_length_takes_no_connection_over() {
     const CASES: &[(&str, i64, Headers, u16)] = &[

@@ -37,7 +37,7 @@ pub struct Open {
     pub per_s: f64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Most connections, which are kept.
+    /// Largest number of connections, which are kept open.
     pub connections: u32,
     /// Seed of the times and the random choices.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct Phase {
 pub struct Steps {
     /// The phases, one after the other.
     pub phases: Vec<Phase>,
-    /// Most connections, which are kept.
+    /// Largest number of connections, which are kept open.
     pub connections: u32,
     /// Seed of the times and the random choices.
     pub seed: u64,

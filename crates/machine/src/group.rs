@@ -32,9 +32,9 @@ impl Group {
         names.iter().filter_map(|name| number(&self.folder.join(name))).filter(|bytes| *bytes < NO_BOUND).min()
     }
 
-    /// The bytes in use, without what the kernel reclaims before it kills a process: page cache, except for files that
-    /// are mapped, such as running programs; and, as far as it is counted (version 2), what is kept of the names and
-    /// attributes of files.
+    /// The bytes in use, without what the kernel reclaims before it kills a process: the page cache, except for files
+    /// that are mapped, such as running programs; and, in version 2, which reports it, the cache of the names and
+    /// attributes of files (reclaimable slab).
     pub(crate) fn used(&self) -> Option<u64> {
         let (usage, files, mapped, slab) = match self.kind {
             Kind::First => {
@@ -45,7 +45,7 @@ impl Group {
             }
         };
         let used = number(&self.folder.join(usage))?;
-        // Read once: the kernel adds its sums up anew for each reading.
+        // Read once: the kernel computes its sums for each reading.
         let stat = fs::read_to_string(self.folder.join("memory.stat")).unwrap_or_default();
         let bytes = |name: &str| count_in(&stat, name).unwrap_or(0);
         let cached = files.map(bytes).iter().sum::<u64>().saturating_sub(bytes(mapped));
@@ -72,7 +72,7 @@ pub(crate) fn count(file: &Path, name: &str) -> Option<u64> {
     count_in(&fs::read_to_string(file).ok()?, name)
 }
 
-/// The same in the text of such a file.
+/// The number after `name`, in a text with one name and number per line.
 fn count_in(text: &str, name: &str) -> Option<u64> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs.find(|(key, _)| *key == name)?.1.trim().parse().ok()

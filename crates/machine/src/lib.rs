@@ -38,7 +38,8 @@ impl Machine {
 }
 
 /// Number of processors of the affinity of the calling thread. `Cpus_allowed_list` in `/proc/self/status` would include
-/// absent ones: on many virtual machines all that could be added. `None` where the kernel does not say.
+/// absent ones: on many virtual machines all that could be added. `None` where the kernel does not say, as on machines
+/// that may have more than 1024 processors (EINVAL, sched_setaffinity(2)): a quota is not recognised there.
 fn allowed() -> Option<usize> {
     usize::try_from(sched_getaffinity(None).ok()?.count()).ok()
 }
@@ -49,7 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// The status in `/proc` is that of the first thread, which may use more: like one that lists absent processors.
+    /// `/proc/self/status` is about the main thread, which may use more processors than this one: as if it listed
+    /// absent ones.
     #[test]
     fn an_affinity_is_no_quota_whatever_the_status_of_the_process_lists() {
         let pinned = thread::spawn(|| {

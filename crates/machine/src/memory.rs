@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_the_names_of_files_is_not_used() {
+    fn the_cache_of_the_names_of_files_is_not_used_memory() {
         let files = [
             MEMINFO,
             V2,

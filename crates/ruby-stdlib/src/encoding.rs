@@ -121,15 +121,15 @@ pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     in_case(args, false, |_, first| if first { Case::Title } else { Case::Lower })
 }
 
-/// The cases of a letter. That of titles is for the first letter of a word.
+/// The cases of a letter. Title case is for the first letter of a word.
 enum Case {
     Upper,
     Lower,
     Title,
 }
 
-/// A letter as the first one of a word. Mostly that is the capital letter; of one that becomes two letters, the second
-/// is small.
+/// A letter as the first one of a word. Mostly that is its capital letter; where that is two letters (SS of ß), the
+/// second is small.
 fn title(char: char) -> String {
     let one = |code: u32| -> String { char::from_u32(code).into_iter().collect() };
     match char {

@@ -36,8 +36,9 @@ fn kept(number: f64, digits: i64) -> Kept {
     if digits < -places { Kept::None } else { Kept::Some(10f64.powi(digits as i32)) }
 }
 
-/// Rounds argument 0 to the number of digits in argument 1: by `part` to a Float where there are digits behind the
-/// point, else by `whole` to an Integer, which is the number of tens, hundreds and so on.
+/// Rounds argument 0 to the number of digits in argument 1. Where there are digits behind the point, `part` rounds to a
+/// Float, and gets the power of ten by which the digits become whole. Else `whole` gets a unit (1, 10, 100 and so on),
+/// and returns how many of these the number has.
 fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64, f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
     let number = arg(args, 0).number()?;
     let digits = match arg(args, 1) {
@@ -124,8 +125,8 @@ pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     to_digits(args, whole, |number, unit| rounded(number, unit, half) / unit)
 }
 
-/// Rounds `number * unit` to a whole number. The product may have been rounded itself, so that the division back shows
-/// whether the number is a half: CRuby takes the Float nearest to one for one.
+/// Rounds `number * unit` to a whole number. Since the product may have been rounded itself, the division back shows
+/// whether the number is a half. As in CRuby, the Float nearest to a half counts as one.
 fn rounded(number: f64, unit: f64, half: Half) -> f64 {
     let size = number.abs();
     let near = (size * unit).round();

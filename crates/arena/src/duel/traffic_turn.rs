@@ -149,10 +149,8 @@ impl LoadStage<'_> {
 impl TrafficStep {
     /// Plan for the arena's own open loop, with connections for this many clients.
     fn open(&self, clients: u32) -> Open {
-        let per_s = self.per_s;
-        let seconds = self.seconds;
-        let seed = self.seed;
-        Open { per_s, seconds, connections: open_connections(clients), seed }
+        let connections = open_connections(clients);
+        Open { per_s: self.per_s, seconds: self.seconds, connections, seed: self.seed }
     }
 }
 

@@ -487,8 +487,10 @@ fn not_made(folder: &Path, error: &std::io::Error, is_in_ring: bool) -> String {
 
 fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
     if let Some(named) = named {
-        let missing = || format!("--foolsgold {}: there is no such program", named.display());
-        return named.is_file().then(|| Some(named.to_path_buf())).ok_or_else(missing);
+        if !named.is_file() {
+            return Err(format!("--foolsgold {}: there is no such program", named.display()));
+        }
+        return Ok(Some(named.to_path_buf()));
     }
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(OURS)));
     Ok(beside.filter(|path| path.is_file()).or_else(|| {

@@ -96,6 +96,7 @@ pub fn table_with_twin(case: &Case, styles: &Styles, twin: Chip) -> Table {
     table_of(case, styles, case.twin.as_ref().map(|result| (result, twin)))
 }
 
+/// The table of a case, with a last row for this result of the twin, if there is one.
 fn table_of(case: &Case, styles: &Styles, twin: Option<(&Measured, Chip)>) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
@@ -232,7 +233,7 @@ pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
 }
 
-/// The contenders of these cases, each once.
+/// Names of the contenders of these cases, each once.
 pub fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for result in cases.iter().flat_map(|case| &case.results) {

@@ -271,7 +271,7 @@ pub(super) fn empty() -> Table {
     table
 }
 
-/// The table with numbers in all columns but the first ones.
+/// The table, with its numbers aligned to the right: the columns after the first ones, which have names.
 fn aligned(mut table: Table, names: usize) -> Table {
     for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);

@@ -340,7 +340,7 @@ impl Study {
         self.contenders.iter().map(Entry::name).collect()
     }
 
-    /// Its contender that an option names.
+    /// Its contender of this name, which was given with this option; the error lists those that it has.
     pub(super) fn named(&self, option: &str, name: &str) -> Result<&Entry, String> {
         let found = self.contenders.iter().find(|entry| entry.name() == name);
         found.ok_or_else(|| format!("{option} {name}: {} has {}", self.name, self.names().join(", ")))

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use loadgen::process::until;
 
-use super::{Home, recipe};
+use super::{Home, recipe, within};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -64,11 +64,11 @@ impl LongRun {
         let mut run = LongRun { home, arena, family: BTreeSet::new() };
         // The load has begun when the server computes; its stray process exists by then.
         let stray = format!("stray {}", run.home.name());
-        let has_begun = || is_titled(&stray) && !run.folders().is_empty();
-        assert!(until(TIMEOUT, has_begun), "it does not begin");
+        let id = run.arena.id();
+        within(|| is_titled(&stray) && !folders_of(id).is_empty(), &mut run.arena);
         let home = run.home.name();
         run.family = everybody().into_iter().filter(|id| title(*id).contains(&home)).collect();
-        run.family.remove(&run.arena.id());
+        run.family.remove(&id);
         assert!(run.family.len() >= 3, "{:?}", run.family);
         run
     }
@@ -102,10 +102,15 @@ impl LongRun {
 
     /// Temporary folders of the program.
     fn folders(&self) -> Vec<PathBuf> {
-        let mark = format!("/tmp/arena-{}-", self.arena.id());
-        let all = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
-        all.filter(|path| path.display().to_string().starts_with(&mark)).collect()
+        folders_of(self.arena.id())
     }
+}
+
+/// Temporary folders of the program with this process id.
+fn folders_of(id: u32) -> Vec<PathBuf> {
+    let mark = format!("/tmp/arena-{id}-");
+    let all = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
+    all.filter(|path| path.display().to_string().starts_with(&mark)).collect()
 }
 
 /// A folder like the one that comes with the program, with one server.
@@ -130,7 +135,7 @@ fn everybody() -> BTreeSet<u32> {
     ids.filter(is_running).collect()
 }
 
-/// Whether a process runs whose title begins so.
+/// Whether a process is running whose title begins with this.
 fn is_titled(start: &str) -> bool {
     everybody().into_iter().any(|id| title(id).starts_with(start))
 }

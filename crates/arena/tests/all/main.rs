@@ -47,7 +47,7 @@ impl Home {
         home
     }
 
-    /// Its path as a word.
+    /// Its path as text.
     fn name(&self) -> String {
         self.0.path().display().to_string()
     }
@@ -56,7 +56,7 @@ impl Home {
         self.0.path().join(inside)
     }
 
-    /// Replaces this, which must be there, by that in a file of the folder.
+    /// Replaces the first `this` in a file of the folder by `that`. It is an error if there is none.
     #[track_caller]
     fn change(&self, file: impl AsRef<Path>, this: &str, that: &str) {
         let file = self.0.path().join(file);
@@ -71,7 +71,7 @@ impl Home {
         command
     }
 
-    /// The command with a program of this name, which is this script, first on its PATH.
+    /// The command with a program of this name first on its PATH, which is this shell script.
     fn arena_beside(&self, program: &str, script: &str, words: &[&str]) -> Command {
         let folder = self.path("programs");
         fs::create_dir_all(&folder).unwrap();
@@ -85,7 +85,7 @@ impl Home {
         self.arena(words).output().unwrap()
     }
 
-    /// What a command says that must succeed.
+    /// Runs a command, which must succeed; returns what it prints.
     #[track_caller]
     fn succeeds(&self, words: &[&str]) -> String {
         succeeded(&self.run(words))
@@ -189,14 +189,14 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// What a command said that must have succeeded.
+/// What a command printed, which must have succeeded.
 #[track_caller]
 fn succeeded(output: &Output) -> String {
     assert!(output.status.success(), "{}", said(output));
     said(output)
 }
 
-/// Writes a program that is this script. This process does not write it itself: a program that is open for writing, if
+/// Writes this shell script as a program. This process does not write it itself: a program that is open for writing, if
 /// only in a child of another test, cannot be started.
 fn write_program(file: &Path, script: &str) {
     let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$0\" && chmod +x \"$0\"";

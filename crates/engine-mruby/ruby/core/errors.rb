@@ -49,7 +49,7 @@ module FoolsGold
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
   CAUSES_MAX = 10
 
-  # Defines methods that say that they are not there, by their names behind `place`.
+  # Defines methods that raise a NotImplementedError. Its message has the method's name behind `place`, and the reason.
   def self.refuse(owner, names, place = "", why = HINT)
     names.each do |name|
       owner.define_method(name) { |*, **| raise NotImplementedError, "#{place}#{name}: #{why}" }

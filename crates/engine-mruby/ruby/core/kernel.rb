@@ -123,8 +123,8 @@ module FoolsGold
       end
     end
 
-    # The form and the Hash of its values. A value that is no plain one has another name for each directive of a number,
-    # and is converted as that asks.
+    # The form and the Hash of its values, for values that are not all plain. Each directive of a number whose value is
+    # not plain gets a name of its own, and under that name the value, converted as the directive asks.
     def directed(form, named)
       values = {}.merge(named)
       form = form.gsub(/%(?:%|([-+ 0#\d.]*)<([^>]*)>([-+ 0#\d.]*)([A-Za-z]))/) do |directive|
@@ -144,7 +144,7 @@ module FoolsGold
       values, turn = values.dup, -1
       form.scan(/%(?:%|([-+ 0#\d.*$]*)([A-Za-z]))/) do |flags, kind|
         next unless kind
-        # The flags with the numbers that stand for their asterisks.
+        # The flags, with the value of each asterisk in its place.
         given = flags.gsub(/\*(?:\d+\$)?/) do |star|
           at = star.size > 1 ? star[1..-1].to_i - 1 : turn += 1
           wanted(values, at, "*")
@@ -171,9 +171,9 @@ module FoolsGold
       end
     end
 
-    # A Rational is rounded by its own value, halves up, and not as the Float nearest to it, which has fewer than 40
-    # digits; a negative one keeps its sign as zero. Compared by name, since the constant Rational would load the
-    # library.
+    # The value for `%f`. A Rational is rounded exactly, halves away from zero, and not as the Float nearest to it,
+    # except for more than 40 places; a negative one that becomes zero keeps its sign. Its class is compared by name,
+    # since the constant Rational would load the library.
     def fixed(value, flags)
       return Float(value) unless number_object?(value) && value.class.name == "Rational"
       places = (flags[/\.(-?\d*)/, 1] || 6).to_i

@@ -45,7 +45,7 @@ class Integer
     length < 0 ? self >> low : (self >> low) & ((1 << length) - 1)
   end
 
-  # The bits of a range without a begin: 0, or else without an end to the right.
+  # The lowest `count` bits, for a range without a begin: 0, or an ArgumentError where one of them is set.
   def __low_bits(count)
     return 0 if count < 1 || self & (1 << count) - 1 == 0
     raise ArgumentError, "The beginless range for Integer#[] results in infinity"
@@ -123,7 +123,7 @@ class Integer
 
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
 
-  # The power of a negative exponent, for `**` (c/numbers.c): a Rational, but for 1 and -1.
+  # A power with a negative exponent, for `**` (c/numbers.c): a Rational, or an Integer for the powers of 1 and -1.
   def __fraction_power(exponent)
     return exponent.even? ? 1 : self if self == 1 || self == -1
     Rational(self, 1)**exponent
@@ -131,7 +131,8 @@ class Integer
 end
 
 module FoolsGold
-  # The direction of halves that `round` is given, in any case and as a String too; up for nil.
+  # The direction in which `round` rounds halves: :up, :even or :down, from a Symbol or String in upper or lower case.
+  # It is :up for nil.
   def self.half(mode)
     return :up if mode.nil?
     name = mode.is_a?(Symbol) || !mode.respond_to?(:to_str) ? mode : mode.to_str

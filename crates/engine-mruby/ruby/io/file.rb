@@ -67,7 +67,7 @@ class File < IO
       # Never the same String, which the caller may change.
       return parts.first.to_s.dup if parts.size < 2
       parts.inject do |left, right|
-        # Of the slashes on both sides those of the right one stay, all of them.
+        # Where both sides have slashes, only those of the right side stay.
         left = left[0...-1] while right.start_with?("/") && left.end_with?("/")
         left.end_with?("/") || right.start_with?("/") ? "#{left}#{right}" : "#{left}/#{right}"
       end

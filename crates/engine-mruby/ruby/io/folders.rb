@@ -35,7 +35,7 @@ module FoolsGold
     yield
   end
 
-  # Passes what is open to the block, and closes it afterwards, by the method of this name.
+  # Passes an open object to the block, and closes it afterwards with the method `name`. Returns the block's value.
   def self.closing(open, name = :close)
     yield open
   ensure

@@ -46,7 +46,7 @@ class Time
     alias xmlschema iso8601
 
     def rfc2822(text)
-      # A text may go on behind the zone. So of other names than these their first letter counts, as in CRuby.
+      # As in CRuby, other text may follow the zone, so that of a name which is not listed the first letter is the zone.
       form = /\A\s*(?:(?:sun|mon|tue|wed|thu|fri|sat)\s*,\s*)?
               (\d{1,2})\s+(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+(\d{2,})\s+
               (\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s+([-+]\d{4}|ut|gmt|[ecmp][sd]t|[a-ik-z])/xi
@@ -85,7 +85,8 @@ class Time
       zone = name && zone_offset(name, parts[:year] || now.year)
       names = %i[year mon mday hour min sec]
       given = names.index { |name| parts[name] } || 6
-      # Today is a matter of the zone: that of the text, else the local one. A Date, which may be given, has none.
+      # The missing date is that of now in the zone of the text, or else in the local zone. `now` may be a Date, which
+      # has no zone.
       now = zone ? now.getlocal(zone) : now.getlocal if given > 0 && now.respond_to?(:getlocal)
       values = names.each_with_index.map do |name, at|
         parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))

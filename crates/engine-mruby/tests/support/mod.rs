@@ -48,7 +48,7 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds, for ten seconds at most.
 #[track_caller]
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -196,7 +196,8 @@ impl App {
     }
 }
 
-/// Calls a path that never ends: its time of some milliseconds ends it soon enough, and the next request is well.
+/// Calls a path that never ends, with a deadline of some milliseconds. Checks that the request fails within `soon`, and
+/// that the next one is answered.
 #[track_caller]
 pub fn assert_ends_in_time(app: &App, path: &str, milliseconds: u64, soon: Duration) {
     let begin = Instant::now();

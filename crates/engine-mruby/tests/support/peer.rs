@@ -33,7 +33,7 @@ impl Peer {
     }
 }
 
-/// A program that was started, which ends with this value.
+/// A child process, which is killed when this value is dropped.
 pub struct Started(pub Child);
 
 impl Drop for Started {

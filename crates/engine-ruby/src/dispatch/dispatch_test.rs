@@ -66,7 +66,7 @@ impl DispatchScene {
         self.dispatch.worker(worker).unwrap().threads().nth(thread).unwrap().clone()
     }
 
-    /// Lets a request wait that came at this time.
+    /// Adds a request that came at the time `offered` to the queue.
     fn wait(&mut self, method: Method, io_thread: usize, offered: Instant, now: Instant) {
         let (mut job, reply) = job(method, io_thread);
         job.offered = offered;
@@ -526,7 +526,7 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(1), Err("queued"), "the second worker, with one request, is emptied");
-    assert_eq!(scene.done(0, 1, Duration::ZERO).next.len(), 1, "the first goes on");
+    assert_eq!(scene.done(0, 1, Duration::ZERO).next.len(), 1, "the first worker takes requests");
     let next = scene.done(1, 0, Duration::ZERO).next;
     assert!(next.len() == 1 && next[0].is_last_try());
     assert_eq!(scene.get(1), Err("queued"));

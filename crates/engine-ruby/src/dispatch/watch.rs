@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(1);
 const SETTLED: Duration = Duration::from_millis(50);
 /// The same while the mean service time is longer than [`LONG_MEAN`], as that of streams and long polls is. Few
 /// requests are added in a second then, and each of them wakes the timer. In a worker without a free thread a request
-/// is settled at once: what it does decides nothing before another one could enter its worker.
+/// is settled at once: what it does matters only when the worker could get another one.
 const SETTLED_AMONG_LONG: Duration = Duration::from_millis(5);
 /// The mean service time above which requests are long enough for that.
 const LONG_MEAN: Duration = Duration::from_millis(200);
@@ -122,7 +122,7 @@ struct Running {
     has_long: bool,
     /// The age from which one of them is settled.
     settled_age: Duration,
-    /// Whether those of the worker that is looked at are settled at any age.
+    /// Whether the requests of the worker that is being checked are settled at any age: it has no free thread.
     is_full: bool,
     /// Whether all of them are settled, as in [`Seen::Settled`].
     is_settled: bool,

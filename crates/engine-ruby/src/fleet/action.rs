@@ -12,7 +12,7 @@ use crate::start_error::StartError;
 /// Names and values that a mold reports when it is ready.
 pub type Facts = Vec<(String, String)>;
 
-/// A sentence for the operator: what was done, or why the order was refused.
+/// The outcome of an operator's order, as a sentence: what was done, or why the order was refused.
 pub type Outcome = Result<String, String>;
 
 /// A process that ended before it was ready.

@@ -53,7 +53,7 @@ pub struct Question<'a> {
     pub kind: &'a str,
     /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<&'a Path>,
-    /// The absolute path of its lock file; none for the one that belongs to it.
+    /// The absolute path of its lock file, if that is not the one that Bundler finds by the Gemfile.
     pub lockfile: Option<&'a Path>,
     /// The names of that server's directives.
     pub names: &'a [&'a str],

@@ -140,8 +140,8 @@ fn split(list: &[u8], pairs: usize) -> Result<Vec<Pair<'_>>, String> {
     Ok(items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
-/// Returns the headers of early hints. Invalid ones are left out, because hints are optional. Empty lines are none, as
-/// in a response.
+/// Returns the headers of early hints. Invalid ones are left out, because hints are optional, and so are empty lines of
+/// a value, as in a response.
 pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
     let pairs = usize::from(reader.u16()?);
     let list = reader.rest();

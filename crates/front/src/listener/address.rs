@@ -118,8 +118,8 @@ fn is_localhost(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
 }
 
-/// The addresses that a name has in any case, and those that were looked up. Only a name without the former must be
-/// known to `/etc/hosts` or a name server.
+/// The addresses that a name always has, together with those that were looked up. The lookup may fail if there are any
+/// of the former.
 fn joined(own: Vec<SocketAddr>, looked_up: io::Result<Vec<SocketAddr>>) -> io::Result<Vec<SocketAddr>> {
     match looked_up {
         Ok(found) => Ok(distinct([own, found].concat())),

@@ -300,8 +300,8 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
 }
 
 /// Gives the file of a socket this mode. A file system that a virtual machine shares with its host (virtiofs, as in
-/// Docker Desktop) may refuse that for any socket: the file then keeps the mode with which it was made, if that lets in
-/// nobody whom the wanted one would not.
+/// Docker Desktop) may refuse that for any socket: the file then keeps the mode with which it was made, unless that
+/// allows connections that the wanted mode does not.
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     let Err(error) = fs::set_permissions(path, Permissions::from_mode(mode)) else { return Ok(()) };
     let made = fs::symlink_metadata(path)?.mode() & 0o7777;
@@ -318,7 +318,7 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Whether a socket may keep the mode with which it was made: the error says that none can be set, and the wanted mode
-/// would let in all who may connect by the other one, which takes permission to write (unix(7)).
+/// has all write permissions of the other one, which are those to connect (unix(7)).
 fn may_stay(error: &io::Error, made: u32, wanted: u32) -> bool {
     let impossible = [Errno::INVAL, Errno::OPNOTSUPP, Errno::NOSYS].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|number| impossible.contains(&number)) && made & 0o222 & !wanted == 0
@@ -512,7 +512,7 @@ mod tests {
 
     /// As on virtiofs.
     #[test]
-    fn a_socket_keeps_its_mode_where_none_can_be_set_and_it_lets_in_nobody_who_was_not_asked_for() {
+    fn a_socket_keeps_its_mode_where_none_can_be_set_and_the_wanted_mode_allows_all_its_connections() {
         for (number, made, wanted, may) in [
             (Errno::INVAL, 0o755, 0o777, true),
             (Errno::OPNOTSUPP, 0o755, 0o600, true),

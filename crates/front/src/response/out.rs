@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outcome_of_a_read_in_another_thread_is_told_once() {
+    fn the_outcome_of_a_read_in_another_thread_is_returned_once() {
         block_on(async {
             let file = tempfile::tempfile().unwrap();
             file.set_len(10).unwrap();

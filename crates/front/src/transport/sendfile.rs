@@ -122,7 +122,7 @@ fn read_now(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<Option<usize>>
     match preadv2(file, &mut [io::IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT) {
         Ok(0) => nothing_read(file, at),
         Ok(count) => Ok(Some(count)),
-        // A page that is not in memory, a file system that does not say, or a filter of system calls. Where the file
+        // The page is not in memory, the file system does not say, or a filter of system calls forbids it. If the file
         // itself is unreadable, a read that waits says why.
         Err(_) => Ok(None),
     }
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// As where a filter of system calls forbids preadv2.
+    /// A filter of system calls that forbids preadv2 has the same effect.
     #[test]
     fn what_cannot_be_read_without_waiting_is_left_to_a_read_that_waits() {
         let folder = tempfile::tempdir().unwrap();

@@ -158,7 +158,7 @@ impl Server {
         })
     }
 
-    /// Answers by a closure. What it returns beside each reply is left to the test.
+    /// Answers by a closure, which returns each reply with a value for the test. The values are collected.
     pub fn leaving<T: Send + 'static>(
         settings: Settings,
         act: impl Fn(Request) -> (Reply, T) + Send + Sync + 'static,
@@ -181,7 +181,7 @@ impl Server {
         })
     }
 
-    /// Answers with streams: the test has their sinks.
+    /// Answers with streams, and gives the test their sinks.
     pub fn streaming(settings: Settings, headers: Headers) -> (Server, Arc<Mutex<Vec<Sink>>>) {
         Server::leaving(settings, move |_| {
             let (sink, source) = body::stream(1 << 16);
@@ -189,7 +189,7 @@ impl Server {
         })
     }
 
-    /// Leaves HTTP after its answer: the test has the application's ends of the connections.
+    /// Answers with upgrades of this status, and gives the test the application's ends of the connections.
     pub fn upgrading(status: i64, headers: Headers) -> (Server, Arc<Mutex<Vec<engine::Duplex>>>) {
         Server::leaving(settings(), move |_| {
             let (ours, app) = body::duplex(1 << 16);

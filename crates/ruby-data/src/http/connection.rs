@@ -1,12 +1,12 @@
-//! The connections of the client: those of ureq, where the head of a request gets its target (forward.rs), the heads of
-//! responses are kept (heads.rs), and reads have a limit of time (limits.rs).
+//! The connections of the client: those of ureq, with three additions. The head of a request gets its target
+//! (forward.rs), the heads of responses are kept (heads.rs), and reads have a time limit (limits.rs).
 
 use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
 use super::{forward, heads, limits};
 
-/// The last part of a chain of connectors: makes these connections.
+/// The last part of a chain of connectors: makes each connection of ureq a [`Connection`].
 #[derive(Debug)]
 pub struct Connections;
 

@@ -54,7 +54,7 @@ pub fn with_target<T>(target: Option<Target>, send: impl FnOnce() -> T) -> T {
     sent
 }
 
-/// Sends what is in the output buffer, the head of a request with its target.
+/// Sends the output buffer. The head of a request first gets the target that [`with_target`] has set.
 pub fn transmit_output(transport: &mut impl Transport, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
     let Some(target) = TARGET.take() else { return transport.transmit_output(amount, timeout) };
     let output = transport.buffers().output();

@@ -1,5 +1,5 @@
-//! Float directives of a format (`%f`, `%e`, `%g`, `%a`): all digits are exact. Ties, and what CRuby takes for one, are
-//! rounded to even.
+//! Float directives of a format (`%f`, `%e`, `%g`, `%a`): all digits are exact. Ties, and numbers that CRuby takes for
+//! ties, are rounded to even.
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
@@ -59,9 +59,9 @@ fn zeros(precision: usize) -> impl Iterator<Item = char> {
     std::iter::repeat_n('0', precision.saturating_sub(DIGITS_MAX))
 }
 
-/// Most digits that CRuby's conversion (`dtoa`) makes by sums of Floats first; beyond them it is exact.
+/// Most digits for which CRuby's conversion (`dtoa`) tries Float arithmetic first; with more it is always exact.
 const QUICK_DIGITS_MAX: i32 = 14;
-/// Digits behind those that are wanted, for a text that is cut off and not rounded.
+/// Digits that a text has behind the wanted ones, so that it can be cut off instead of rounded.
 const MORE: usize = 30;
 /// The powers of ten by which a number is scaled, besides those below 16.
 const POWERS: [f64; 5] = [1e16, 1e32, 1e64, 1e128, 1e256];
@@ -71,9 +71,9 @@ fn exponent(size: f64) -> i32 {
     format!("{size:e}").split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
-/// Whether the rest behind the first `count` digits is so near to a half that CRuby's sums of Floats cannot tell them
-/// apart, and then whether the last of these digits is odd. CRuby rounds such a number to the even digit, although its
-/// exact rest may be more or less than a half: 2.675, which is a little less, becomes 2.68, and 2.665 becomes 2.66.
+/// Whether the last of the first `count` digits is odd, if the rest behind them is so near to a half that CRuby's Float
+/// arithmetic cannot tell; None for any other rest. CRuby rounds such a number to the even digit, although its exact
+/// rest may be more or less than a half: 2.675, which is a little less, becomes 2.68, and 2.665 becomes 2.66.
 fn odd_before_half(size: f64, power: i32, count: i32) -> Option<bool> {
     if !(1..=QUICK_DIGITS_MAX).contains(&count) {
         return None;
@@ -85,7 +85,7 @@ fn odd_before_half(size: f64, power: i32, count: i32) -> Option<bool> {
         true => high.fold(size * low, |size, unit| size * unit),
         false => high.fold(size / low, |size, unit| size / unit),
     };
-    // The bound of dtoa for the errors of its sums: each scaling adds to it.
+    // The bound of dtoa for the errors of its arithmetic: each scaling adds to it.
     let error = ((2.0 + steps) * rest + 7.0) * f64::EPSILON * 10f64.powi(count - 1);
     let mut digit = rest.trunc();
     for _ in 1..count {

@@ -204,8 +204,8 @@ impl RawValue {
         }
     }
 
-    /// Whether it is a word for the middleware of Unicorn and rackup: it is for RACK_ENV, and replaces no RAILS_ENV or
-    /// APP_ENV that is set.
+    /// Whether it is an environment that only chooses the middleware of Unicorn and rackup: it is the value of
+    /// RACK_ENV, and does not replace a RAILS_ENV or APP_ENV that is set.
     pub fn is_for_middleware(&self) -> bool {
         let is_theirs = matches!(&self.origin, Origin::Flag(flag) if flag == "-E" || flag == "--env");
         self.name == Name::Environment && is_theirs && OF_MIDDLEWARE.contains(&self.value.as_str())

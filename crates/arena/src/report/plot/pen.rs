@@ -232,7 +232,7 @@ impl Pen {
     }
 }
 
-/// Way from left to right at this height.
+/// Path data of a line from left to right at this height.
 fn across((from, to): (f64, f64), y: f64) -> String {
     format!("M{} {}h{}", px(from), px(y), px(to - from))
 }

@@ -11,8 +11,8 @@ module FoolsGold
       "foolsgold/encoding" => %i[unicode_normalize! unicode_normalized?]
     }.flat_map { |library, names| names.map { |name| [name, library] } }.to_h.freeze
 
-    # The result of the operator `name` of a number with another object, by the object's `coerce`; a TypeError unless
-    # the object is `able` to do that.
+    # The result of a number's operator `name` with another object, by that object's `coerce`; a TypeError unless it is
+    # `able` to coerce numbers.
     def self.coerced(number, name, other, able)
       raise TypeError, "#{FoolsGold.named(other)} can't be coerced into #{number.class}" unless able
       one, two = other.coerce(number)

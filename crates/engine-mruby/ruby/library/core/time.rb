@@ -29,7 +29,7 @@ class Time
 
   def to_i = @seconds
   alias tv_sec to_i
-  # By one division, as in CRuby: a sum of two Floats would be rounded twice.
+  # The nanoseconds since 1970 divided, as in CRuby: a sum of two Floats may have another last digit.
   def to_f = (@seconds * 1_000_000_000 + @nsec) / 1e9
   def usec = @nsec.div(1000)
   alias tv_usec usec

@@ -325,7 +325,7 @@ module URI
     def checked(text, form, name)
       return nil if text.nil?
       return text if form.match?(text)
-      # Not the password, which would be in logs.
+      # The message leaves out the password, which would get into logs.
       raise InvalidComponentError, "bad password component" if name == "password"
       shown = name == "port" ? text.inspect : text
       raise InvalidComponentError, "bad component(expected #{name} component): #{shown}"

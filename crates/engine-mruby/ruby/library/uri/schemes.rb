@@ -53,7 +53,7 @@ module URI
 
     def initialize(*args)
       super
-      # This machine, which may be named, has no name in the URI.
+      # The host of a file on this machine is empty, also if the URI names it as localhost.
       @host = "" if @host.nil? || @host == "localhost"
     end
 
@@ -63,7 +63,7 @@ module URI
   class MailTo < Generic
     COMPONENT = %i[scheme to headers].freeze
     LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?".freeze
-    # A valid e-mail address as the HTML Standard defines it, with which many applications check what users enter.
+    # A valid e-mail address as the HTML Standard defines it. Many applications check input with this pattern.
     EMAIL_REGEXP = /\A[a-zA-Z0-9.!\#$%&'*+\/=?^_`{|}~-]+@#{LABEL}(?:\.#{LABEL})*\z/
     attr_reader :to, :headers
 

@@ -21,9 +21,9 @@ pub enum Rule {
     Same(&'static str),
     /// To our option of this name, from a number of seconds.
     Seconds(&'static str),
-    /// The same, of which the other server takes 0 for no limit.
+    /// To our option of this name, from a number of seconds; 0 is no limit.
     SecondsOrNone(&'static str),
-    /// To our option of this name, with the first value, or the second one where it is off.
+    /// To our option of this name: the first value if the directive is on, the second one if it is off.
     Switch(&'static str, &'static str, &'static str),
     /// A hook, which runs here, too; with a remark if it differs.
     Hook(&'static str),
@@ -392,7 +392,7 @@ impl Translation {
     }
 }
 
-/// Whether the first argument of a call is what Ruby takes for no.
+/// Whether the first argument of a call is `false` or `nil`.
 pub fn is_no(call: &Directive) -> bool {
     matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
 }
