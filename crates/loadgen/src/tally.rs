@@ -14,8 +14,8 @@ use super::usable_by;
 use crate::metric;
 use crate::outcome::{Course, Outcome};
 
-/// Number of threads for a load that measures a server's capacity, in our loops and in wrk: they share the processors
-/// with the server, and one thread alone is too slow for a fast server.
+/// Number of threads for a load that measures a server's capacity, in our closed loop and in wrk: they share the
+/// processors with the server, and one thread alone is too slow for a fast server. Of an open loop it is the most.
 pub const LOAD_THREADS: u32 = 2;
 
 /// Options of a load about observation, time limit, threads and the form of requests.

@@ -53,7 +53,8 @@ fn threads_divide_the_clients_and_count_as_one() {
 fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
     let server = Small::start();
     let mixed = Workload { asks: vec![ask("/right"), Ask { weight: 0.25, ..ask("/rare") }] };
-    let plan = Open { per_s: 300.0, seconds: 1.0, connections: 9, seed: 4 }.steps();
+    // A rate that one thread does not generate, for a short time.
+    let plan = Open { per_s: 50_000.0, seconds: 0.01, connections: 9, seed: 4 }.steps();
     let of = |watch: &Watch| {
         let before = server.asked("/rare");
         let seen = watch_open(server.port, &mixed, &plan, watch);
@@ -64,6 +65,10 @@ fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
     };
     assert_eq!(of(&Watch::by_seconds()), of(&Watch::at_full_speed()));
     assert!(server.connections() <= 18, "{}", server.connections());
+    let words = |plan: &Steps| watch_open(server.port, &mixed, plan, &Watch::at_full_speed()).outcome.command;
+    assert!(words(&plan).contains(" on 2 threads"), "{}", words(&plan));
+    let low = Open { per_s: 300.0, seconds: 0.1, connections: 9, seed: 4 }.steps();
+    assert!(!words(&low).contains(" threads"), "{}", words(&low));
 }
 
 #[test]
