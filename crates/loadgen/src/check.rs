@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::ask::{Ask, Workload};
+use super::ask::Workload;
 use super::fault::Fault;
 use super::on_this_thread;
 use super::tally::{Tally, Watch};
@@ -31,7 +31,7 @@ impl From<String> for NotRight {
 enum Depth {
     /// What a load looks at.
     AsUnderLoad,
-    /// All that is known of it: where that is more than the rule, it is requested once more, and read to its end.
+    /// All that is known of it: where that is more than the rule, from its first header field to its last byte.
     Whole,
 }
 
@@ -61,16 +61,17 @@ async fn run(port: u16, workload: &Workload, end: Instant, depth: Depth) -> Resu
     let work = Work::new(port, workload, false, 1, &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
-            let verdict = match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
-                Ok(_) if depth == Depth::Whole && !ask.expect.known.is_empty() => work.check_whole(place).await,
-                other => other.map(|_| ()),
+            let verdict = match depth {
+                Depth::Whole if !ask.expect.known.is_empty() => work.check_whole(place).await,
+                _ => work.exchange(&mut work.connection(), Instant::now(), place).await.1.map(drop),
             };
             match verdict {
                 Ok(()) => break,
                 Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
                 Err(fault) => {
                     let is_wrong = matches!(fault, Fault::Wrong(_));
-                    return Err(NotRight { words: described(port, ask, &fault), is_wrong });
+                    let words = format!("port {port}: {}", fault.in_words_with(&ask.in_words()));
+                    return Err(NotRight { words, is_wrong });
                 }
             }
         }
@@ -90,12 +91,4 @@ fn is_overload(fault: &Fault) -> bool {
 /// Whether this status means that the server is too busy, so that the request may be repeated.
 pub fn is_busy(status: u16) -> bool {
     matches!(status, 429 | 502..=504)
-}
-
-fn described(port: u16, ask: &Ask, fault: &Fault) -> String {
-    let asked = ask.in_words();
-    let words = fault.in_words();
-    // Some faults name the request, others cannot.
-    let named = if words.starts_with(&asked) { words } else { format!("{asked}: {words}") };
-    format!("port {port}: {named}")
 }

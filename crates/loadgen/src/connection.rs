@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -22,6 +22,8 @@ use super::size::Size;
 
 /// Bytes at the beginning of a long body that are kept for rules that search it.
 pub const SEARCHED_BYTES: usize = 4 << 20;
+/// Longest body of a response that is kept whole.
+const WHOLE_BYTES: usize = 64 << 20;
 
 /// A request with everything that is the same each time it is sent.
 pub(crate) struct Prepared {
@@ -44,8 +46,11 @@ pub(crate) struct Connection {
 }
 
 /// A connection that was opened.
-struct Opened {
-    sender: SendRequest<Full<Bytes>>,
+pub(crate) struct Opened {
+    /// Sends requests on it, one at a time.
+    pub sender: SendRequest<Full<Bytes>>,
+    /// The time in nanoseconds of the first write on it since this was 0.
+    pub written: Rc<Cell<u64>>,
     /// What had come on it and belonged to no response; set when it ends. Empty if the server only closed it.
     rest: Rc<OnceCell<Bytes>>,
     /// Number of bytes that came on it.
@@ -80,7 +85,8 @@ impl Prepared {
         Ok((all, sums))
     }
 
-    fn of(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<Prepared, http::Error> {
+    /// One request.
+    pub fn of(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<Prepared, http::Error> {
         let headers = headers(port, ask, keep, form)?;
         let keep_bytes = match &ask.expect.body {
             BodyRule::Any | BodyRule::Length(_) => BEGINNING_BYTES,
@@ -113,7 +119,8 @@ fn headers(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<HeaderMap, ht
         asked.append(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
     }
     headers.extend(asked);
-    if !ask.body.is_empty() {
+    // Of these, the length is said also where it is 0 (RFC 9110, section 8.6): some servers refuse them without one.
+    if !ask.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&ask.method.as_str()) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
     }
     Ok(headers)
@@ -149,10 +156,21 @@ impl Connection {
     /// Sends a request on a new connection, and checks the whole response, from its first header field to its last
     /// byte.
     pub async fn check_whole(&self, prepared: &Prepared) -> Result<(), Fault> {
-        let (_opened, response) = self.call_anew(prepared.request()).await?;
+        let whole = self.whole(prepared).await?;
+        judge_whole(&prepared.ask, whole.status().as_u16(), whole.headers(), whole.body())
+    }
+
+    /// Sends a request on a new connection, and reads the whole response, right or not.
+    pub async fn whole(&self, prepared: &Prepared) -> Result<Response<Bytes>, Fault> {
+        let (opened, response) = self.call_anew(prepared.request()).await?;
         let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(|error| Fault::of_exchange(&error))?.to_bytes();
-        judge_whole(&prepared.ask, head.status.as_u16(), &head.headers, &body)
+        let read = Limited::new(body, WHOLE_BYTES).collect().await;
+        let body = read.map_err(|error| match error.downcast_ref::<hyper::Error>() {
+            Some(error) => Fault::of_exchange(error),
+            None => Fault::Wrong(format!("{}: a body of more than {WHOLE_BYTES} bytes", prepared.ask.in_words())),
+        })?;
+        opened.unasked(&prepared.ask).map_or(Ok(()), Err)?;
+        Ok(Response::from_parts(head, body.to_bytes()))
     }
 
     /// Whether the connection is open for another request.
@@ -167,28 +185,9 @@ impl Connection {
 
     /// Sends a request on a new connection.
     async fn call_anew(&self, request: Request<Full<Bytes>>) -> Result<(Opened, Response<Incoming>), Fault> {
-        let mut opened = self.connect().await?;
+        let mut opened = Opened::connect(self.port).await?;
         let response = opened.sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
         Ok((opened, response))
-    }
-
-    async fn connect(&self) -> Result<Opened, Fault> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await;
-        let stream = stream.map_err(|error| Fault::of_connect(&error))?;
-        stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
-        let read = Rc::new(Cell::new(0));
-        let counted = TokioIo::new(Counted::new(stream, Rc::clone(&read)));
-        let both = http1::Builder::new().title_case_headers(true).handshake(counted).await;
-        let (sender, mut connection) = both.map_err(|error| Fault::of_exchange(&error))?;
-        let rest = Rc::new(OnceCell::new());
-        let told = Rc::clone(&rest);
-        drop(tokio::task::spawn_local(async move {
-            // Its errors reach the request that waits for a response. If none waits, hyper gives the same error for
-            // bytes that came unasked as for others, but it leaves them in its buffer.
-            let _ = (&mut connection).await;
-            let _ = told.set(connection.into_parts().read_buf);
-        }));
-        Ok(Opened { sender, rest, read, read_before: 0 })
     }
 
     async fn read(
@@ -227,8 +226,27 @@ impl Connection {
 }
 
 impl Opened {
+    /// Opens a connection to this port.
+    pub async fn connect(port: u16) -> Result<Opened, Fault> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(|error| Fault::of_connect(&error))?;
+        stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
+        let (read, written) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let counted = TokioIo::new(Counted::new(stream, Rc::clone(&read), Rc::clone(&written)));
+        let both = http1::Builder::new().title_case_headers(true).handshake(counted).await;
+        let (sender, mut connection) = both.map_err(|error| Fault::of_exchange(&error))?;
+        let rest = Rc::new(OnceCell::new());
+        let told = Rc::clone(&rest);
+        drop(tokio::task::spawn_local(async move {
+            // Its errors reach the request that waits for a response. If none waits, hyper gives the same error for
+            // bytes that came unasked as for others, but it leaves them in its buffer.
+            let _ = (&mut connection).await;
+            let _ = told.set(connection.into_parts().read_buf);
+        }));
+        Ok(Opened { sender, written, rest, read, read_before: 0 })
+    }
+
     /// The fault of a server that has sent bytes that belong to no response. `ask` is the request before or after them.
-    fn unasked(&self, ask: &Ask) -> Option<Fault> {
+    pub fn unasked(&self, ask: &Ask) -> Option<Fault> {
         let rest = self.rest.get().filter(|rest| !rest.is_empty())?;
         let (asked, count, text) = (ask.in_words(), rest.len(), shown(rest));
         Some(Fault::Wrong(format!("{asked}: after an answer came {count} or more bytes that nobody asked for: {text}")))

@@ -1,25 +1,39 @@
-//! A stream that counts the bytes that are read from it.
+//! A stream that counts the bytes that are read from it, and notes when the first byte of a request was written.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A stream that counts the bytes that are read from it.
+/// A stream with its counts.
 pub(crate) struct Counted {
     stream: TcpStream,
     read: Rc<Cell<u64>>,
+    written: Rc<Cell<u64>>,
 }
 
 impl Counted {
-    /// This stream. Adds the number of bytes that are read to `read`.
-    pub fn new(stream: TcpStream, read: Rc<Cell<u64>>) -> Counted {
-        Counted { stream, read }
+    /// This stream. Adds the number of bytes that are read to `read`, and sets `written` to the time of the next write
+    /// whenever it is 0.
+    pub fn new(stream: TcpStream, read: Rc<Cell<u64>>, written: Rc<Cell<u64>>) -> Counted {
+        Counted { stream, read, written }
     }
+
+    fn writes(&self) {
+        if self.written.get() == 0 {
+            self.written.set(now_ns());
+        }
+    }
+}
+
+/// The time in nanoseconds, by the clock that all processes of the machine share.
+pub(crate) fn now_ns() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 impl AsyncRead for Counted {
@@ -33,6 +47,7 @@ impl AsyncRead for Counted {
 
 impl AsyncWrite for Counted {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.writes();
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
@@ -49,6 +64,7 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.writes();
         Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
     }
 

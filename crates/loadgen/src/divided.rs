@@ -3,30 +3,24 @@
 //! runs around the application, and reports when the application was entered and left and how much processor time it
 //! used.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::pin::Pin;
+use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use http_body_util::BodyExt;
 use procfs::FromBufReadSI;
 use procfs::net::{TcpNetEntries, TcpNetEntry, TcpState};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
-use super::connection::Prepared;
+use super::connection::{Opened, Prepared};
+use super::counted::now_ns;
 use super::fault::Fault;
 use super::form::Form;
 use super::judge::judge;
@@ -92,11 +86,6 @@ impl Division {
         let connections = if self.keep { "connections kept" } else { "a new connection each" };
         format!("closed loop behind the arena's middleware: {} clients, {connections}", self.clients)
     }
-}
-
-/// The time in nanoseconds, by the clock that all processes of the machine share.
-fn now_ns() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// The parts of a request's time, in nanoseconds.
@@ -263,12 +252,6 @@ async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, 
     }
 }
 
-/// A connection, and the cell with the time at which a request was first written to it.
-struct TimedConnection {
-    sender: SendRequest<Full<Bytes>>,
-    written: Rc<Cell<u64>>,
-}
-
 async fn client(shared: Rc<Shared>) {
     let mut connection = None;
     let mut is_first = true;
@@ -294,20 +277,23 @@ async fn client(shared: Rc<Shared>) {
 
 impl Shared {
     /// One request and its answer.
-    async fn one(&self, connection: &mut Option<TimedConnection>) -> Result<TimeParts, NotCounted> {
+    async fn one(&self, connection: &mut Option<Opened>) -> Result<TimeParts, NotCounted> {
         let words = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.rng.borrow_mut().place(&self.weights);
         let prepared = &self.prepared[place];
         let request = prepared.request();
         let from = now_ns();
         let kept = match connection.take() {
-            Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
+            Some(mut kept) => match kept.sender.ready().await {
+                Ok(()) => Some(kept),
+                Err(_) => kept.unasked(&prepared.ask).map_or(Ok(None), Err)?,
+            },
             None => None,
         };
         // The time to connect counts for the server, as its full accept queue can delay it.
         let (mut now, connected) = match kept {
             Some(connection) => (connection, from),
-            None => (self.connect().await?, now_ns()),
+            None => (Opened::connect(self.port).await?, now_ns()),
         };
         now.written.set(0);
         let answer = now.sender.send_request(request).await.map_err(words)?;
@@ -316,24 +302,13 @@ impl Shared {
         let body = answer.into_body().collect().await.map_err(words)?.to_bytes();
         let read = now_ns();
         let written = now.written.get().max(connected);
+        now.unasked(&prepared.ask).map_or(Ok(()), Err)?;
         if self.keep {
             *connection = Some(now);
         }
         judge(&prepared.ask, status, &body)?;
         let times = times.ok_or_else(|| "its answers are without the middleware's header".to_owned())?;
         Ok(parts([from, connected, written, read], &times)?)
-    }
-
-    async fn connect(&self) -> Result<TimedConnection, Fault> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| Fault::of_connect(&error))?;
-        stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
-        let written = Rc::new(Cell::new(0));
-        let stamped = Stamped { stream, written: Rc::clone(&written) };
-        let both = http1::handshake(TokioIo::new(stamped)).await;
-        let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
-        // Its errors reach the request that waits for a response.
-        drop(tokio::task::spawn_local(connection));
-        Ok(TimedConnection { sender, written })
     }
 }
 
@@ -353,35 +328,6 @@ fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<Time
         after: read.saturating_sub(left),
         all: read.saturating_sub(from),
     })
-}
-
-/// A stream that records when the first byte of a request was written.
-struct Stamped {
-    stream: TcpStream,
-    written: Rc<Cell<u64>>,
-}
-
-impl AsyncRead for Stamped {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, to)
-    }
-}
-
-impl AsyncWrite for Stamped {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.written.get() == 0 {
-            self.written.set(now_ns());
-        }
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }
 
 /// Reads the length of the accept queue of a port until it is stopped.

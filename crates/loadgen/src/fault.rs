@@ -49,6 +49,12 @@ impl Fault {
         }
     }
 
+    /// Description with the request, which some faults name and others cannot.
+    pub fn in_words_with(&self, asked: &str) -> String {
+        let words = self.in_words();
+        if words.starts_with(asked) { words } else { format!("{asked}: {words}") }
+    }
+
     /// The fault of a failed attempt to connect.
     pub(crate) fn of_connect(error: &io::Error) -> Fault {
         match error.kind() {

@@ -29,6 +29,8 @@ pub enum Direction {
 
 /// Right responses per second.
 pub const RATE: &str = "requests_per_s";
+/// The mean latency.
+pub const MEAN: &str = "mean_ms";
 /// The median latency.
 pub const P50: &str = "p50_ms";
 /// The latency that 99 of 100 requests did not exceed.
@@ -59,7 +61,7 @@ pub const GOODPUT_DEADLINE_MS: u64 = 1000;
 
 /// Whether this number is made of latencies: where the load generator itself was late, it is partly the generator's.
 pub fn is_of_latencies(name: &str) -> bool {
-    let others = ["mean_ms", "shortest_ms", "max_ms", P99_OVER_P50, "concurrency", GOODPUT, RECOVERY];
+    let others = [MEAN, "shortest_ms", "max_ms", P99_OVER_P50, "concurrency", GOODPUT, RECOVERY];
     others.contains(&name) || PERCENTILES.iter().any(|(_, percentile)| *percentile == name)
 }
 
@@ -178,7 +180,7 @@ pub const METRICS: [Metric; 48] = [
     metric(CONNECTIONS, "Connections", "", 0, Direction::Plain),
     metric(IDLE_KIB, "Memory of an idle connection", "KiB", 1, Direction::Lower),
     metric("concurrency", "In flight", "", 1, Direction::Plain),
-    metric("mean_ms", "Mean", "ms", 2, Direction::Lower),
+    metric(MEAN, "Mean", "ms", 2, Direction::Lower),
     metric(P50, "p50", "ms", 2, Direction::Lower),
     metric("p75_ms", "p75", "ms", 2, Direction::Lower),
     metric("p90_ms", "p90", "ms", 2, Direction::Lower),

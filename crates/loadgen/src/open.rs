@@ -21,10 +21,10 @@ use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
 use crate::metric;
 
-/// Rate, per second, that one thread generates. A load has as many threads as its rate takes, and no more: each is woken
-/// for each of its requests and responses, and interrupts the server then. Two with real-time priority, on the two
-/// processors of a machine, left a server that served 28 000 requests per second in the closed loop no more than 15 000
-/// of 20 000 in this one; one thread let it serve all of them, within a millisecond.
+/// Rate, per second, that one thread generates. A load has as many threads as its rate takes, and no more: each is
+/// woken for each of its requests and responses, and interrupts the server then. Beside two with real-time priority, on
+/// the two processors of a machine, a server that served 28 000 requests per second in the closed loop served no more
+/// than 15 000 of 20 000 in this one; beside one thread it served all of them, within a millisecond.
 const THREAD_PER_S: f64 = 40_000.0;
 /// Rate, per second and thread, above which the load generator has no real-time priority: it would take about half of a
 /// processor, and is then better interrupted by the server.

@@ -271,7 +271,7 @@ impl Tally {
                 put(metric::GENERATOR_WAITED, waited_pct(waited_s / elapsed, self.threads));
             }
         }
-        put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
+        put(metric::MEAN, self.sum_us as f64 / 1_000.0 / self.timed as f64);
         if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
             let of = |percent: f64| {
                 // The histogram rounds up; no request took longer than the longest.

@@ -145,7 +145,7 @@ fn errors(text: &str) -> Option<BTreeMap<String, u64>> {
 fn latencies(text: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     let line = text.lines().find_map(|line| line.trim().strip_prefix("Latency "))?;
     let words: Vec<&str> = line.split_whitespace().collect();
-    numbers.insert("mean_ms".into(), milliseconds(words.first()?)?);
+    numbers.insert(metric::MEAN.into(), milliseconds(words.first()?)?);
     numbers.insert("max_ms".into(), milliseconds(words.get(2)?)?);
     let spread = text.split_once("Latency Distribution")?.1;
     for (name, mark) in [(metric::P50, "50%"), ("p75_ms", "75%"), ("p90_ms", "90%"), (metric::P99, "99%")] {

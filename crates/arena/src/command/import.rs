@@ -70,7 +70,9 @@ impl ImportCommand {
         };
         let _lock = folder.lock()?;
         if let Some(lost) = lost_samples(&folder)? {
-            return Err(format!("--into {}: {lost}. Put the whole raw.jsonl back", folder.path().display()));
+            let path = folder.path().display();
+            let back = "and a new summary would lose that. Put the whole raw.jsonl back";
+            return Err(format!("--into {path}: {lost}, {back}"));
         }
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;

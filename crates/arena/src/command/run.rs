@@ -141,7 +141,8 @@ impl RunCommand {
         }
         if let Some(lost) = lost_samples(&folder)? {
             return Err(told(format!(
-                "{lost}. Put the whole raw.jsonl back; or remove summary.json, and --resume measures what is missing"
+                "{lost}, and a new summary would lose that. Put the whole raw.jsonl back; or remove summary.json, and \
+                 --resume measures what is missing"
             )));
         }
         let earlier = folder.read_who()?;

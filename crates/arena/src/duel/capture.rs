@@ -8,7 +8,7 @@ use loadgen::process::until;
 use loadgen::{Ask, BodyRule, Expect, Known, SEARCHED_BYTES, Workload, is_busy};
 
 use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
-use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
+use super::fetch::{Unanswered, fetch, fetch_with_notice, sent};
 use super::plan::DuelPlan;
 use super::request::DuelRequest;
 
@@ -211,16 +211,8 @@ pub fn workload(learned: &[KnownAnswer]) -> Result<Workload, String> {
 }
 
 fn ask(known: &KnownAnswer) -> Ask {
-    let mut headers = known.asked.headers.clone();
-    headers.push(("host".to_owned(), HOST.to_owned()));
-    Ask {
-        method: known.asked.method.clone(),
-        path: known.asked.path.clone(),
-        headers,
-        body: known.asked.body.clone(),
-        expect: Expect { status: known.status, body: rule(known), known: Known::default() },
-        weight: known.asked.weight,
-    }
+    let expect = Expect { status: known.status, body: rule(known), known: Known::default() };
+    Ask { expect, ..sent(&known.asked) }
 }
 
 fn rule(known: &KnownAnswer) -> BodyRule {

@@ -49,6 +49,7 @@ pub fn summed(
         mean_per_s: rate.mean_per_s,
         origin: rate.origin.clone(),
         broken_when: limits.in_words(is_said),
+        p99_max_ms: Some(limits.p99_ms),
         cores: limits.cores,
         answer: String::new(),
         carried: names.into_iter().map(carried).collect(),
@@ -200,7 +201,8 @@ fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Optio
 pub fn tell_again(summary: &mut Summary, samples: &[Sample]) {
     if let Some(traffic) = &mut summary.traffic {
         let rate = Rate { per_s: traffic.per_s, mean_per_s: traffic.mean_per_s, origin: traffic.origin.clone() };
-        let limits = Limits::of_words(&traffic.broken_when, traffic.cores);
+        let bound = traffic.p99_max_ms.or_else(|| Limits::p99_of_words(&traffic.broken_when));
+        let limits = bound.map(|p99_ms| Limits { p99_ms, cores: traffic.cores });
         let twin_of = summary.twin_of.as_deref();
         let now = limits.and_then(|limits| summed(&rate, &limits, false, samples, &summary.contenders, twin_of));
         let now: Vec<Carried> = now.into_iter().flat_map(|now| now.carried.into_iter().chain(now.twin)).collect();

@@ -12,7 +12,6 @@ use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
 use loadgen::process::machine_ticks;
 use loadgen::{DROPPED, K6Load, Open, Workload};
 
-use super::capture;
 use super::cases;
 use super::contenders::Contender;
 use super::plan::DuelPlan;
@@ -58,10 +57,6 @@ impl LoadStage<'_> {
         shape: &TrafficShape,
         account: &mut Account,
     ) -> Result<(), String> {
-        account.commands = up.server.commands();
-        self.check(&up.server, one, account)?;
-        let workload = capture::workload(&one.learned)?;
-        account.loaded_with.clone_from(&one.learned);
         let step = |case: String, times: u32, seconds: f64| TrafficStep {
             case,
             per_s: shape.per_s * f64::from(times),
@@ -69,12 +64,9 @@ impl LoadStage<'_> {
             // The same requests at the same times for all contenders.
             seed: seed(self.options.seed, shape.round, 100_u32.saturating_mul(times)),
         };
-        let warm = step(String::new(), 1, plan.heat_warm_s()).open(self.clients);
-        let warmth = warm_up_at(up.server.port(), &workload, &warm, &self.watch());
-        account.notes.extend(warmth.void);
-        self.right(warmth.wrong, &mut up.server, one, account)?;
-        let counts = up.server.check_counts()?;
-        account.counted = Some((counts.workers, counts.threads));
+        let open = step(String::new(), 1, plan.heat_warm_s()).open(self.clients);
+        let warm = |port: u16, workload: &Workload| warm_up_at(port, workload, &open, &self.watch());
+        let (workload, _) = self.begin(&mut up, one, account, warm)?;
         let mut load = |up: &mut Up, step: &TrafficStep, bound: Option<u32>| {
             let run = &mut |up: &mut Up| -> Result<Outcome, String> {
                 let mut outcome = self.load_at_rate(up, &workload, step)?;

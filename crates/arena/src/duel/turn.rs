@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::measure::{Load, Up, made, open_connections, seed, warm_up};
 use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{FIRST_ANSWER, P99, RATE, SETTLED};
-use loadgen::{K6Load, K6Plan, Watch, Workload};
+use loadgen::{K6Load, K6Plan, Settled, Warmth, Watch, Workload};
 
 use super::answer::KnownAnswer;
 use super::capture::{self, AnswerTimeout};
@@ -197,17 +197,11 @@ impl LoadStage<'_> {
         shape: &TurnShape,
         account: &mut Account,
     ) -> Result<(), String> {
-        account.commands = up.server.commands();
-        self.check(&up.server, one, account)?;
-        let workload = capture::workload(&one.learned)?;
-        account.loaded_with.clone_from(&one.learned);
-        let warmth = warm_up(up.server.port(), &workload, self.clients, setting.at_once(), shape.warm_s);
-        account.notes.extend(warmth.void);
-        self.right(warmth.wrong, &mut up.server, one, account)?;
-        let counts = up.server.check_counts()?;
-        account.counted = Some((counts.workers, counts.threads));
+        let (clients, at_once) = (self.clients, setting.at_once());
+        let warm = |port: u16, workload: &Workload| warm_up(port, workload, clients, at_once, shape.warm_s);
+        let (workload, settled) = self.begin(&mut up, one, account, warm)?;
         // Warm-up of a heat is too short to settle; heats only choose the finalists.
-        let settled = (!shape.loads.is_empty()).then(|| warmth.settled.number());
+        let settled = (!shape.loads.is_empty()).then(|| settled.number());
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
         let rate = self.load(&mut up, &workload, TurnStep { shape, percent: 0, load: full }, one, account)?;
         // Of no rate there are no shares.
@@ -224,6 +218,27 @@ impl LoadStage<'_> {
         // It has answered well; a failure to stop is only noted.
         account.notes.extend(up.server.stop().err());
         Ok(())
+    }
+
+    /// Checks all answers, warms the server up by `warm`, and counts its workers. Returns the workload of the loads
+    /// that follow, and whether the rate has settled.
+    pub(super) fn begin(
+        &self,
+        up: &mut Up,
+        one: &mut Contender,
+        account: &mut Account,
+        warm: impl FnOnce(u16, &Workload) -> Warmth,
+    ) -> Result<(Workload, Settled), String> {
+        account.commands = up.server.commands();
+        self.check(&up.server, one, account)?;
+        let workload = capture::workload(&one.learned)?;
+        account.loaded_with.clone_from(&one.learned);
+        let warmth = warm(up.server.port(), &workload);
+        account.notes.extend(warmth.void);
+        self.right(warmth.wrong, &mut up.server, one, account)?;
+        let counts = up.server.check_counts()?;
+        account.counted = Some((counts.workers, counts.threads));
+        Ok((workload, warmth.settled))
     }
 
     /// Runs one load and adds its sample to the account. Returns the rate.
@@ -311,7 +326,7 @@ impl LoadStage<'_> {
 
     /// Returns an error if an answer was wrong under load or the server has exited. An answer that the application
     /// itself has changed by now is learned first, so that the turn can be repeated.
-    pub(super) fn right(
+    fn right(
         &self,
         wrong: Option<String>,
         server: &mut Server,

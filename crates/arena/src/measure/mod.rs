@@ -7,7 +7,7 @@ mod sitting;
 mod worth;
 
 pub use load::{Load, TOO_SHORT, Up, observed, shortened};
-pub use rounds::{is_below_rate, is_late, measured, summed, tool_of};
+pub use rounds::{is_below_rate, is_late, measured, summed, tool_of, withhold_latencies};
 pub use sitting::{Stray, leave_out, strays};
 pub use worth::{KEPT_UP, LONGEST, judge, judge_duel, share_in_time};
 
@@ -27,6 +27,11 @@ const WARM_UP_CLIENTS_MOST: u32 = 256;
 /// that has to wait for a connection waits in the load generator, unseen by the server.
 const CONNECTIONS_TIMES: u32 = 4;
 const CONNECTIONS_LEAST: u32 = 512;
+
+/// A number of a sample as a summary has it.
+pub fn summarized(number: f64) -> f64 {
+    rounded(number, 5)
+}
 
 /// Rounds to the significant digits: more would only make run folders larger. Whole numbers stay as they are.
 fn rounded(number: f64, digits: usize) -> f64 {

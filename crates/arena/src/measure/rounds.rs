@@ -2,21 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rounded;
 use super::sitting::{Stray, leave_out};
+use super::summarized;
 use crate::record::summary::{
     CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing, load_tool,
 };
 use crate::record::{Course, Sample, TWIN};
 use loadgen::metric::{
-    CHECKED, FAILED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, METRICS, NOT_SENT,
-    NOT_SENT_BY_ITSELF, OFFERED, P99, REQUESTS, SETTLED, is_of_latencies,
+    CHECKED, FAILED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, MEAN, METRICS, NOT_SENT,
+    NOT_SENT_BY_ITSELF, OFFERED, P99, RATE, REQUESTS, SETTLED, is_of_latencies,
 };
 
 /// Bounds of the delay with which an open loop sends requests, in milliseconds and as a share of the measured latency;
 /// beyond both the load generator measures itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
+/// Least share of the time of wrk's connections to which its latencies add up.
+const ACCOUNTED_SHARE: f64 = 0.9;
+/// Least mean latency in milliseconds at which that is looked at: of shorter ones, the time that wrk itself lets pass
+/// between two requests on a connection is a notable share.
+const ACCOUNTED_FROM_MS: f64 = 100.0;
 /// Share of the time above which the load generator's threads count as fully busy.
 const BUSY_SHARE: f64 = 0.9;
 /// Most points of a line over time.
@@ -52,7 +57,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let good: Vec<&&Sample> = samples.iter().filter(|sample| sample.disqualified.is_none()).collect();
     for sample in &good {
         for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
-            lists.entry(metric.clone()).or_default().push((sample.round, rounded(*number, 5)));
+            lists.entry(metric.clone()).or_default().push((sample.round, summarized(*number)));
         }
     }
     for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
@@ -95,7 +100,22 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let (not_compared, served_share) = (None, None);
     let mut all = Measured { contender, numbers, errors, disqualified, not_compared, served_share, remarks, course };
     all.remarks.extend(failed_unseen(&all));
+    withhold_latencies(&mut all, samples);
     all
+}
+
+/// Removes the latencies of a contender in a case, where wrk left out many of them in half of the rounds or more, and
+/// says so. As with late rounds, those that are left cannot be chosen for being the best. `samples` are those of the
+/// result.
+pub fn withhold_latencies(result: &mut Measured, samples: &[&Sample]) {
+    let counts = |one: &&&Sample| one.disqualified.is_none() && one.is_timed() && !one.numbers.is_empty();
+    let good: Vec<&Sample> = samples.iter().filter(counts).copied().collect();
+    let Some(remark) = left_out(&good) else { return };
+    result.numbers.retain(|name, _| !is_of_latencies(name));
+    result.course.retain(|name, _| !is_of_latencies(name));
+    if !result.remarks.contains(&remark) {
+        result.remarks.push(remark);
+    }
 }
 
 /// Removes the figures that not all rounds have, since the others would be a choice of rounds. Returns remarks that say
@@ -215,6 +235,35 @@ pub fn is_late(sample: &Sample) -> bool {
     number(LATE).unwrap_or(0.0) > LATE_MS.max(latency_ms * LATE_SHARE)
 }
 
+/// Share of the time of wrk's connections to which its latencies add up (Little's law: the rate times the mean latency
+/// is the number of requests in progress), if requests have timed out. wrk has no latency of a request that is answered
+/// after its time-out, or never: a server that lets some of its clients wait while it serves the others would have the
+/// shorter latencies. `None` for another load, where the latencies are too short to tell, and where there were other
+/// failures, since the mean may be of these as well.
+fn accounted_share(sample: &Sample) -> Option<f64> {
+    let connections = sample.command.split(' ').find_map(|word| word.strip_prefix("-c")?.parse::<f64>().ok())?;
+    let timed_out = sample.errors.keys().eq(["timeout"]) && sample.errors["timeout"] > 0;
+    let mean_ms = sample.number(MEAN);
+    let is_known = load_tool(&sample.command) == Some("wrk") && timed_out && mean_ms >= ACCOUNTED_FROM_MS;
+    is_known.then(|| sample.number(RATE) * mean_ms / 1_000.0 / connections)
+}
+
+/// Remark on rounds in which wrk left out the latencies of many requests, if they are half of all or more.
+fn left_out(samples: &[&Sample]) -> Option<String> {
+    let shares = samples.iter().filter_map(|sample| accounted_share(sample)).filter(|share| *share < ACCOUNTED_SHARE);
+    let mut shares: Vec<f64> = shares.map(|share| share * 100.0).collect();
+    shares.sort_by(f64::total_cmp);
+    let (least, most) = (shares.first()?, shares.last()?);
+    let range = if shares.len() == 1 { format!("{least:.0}") } else { format!("{least:.0} to {most:.0}") };
+    (shares.len() * 2 >= samples.len()).then(|| {
+        format!(
+            "{} wrk’s latencies add up to {range} % of the time of its connections; in the rest of it they waited for \
+             answers that came after the time-out or never, which are in no percentile: no latency is shown",
+            in_rounds(shares.len(), samples.len())
+        )
+    })
+}
+
 /// Remark on rounds in which the load generator was fully busy.
 fn too_busy(samples: &[&&Sample]) -> Option<String> {
     let number = |sample: &Sample, name: &str| sample.numbers.get(name).copied();
@@ -281,7 +330,7 @@ fn failed_unseen(measured: &Measured) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use loadgen::metric::{DIVIDED, FIRST_ANSWER, IN_SERVER, P99_OVER_P50, P999, RATE, RECOVERY};
+    use loadgen::metric::{DIVIDED, FIRST_ANSWER, IN_SERVER, P99_OVER_P50, P999, RECOVERY};
 
     use super::*;
 
@@ -326,6 +375,33 @@ mod tests {
         let words = "in 1 of 3 rounds there was no load that counts, and the figures are those of the others";
         assert_eq!(&half.remarks[1..], [words]);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    /// As of Falcon: 500 connections, 1189 answers a second of 273 ms on average, and 58 after the time-out.
+    #[test]
+    fn wrks_latencies_are_not_shown_where_they_leave_out_many_that_waited() {
+        let wrk = |mean_ms: f64, late: u64| Sample {
+            command: "wrk --latency -t2 -c500 -d10s --timeout=2s http://127.0.0.1:1/".into(),
+            errors: BTreeMap::from([("timeout".to_owned(), late)]),
+            ..sample(&[(RATE, 1189.0), (MEAN, mean_ms), (P99, 340.0)])
+        };
+        let of = |samples: &[Sample]| measured("x", &samples.iter().collect::<Vec<_>>());
+        let most = of(&[wrk(273.0, 58), wrk(230.0, 7), wrk(420.0, 0)]);
+        assert_eq!(most.numbers.keys().collect::<Vec<_>>(), [RATE]);
+        let words = "in 2 of 3 rounds wrk’s latencies add up to 55 to 65 % of the time of its connections; in the rest";
+        assert!(most.remarks[0].starts_with(words) && most.remarks[0].ends_with(": no latency is shown"), "{most:?}");
+        let only = of(&[wrk(273.0, 58)]);
+        assert!(only.remarks[0].starts_with("in the only round wrk’s latencies add up to 65 % of"), "{only:?}");
+        // In fewer than half of the rounds; nobody waited for too long; hardly anything is missing.
+        let shown = [vec![wrk(273.0, 58), wrk(420.0, 3), wrk(420.0, 0)], vec![wrk(273.0, 0)], vec![wrk(390.0, 58)]];
+        for samples in shown {
+            let found = of(&samples);
+            assert!(found.numbers.contains_key(P99) && found.remarks.is_empty(), "{found:?}");
+        }
+        // Of short latencies the tool's own pauses are a notable part; other tools and loops have all of them.
+        let short = Sample { numbers: sample(&[(RATE, 9000.0), (MEAN, 20.0), (P99, 80.0)]).numbers, ..wrk(1.0, 58) };
+        let other = Sample { command: "closed loop: 500 clients, -c500".into(), ..wrk(273.0, 58) };
+        assert!([short, other].iter().all(|sample| of(std::slice::from_ref(sample)).remarks.is_empty()));
     }
 
     #[test]

@@ -86,17 +86,14 @@ fn take_out_tails(result: &mut Measured, shown: &[String], kept: &[&str]) {
     let Some(fewest) = result.fewest_requests() else { return };
     let mut gone: Vec<&str> = Vec::new();
     let mut needed = f64::INFINITY;
-    for (_, name) in PERCENTILES.into_iter().filter(|(_, name)| !kept.contains(name)) {
-        let is_gone = fewest < requests_needed(name) && result.numbers.remove(name).is_some();
-        if is_gone && shown.iter().any(|metric| metric == name) {
+    let tails = PERCENTILES.into_iter().map(|(_, name)| (name, requests_needed(name)));
+    let tails = tails.chain([(P99_OVER_P50, requests_needed(P99))]);
+    for (name, least) in tails.filter(|(name, _)| !kept.contains(name)) {
+        let is_gone = fewest < least && result.numbers.remove(name).is_some();
+        if is_gone && (name == P99_OVER_P50 || shown.iter().any(|metric| metric == name)) {
             gone.push(name);
-            needed = needed.min(requests_needed(name));
+            needed = needed.min(least);
         }
-    }
-    let is_rough = fewest < requests_needed(P99) && !kept.contains(&P99_OVER_P50);
-    if is_rough && result.numbers.remove(P99_OVER_P50).is_some() {
-        gone.push(P99_OVER_P50);
-        needed = needed.min(requests_needed(P99));
     }
     if !gone.is_empty() {
         let what = not_shown(&titles(&gone));

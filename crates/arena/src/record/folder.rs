@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::summary::{FORMAT, Summary, Who};
-use super::{Sample, date};
+use super::{Sample, TWIN, date};
 use loadgen::process::gate;
 
 const PLAN: &str = "run.json";
@@ -187,12 +187,24 @@ impl Folder {
         self.put(WHO, &self.portable(&pretty(&value)?))
     }
 
-    /// Reads what an interrupted run knew of its contenders; empty before the first turn.
+    /// Reads what an interrupted run knew of its contenders; empty before the first turn. An error if it lacks one that
+    /// was measured: with which version would not be known.
     pub fn read_who(&self) -> Result<Vec<Who>, String> {
-        match fs::read_to_string(self.path.join(WHO)) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| self.complaint(WHO, &error.to_string())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(self.failed(WHO, &error)),
+        let who: Vec<Who> = match fs::read_to_string(self.path.join(WHO)) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| self.complaint(WHO, &error.to_string()))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(self.failed(WHO, &error)),
+        };
+        let is_known = |name: &str| name == TWIN || who.iter().any(|one| one.name == name);
+        match self.samples()?.0.iter().find(|sample| !is_known(&sample.contender)) {
+            None => Ok(who),
+            Some(Sample { contender, .. }) => {
+                let what = format!(
+                    "it lacks {contender}, of which {RAW} has samples, and so the version that was measured: put the \
+                     whole file back, or begin anew"
+                );
+                Err(self.complaint(WHO, &what))
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use loadgen::metric::{
     CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, PERCENTILES, REQUESTS, counts_failures,
     is_of_latencies,
 };
+use loadgen::stats::{median, sorted};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -189,21 +190,19 @@ pub struct Spread {
     pub at: Vec<u32>,
 }
 
-/// A [`Spread`] as it is stored: its lowest and highest number follow from its rounds. Older files also have those.
+/// What is read of a stored [`Spread`]: the rest follows from its rounds, and is not taken from a file that was edited.
 #[derive(Deserialize)]
 struct Written {
-    median: f64,
-    #[serde(default)]
     all: Vec<f64>,
     #[serde(default)]
     at: Vec<u32>,
 }
 
 impl From<Written> for Spread {
-    fn from(Written { median, all, at }: Written) -> Spread {
-        let ends = || all.iter().copied().chain(all.is_empty().then_some(median));
-        let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max));
-        Spread { median, low, high, all, at }
+    fn from(Written { all, at }: Written) -> Spread {
+        let sorted = sorted(&all);
+        let [low, high] = [sorted.first(), sorted.last()].map(|end| end.copied().unwrap_or(f64::NAN));
+        Spread { median: median(&all).unwrap_or(f64::NAN), low, high, all, at }
     }
 }
 
@@ -455,6 +454,9 @@ pub struct Traffic {
     pub origin: String,
     /// Bounds above which a load is too much, in words.
     pub broken_when: String,
+    /// Highest p99 in milliseconds that is good enough; `None` in older runs, which have it in those words only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_max_ms: Option<f64>,
     /// Number of processors of the machine.
     pub cores: u32,
     /// All results in a paragraph.

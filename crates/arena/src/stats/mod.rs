@@ -71,4 +71,13 @@ mod tests {
         assert_eq!((it.in_round(3), it.in_round(2)), (Some(1.0), None));
         assert_eq!(Spread::of(&[f64::NAN]), None);
     }
+
+    #[test]
+    fn of_a_stored_spread_only_the_rounds_count() {
+        let read = |text: &str| serde_json::from_str::<Spread>(text).unwrap();
+        let stored = serde_json::to_string(&spread(&[3.0, 1.0, 2.0])).unwrap();
+        let it = read(&stored.replace("\"median\":2.0", "\"median\":9.0"));
+        assert!(stored.contains("\"median\":2.0") && it == Spread { at: vec![], ..spread(&[3.0, 1.0, 2.0]) }, "{it:?}");
+        assert!(!read("{\"median\":2.0,\"all\":[]}").is_sound());
+    }
 }

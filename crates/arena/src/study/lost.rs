@@ -1,8 +1,9 @@
-//! What the summary of a finished run shows and its samples lack, since `raw.jsonl` was cut, emptied or removed: a new
-//! summary would lose it.
+//! What the summary of a finished run shows and its samples lack, or have otherwise, since `raw.jsonl` was cut, emptied
+//! or removed, or one of the two was changed: nobody can check it, and a new summary would lose it.
 
 use std::collections::BTreeSet;
 
+use crate::measure::summarized;
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::summary::{Measured, Summary};
@@ -17,25 +18,27 @@ pub fn lost_samples(folder: &Folder) -> Result<Option<String>, String> {
     let what = match &lost[..] {
         [] if torn.is_none() || is_import => return Ok(None),
         [] => "the end of its last line".to_owned(),
-        [one] => one.clone(),
-        [first, more @ ..] => format!("{first} and {} more", more.len()),
+        [one] => format!("1 sample that its summary.json shows: {one}"),
+        [first, ..] => format!("{} samples that its summary.json shows, such as {first}", lost.len()),
     };
-    Ok(Some(format!("its raw.jsonl lacks what its summary.json shows, and a new summary would lose that: {what}")))
+    Ok(Some(format!("its raw.jsonl lacks {what}")))
 }
 
-/// Contenders in cases, with their rounds, that a summary shows and of which there is no sample.
+/// Contenders in cases, with their rounds, that a summary shows and of which there is no sample with these figures.
 fn lost(shown: &Summary, samples: &[Sample]) -> Vec<String> {
     let of_case = |(case, result): (&str, &Measured)| {
         let own: Vec<&Sample> =
             samples.iter().filter(|one| one.case == case && one.contender == result.contender).collect();
-        let is_there =
-            |metric: &String, round: u32| own.iter().any(|one| one.round == round && one.numbers.contains_key(metric));
+        let is_there = |metric: &String, round: u32, shown: f64| {
+            let seen = own.iter().filter(|one| one.round == round).filter_map(|one| one.numbers.get(metric));
+            seen.copied().any(|number| summarized(number).total_cmp(&shown).is_eq())
+        };
         let rounds: BTreeSet<u32> = result
             .numbers
             .iter()
-            .flat_map(|(metric, spread)| spread.by_round().map(move |(round, _)| (metric, round)))
-            .filter(|(metric, round)| !is_there(metric, *round))
-            .map(|(_, round)| round)
+            .flat_map(|(metric, spread)| spread.by_round().map(move |(round, shown)| (metric, round, shown)))
+            .filter(|(metric, round, shown)| !is_there(metric, *round, *shown))
+            .map(|(_, round, _)| round)
             .collect();
         let name = format!("{} in {case}", result.contender);
         let is_judged = result.disqualified.is_none() || own.iter().any(|one| one.disqualified.is_some());
@@ -95,5 +98,10 @@ mod tests {
         ];
         assert_eq!(found, words.map(|one| vec![one.to_owned()]));
         assert_eq!(lost(&shown, &[]).len(), 5);
+        let mut others = all.clone();
+        others[1].numbers.insert("requests_per_s".into(), 8.0);
+        assert_eq!(lost(&shown, &others), ["a in page, round 2"], "a figure that no sample has");
+        others[1].numbers.insert("requests_per_s".into(), 8.999_999_9);
+        assert_eq!(lost(&shown, &others), Vec::<String>::new(), "a summary has five digits");
     }
 }

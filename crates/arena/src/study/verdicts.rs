@@ -4,6 +4,7 @@
 use super::plan::Plan;
 use super::recipe::{Study, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Measured, Spread, Summary, Verdict, Who};
+use crate::report::rows::names_in;
 use crate::report::{grammar, number};
 use crate::stats::{self, Place, Ranking};
 use loadgen::metric::Metric;
@@ -77,9 +78,8 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
         [] => why(&decisive, metric, &found, &list, who),
         open => no_winner(&decisive, metric, &found, open, who),
     };
-    let left_out = left_out(&decisive, metric, who);
-    if !left_out.is_empty() {
-        why.push_str(&format!("; left out, since not ranked in all of these cases: {}", grammar::list(&left_out)));
+    if !list.is_empty() {
+        why.push_str(&left_out(&decisive, metric, &open, who));
     }
     let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
     if is_partial {
@@ -134,12 +134,22 @@ fn ranked_figure<'a>(case: &'a Case, name: &str, metric: &Metric) -> Option<&'a 
     counted(case, name, metric)?.numbers.get(metric.name)
 }
 
-/// Titles of the contenders that are not ranked in one of several cases, and so have no part in a mean over them.
-fn left_out(cases: &[&Case], metric: &Metric, who: &[Who]) -> Vec<String> {
-    let Some((first, [_, ..])) = cases.split_first() else { return Vec::new() };
-    let is_out = |name: &&str| !cases.iter().all(|case| counted(case, name, metric).is_some());
-    let names = first.results.iter().map(|result| result.contender.as_str());
-    names.filter(is_out).map(|name| title(who, name)).collect()
+/// Words on the contenders that have no part in a use: those that are not ranked in one of its cases, and those without
+/// a figure there, unless they are named as `open`.
+fn left_out(cases: &[&Case], metric: &Metric, open: &[&str], who: &[Who]) -> String {
+    let is_ranked = |name: &&str| cases.iter().all(|case| counted(case, name, metric).is_some());
+    let (mut ranked, out): (Vec<&str>, Vec<&str>) = names_in(cases).into_iter().partition(is_ranked);
+    ranked.retain(|name| !open.contains(name) && cases.iter().any(|case| ranked_figure(case, name, metric).is_none()));
+    let [in_all, in_some] = match cases {
+        [_] => ["", ""],
+        _ => [" in all of these cases", " in some of these cases"],
+    };
+    let without = format!("without a figure for {}{in_some}", metric.title.to_lowercase());
+    let words = |names: Vec<&str>, why: String| {
+        let titles: Vec<String> = names.into_iter().map(|name| title(who, name)).collect();
+        if titles.is_empty() { String::new() } else { format!("; left out, {why}: {}", grammar::list(&titles)) }
+    };
+    words(out, format!("since not ranked{in_all}")) + &words(ranked, without)
 }
 
 /// Contenders that could be the best, and that the means leave out: they can be ranked in all of the cases, lack the
@@ -314,10 +324,11 @@ mod tests {
         let worse = verdict(near(40.0));
         assert_eq!(worse.winners, ["x"]);
         assert!(worse.why.starts_with("p99 over 2 cases, geometric mean; next is y"), "{}", worse.why);
+        assert!(worse.why.ends_with("; left out, without a figure for p99 in some of these cases: z"), "{}", worse.why);
     }
 
     #[test]
-    fn who_is_not_ranked_in_one_of_several_cases_is_named() {
+    fn who_has_no_part_in_a_use_is_named() {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
         let a = case("c@1", &[("x", near(2.0)), ("y", near(1.0))]);
         let mut b = case("c@9", &[("x", near(2.0)), ("y", near(900.0))]);
@@ -325,11 +336,18 @@ mod tests {
         let found = one(&recipe, vec![&a, &b], &[]).unwrap();
         let words = "p99 over 2 cases, geometric mean; left out, since not ranked in all of these cases: y";
         assert_eq!((found.winners, found.why.as_str()), (vec!["x".to_owned()], words));
-        let alone = one(&recipe, vec![&b], &[]).unwrap();
-        assert!(!alone.why.contains("left out"), "the table of the case says it: {}", alone.why);
-        // Nor is one that no load could be made for.
+        let alone = |case: &Case| one(&recipe, vec![case], &[]).unwrap().why;
+        assert!(alone(&b).ends_with("; left out, since not ranked: y"), "{}", alone(&b));
+        // Nor is one that no load could be made for, or that one of the cases lacks.
         b.results[1] = Measured { contender: "y".into(), ..Measured::default() };
         assert_eq!(one(&recipe, vec![&a, &b], &[]).unwrap().why, words);
+        b.results.pop();
+        for cases in [vec![&a, &b], vec![&b, &a]] {
+            assert_eq!(one(&recipe, cases, &[]).unwrap().why, words);
+        }
+        let mut few = case("c", &[("x", near(2.0)), ("y", near(1.0))]);
+        few.results[1].numbers = [("p50_ms".to_owned(), Spread::of(&near(0.5)).unwrap())].into();
+        assert!(alone(&few).ends_with("; left out, without a figure for p99: y"), "{}", alone(&few));
     }
 
     /// A case that is ranked by its rate, of a use that is decided by the p99: that of a server which did not keep up

@@ -180,6 +180,10 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     assert_eq!(fs::read(&gone).unwrap(), before);
     put("run.json", "\"a ring\"", "\"this machine\"");
     put("who.json", "\"version\": \"0.", "\"version\": \"");
+    let who = fs::read(folder.join("who.json")).unwrap();
+    fs::remove_file(folder.join("who.json")).unwrap();
+    assert!(resumed().contains("who.json: it lacks good, of which raw.jsonl has samples"), "{}", resumed());
+    fs::write(folder.join("who.json"), who).unwrap();
     // A run of a program that did not write down where its servers came from is not gone on with.
     let plan = fs::read_to_string(folder.join("run.json")).unwrap();
     let mut old: serde_json::Value = serde_json::from_str(&plan).unwrap();
@@ -202,30 +206,33 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
 }
 
 #[test]
-fn a_finished_run_that_lost_samples_is_not_summarized_again() {
+fn a_finished_run_that_lost_samples_is_not_summarized_again_and_its_page_says_so() {
     let home = Home::with(&["good", "slow"]);
     home.succeeds(&["run", "tiny", "--quick"]);
     let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
     let whole = fs::read_to_string(&raw).unwrap();
     let before = home.summary();
-    let refused = |says: &str| {
+    let refused = |what: &str| {
         let output = home.run(&["run", "--resume", &path]);
         let told = said(&output);
-        assert!(!output.status.success() && told.contains(says), "{says}: {told}");
-        let words = format!("--resume {path}: its raw.jsonl lacks what its summary.json shows");
-        assert!(told.contains(&words) && told.contains("Put the whole raw.jsonl back; or remove"), "{told}");
+        let words = format!("its raw.jsonl lacks {what}");
+        assert!(!output.status.success() && told.contains(&format!("--resume {path}: {words}")), "{words}: {told}");
+        assert!(told.contains(", and a new summary would lose that. Put the whole raw.jsonl back; or"), "{told}");
         assert_eq!(home.summary(), before);
+        home.succeeds(&["report", &path]);
+        let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+        assert!(page.contains(&words), "{words}");
     };
     fs::write(&raw, "").unwrap();
-    refused("in page, round 1 and 1 more. ");
+    refused("2 samples that its summary.json shows, such as good in page, round 1");
     let kept: Vec<&str> = whole.lines().filter(|line| !line.contains("\"contender\":\"slow\"")).collect();
     fs::write(&raw, format!("{}\n", kept.join("\n"))).unwrap();
-    refused("would lose that: slow in page, round 1. ");
+    refused("1 sample that its summary.json shows: slow in page, round 1");
     fs::write(&raw, &whole[..whole.len() - 20]).unwrap();
-    refused("would lose that: ");
+    refused("");
     assert_eq!(fs::read_to_string(&raw).unwrap().len(), whole.len() - 20, "what is refused changes nothing");
     fs::remove_file(&raw).unwrap();
-    refused("in page, round 1 and 1 more. ");
+    refused("2 samples that its summary.json shows, such as good in page, round 1");
     fs::write(&raw, &whole).unwrap();
     home.succeeds(&["run", "--resume", &path]);
 }

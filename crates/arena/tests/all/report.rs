@@ -352,7 +352,7 @@ fn no_table_is_cut_on_a_wide_screen_nor_on_a_phone() {
 /// A run of this repository whose page has all that a study's page can have.
 fn committed() -> Summary {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = Folder::open(&root.join("arena/runs/2026-11-28-fools-gold")).expect("a run");
+    let folder = Folder::open(&root.join("arena/runs/2026-11-30-fools-gold")).expect("a run");
     shown(&root, &folder).expect("a summary")
 }
 
@@ -509,10 +509,16 @@ fn what_a_server_takes_at_the_users_rate_is_drawn() {
     // Why there is none stands below the table.
     let words = "p99.9 is not shown: a round has only 771 requests, and 4000 are needed";
     case.results.iter_mut().for_each(|result| result.remarks.push(words.to_owned()));
+    case.x = Some(9.0);
+    let (kind, metric, cases) = (PlotKind::Lines, "p99_ms".to_owned(), vec!["c".to_owned()]);
+    summary.plots = vec![Plot { kind, metric, cases, ..Plot::default() }];
     summary.traffic = Some(Traffic { cases: vec!["c".into()], per_s: 9.0, cores: 2, ..Traffic::default() });
     let html = page::html(&summary).expect("a page");
     keep("at-rate", &html);
-    assert!(between(&html, "<section id=\"traffic\">", "</section>")[0].contains(words), "{html}");
+    let section = between(&html, "<section id=\"traffic\">", "</section>")[0];
+    assert!(section.contains(words), "{html}");
+    // Its curve may be the only one of the page.
+    assert!(section.contains("id=\"curve-1\"") && section.contains("bar behind one is the 98 % interval"), "{html}");
     let drawn = between(&html, "<title id=\"at-rate-t\">", "</title>");
     assert_eq!(drawn, [": p50 and p99 and Memory, peak"], "{html}");
     assert!(html.contains("p50, ms: a: 1.00, 1×; b: 2.00, 2.00×"), "{html}");

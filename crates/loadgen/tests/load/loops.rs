@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use loadgen::{
-    Ask, BodyRule, Closed, LOAD_THREADS, Open, Outcome, Phase, Settled, Steps, Until, Watch, Workload, check,
-    check_patiently, closed, may_be_real_time, warm_up, watch_closed, watch_open,
+    Ask, BodyRule, Closed, Expect, Known, LOAD_THREADS, Open, Outcome, Phase, Settled, Steps, Until, Watch, Workload,
+    check, check_patiently, closed, may_be_real_time, warm_up, watch_closed, watch_open,
 };
 
 use crate::small::{LARGE, Small};
@@ -147,6 +147,15 @@ fn large_bodies_go_both_ways() {
         assert_eq!((number(&outcome, "failed"), &outcome.wrong), (0.0, &None), "{outcome:?}");
     }
     assert!(server.asked("/upload") > 0 && server.asked("/large") > 0);
+    // A check of all that is known of an answer asks for it once, as any other.
+    for (text, is_right) in [("x", true), ("xy", false)] {
+        let ask = down(LARGE);
+        let known = Known { repeats: Some(text.into()), ..Known::default() };
+        let known = Workload { asks: vec![Ask { expect: Expect { known, ..ask.expect }, ..ask }] };
+        let before = server.asked("/large");
+        assert_eq!(check_patiently(server.port, &known, Duration::ZERO).is_ok(), is_right);
+        assert_eq!(server.asked("/large"), before + 1);
+    }
     let wrong = Workload { asks: vec![down(LARGE + 1)] };
     assert!(closed(server.port, &wrong, &requests(2, 4, true)).wrong.is_some());
 }
