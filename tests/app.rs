@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use crate::support;
-use crate::support::{Client, Reply, Server, server, within};
+use crate::support::{Client, Server, server, within};
 
 const ID: &str = "{id}";
 const COUNT: &str = "{count}";
@@ -73,10 +73,9 @@ fn the_counter_grows_by_exactly_one_per_request_over_sixteen_interpreters() {
             .map(|_| {
                 let mut client = server.client();
                 scope.spawn(move || {
-                    let one = |client: &mut Client| -> Reply { client.get("/fools-gold") };
                     (0..each)
                         .map(|_| {
-                            let reply = one(&mut client);
+                            let reply = client.get("/fools-gold");
                             assert_eq!(reply.status, 200);
                             values(&reply.text())
                         })

@@ -126,6 +126,7 @@ fn what_the_embedded_engine_does_not_load_ruby_does() {
         ("T = Thread.new { 5 }\n$said = T.value\n", "ruby", "because config.ru uses Thread.new (config.ru:1)"),
         ("pid = fork { exit! 0 }\nProcess.wait(pid)\n", "ruby", "because config.ru uses fork (config.ru:1)"),
         ("X = ->() { `true` }\n", "ruby", "because config.ru uses a command in backticks (config.ru:1)"),
+        ("X = ->(env) { Rack::Request.new(env) }\n", "ruby", "because config.ru uses Rack::Request (config.ru:1)"),
         // And what is nothing of the kind is none.
         ("\u{feff}#\\ -p 8080\r\n# -*- ruby -*-\r\nat_exit { }\r\n$said = <<A\r\nfork {}\r\nA\r\n", "mruby", "because"),
     ] {

@@ -1,7 +1,5 @@
 //! The command line: what it refuses and how, what it tells, and what the log says at start.
 
-use std::net::TcpListener;
-
 use crate::support::{Client, Folder, Server, app, server};
 
 fn folder_with_app() -> Folder {
@@ -54,33 +52,6 @@ fn an_error_of_a_command_names_the_help_of_that_command() {
 }
 
 #[test]
-fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
-    let folder = folder_with_app();
-    let bad: &[(&[&str], &[&str])] = &[
-        (&["--gold"], &["--gold"]),
-        (&["--thread", "4"], &["--thread", "--threads"]),
-        (&["-t", "none"], &["none"]),
-        (&["-t", "0"], &["0"]),
-        (&["--memory-limit", "64XB"], &["64XB"]),
-        (&["--request-time", "soon"], &["soon"]),
-        (&["-b", "ftp://x"], &["ftp://x"]),
-        (&["-p", "70000"], &["70000"]),
-        (&["--access-log", "xml"], &["xml", "json"]),
-        (&["-t", "none", "--memory-limit", "64XB", "-p", "70000"], &["none", "64XB", "70000"]),
-        (&["-t"], &["-t"]),
-        (&["one.ru", "two.ru"], &["two.ru"]),
-    ];
-    for (arguments, words) in bad {
-        let (output, said) = server::run(&folder, &[], arguments);
-        assert!(!output.status.success(), "{arguments:?} was accepted");
-        for word in *words {
-            assert!(said.contains(word), "{arguments:?}: {word:?} is not in: {said}");
-        }
-        assert!(!said.contains("panicked"), "{said}");
-    }
-}
-
-#[test]
 fn a_missing_application_is_named() {
     let folder = server::folder();
     // Wrong usage has the exit code 2, with or without flags; a missing application is a failed start.
@@ -128,16 +99,6 @@ fn the_missing_folder_of_a_socket_is_named() {
 }
 
 #[test]
-fn a_port_in_use_is_named() {
-    let folder = folder_with_app();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let (output, said) = server::run(&folder, &[], &["-t", "1", "-b", &format!("tcp://{address}")]);
-    assert!(!output.status.success());
-    assert!(said.contains(&address) && said.to_lowercase().contains("in use"), "{said}");
-}
-
-#[test]
 fn the_start_says_what_is_served_where_and_how() {
     let server = Server::start(&app("", "\"gold\""), &["-t", "3", "-e", "production"]);
     assert_eq!(server.text("/"), "gold");
@@ -146,16 +107,6 @@ fn the_start_says_what_is_served_where_and_how() {
     for word in ["config.ru", "127.0.0.1:", &port, "mruby 3", "3", "production"] {
         assert!(log.contains(word), "{word:?} is not in: {log}");
     }
-}
-
-#[test]
-fn the_environment_sets_what_the_command_line_does_not() {
-    let ru = app("", "ENV[\"RACK_ENV\"]");
-    let server = Server::with(&ru, &[("FOOLS_GOLD_THREADS", "1"), ("RACK_ENV", "staging")], &[]);
-    assert_eq!(server.text("/"), "staging");
-    drop(server);
-    let server = Server::with(&ru, &[("RACK_ENV", "staging")], &["-e", "production"]);
-    assert_eq!(server.text("/"), "production", "the command line counts more");
 }
 
 #[test]

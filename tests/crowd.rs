@@ -104,6 +104,7 @@ fn who_has_just_come_has_time_to_ask_though_others_are_slow() {
     let mut new = server.client();
     let _silent = attackers(&server, 5, "");
     assert_eq!(new.get("/").text(), "gold", "those that were here before, and are slow, go first");
+    server.must_log("1 closed for new ones, this time one whose request came slowly, from 127.0.0.1");
 }
 
 #[test]
@@ -154,10 +155,14 @@ fn an_answer_that_is_owed_is_never_cut_off() {
 #[test]
 fn those_that_take_nothing_of_their_answers_are_cut_off_for_others() {
     let server = serve(&["--connections", "20", "--write-time", "300s"]);
-    let _all = attackers(&server, 20, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut all = attackers(&server, 20, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+    for client in &mut all {
+        assert_eq!(client.head().unwrap().status, 200);
+    }
     let begun = Instant::now();
     assert_eq!(server.text("/"), "gold");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    server.must_log("1 closed for new ones, this time one that took nothing of its answer, from 127.0.0.1");
 }
 
 /// Limits the open files of the server to those that it has now, and this many more.

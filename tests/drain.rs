@@ -22,15 +22,11 @@ fn serve(options: &[&str]) -> Server {
     Server::start(&paths(&cases), options)
 }
 
-fn begin(server: &Server, path: &str, count: usize) -> Vec<Client> {
-    (0..count).map(|_| server.send_get(path)).collect()
-}
-
 #[test]
 fn what_runs_and_what_waits_is_answered_and_nothing_new_is_taken() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = serve(&["-t", "4"]);
-        let mut clients = begin(&server, "/hold", 12);
+        let mut clients: Vec<Client> = (0..12).map(|_| server.send_get("/hold")).collect();
         assert!(within(MAX_WAIT, || server.text("/held").parse::<u32>().unwrap() >= 4), "the first four run");
         server.signal(signal);
         for client in &mut clients {
@@ -44,28 +40,16 @@ fn what_runs_and_what_waits_is_answered_and_nothing_new_is_taken() {
 }
 
 #[test]
-fn a_stream_that_runs_is_finished() {
+fn a_stream_that_runs_is_finished_and_nobody_can_connect_meanwhile() {
     let mut server = serve(&["-t", "2"]);
-    let mut client = begin(&server, "/stream", 1).remove(0);
-    assert_eq!(client.head().unwrap().status, 200);
-    server.signal(Signal::TERM);
-    let mut all = Vec::new();
-    while let Some(mut chunk) = client.chunk().unwrap() {
-        all.append(&mut chunk);
-    }
-    assert_eq!(String::from_utf8_lossy(&all), "0;1;2;3;4;");
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
-}
-
-#[test]
-fn nobody_can_connect_while_the_last_answers_are_under_way() {
-    let mut server = serve(&["-t", "2"]);
-    let mut client = begin(&server, "/stream", 1).remove(0);
+    let mut client = server.send_get("/stream");
     assert_eq!(client.head().unwrap().status, 200);
     server.signal(Signal::TERM);
     let is_closed = within(Duration::from_millis(350), || TcpStream::connect(("127.0.0.1", server.port)).is_err());
     assert!(server.is_alive(), "the stream takes half a second");
     assert!(is_closed, "a connection that nobody will serve must be refused at once");
+    let all: Vec<u8> = std::iter::from_fn(|| client.chunk().unwrap()).flatten().collect();
+    assert_eq!(String::from_utf8_lossy(&all), "0;1;2;3;4;");
     assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
 }
 
@@ -125,7 +109,7 @@ fn under_load_no_connection_made_before_the_signal_is_lost() {
 #[test]
 fn an_interrupt_after_the_signal_ends_it_at_once() {
     let mut server = serve(&["-t", "2"]);
-    let clients = begin(&server, "/for-ever", 1);
+    let _client = server.send_get("/for-ever");
     assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     server.signal(Signal::TERM);
     assert!(server.ended(Duration::from_millis(300)).is_none(), "it waits for what runs");
@@ -133,7 +117,6 @@ fn an_interrupt_after_the_signal_ends_it_at_once() {
     server.ended_by(Signal::INT);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_cut(&server);
-    drop(clients);
 }
 
 /// The request that was cut off has its line, although a script still ran it when the process ended.
@@ -145,12 +128,11 @@ fn assert_cut(server: &Server) {
 #[test]
 fn what_runs_longer_than_the_drain_time_is_cut() {
     let mut server = serve(&["-t", "2", "--drain-time", "500ms"]);
-    let clients = begin(&server, "/for-ever", 1);
+    let _client = server.send_get("/for-ever");
     assert!(within(MAX_WAIT, || server.text("/held") != "0"));
     let begun = Instant::now();
     server.ended_by(Signal::TERM);
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(450) && took < Duration::from_secs(4), "{took:?}");
     assert_cut(&server);
-    drop(clients);
 }

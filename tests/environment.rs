@@ -127,7 +127,8 @@ fn both_engines_give_the_same_environment_as_puma_does() {
 #[test]
 fn the_environment_is_what_the_spec_wants() {
     let linted = format!("require_relative \"lint\"\nuse Lint\n{ECHO}");
-    assert_found(&Server::files(&[("lint.rb", LINT), ("config.ru", &linted)], &["-t", "1"]), LINTED_ROWS);
+    let files = [("lint.rb", LINT), ("config.ru", linted.as_str())];
+    assert_found(&Server::files(&files, &["--engine", "mruby", "-t", "1"]), LINTED_ROWS);
     let linted = format!("require_relative \"common\"\nuse Linted\n{ECHO}");
     let server = ruby::serve(&linted, &["-w", "1", "-t", "1"]);
     assert_found(&server, LINTED_ROWS);

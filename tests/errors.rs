@@ -1,12 +1,12 @@
-//! Exceptions and wrong answers: what the client sees, what the log says, and the parts of Ruby's exceptions that
-//! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`), which an embedded Ruby does not have by itself.
+//! Exceptions and wrong answers: what the client sees and what the log says. The parts of Ruby's exceptions that
+//! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`) are in engine-mruby/tests/language.rs and its table.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::Output;
 
-use crate::support::{Client, MAX_WAIT, Server, numbered, paths, server, within};
+use crate::support::{Client, MAX_WAIT, Server, paths, server, within};
 
 const RAISING: &[(&str, &str)] = &[
     ("/", "text(\"gold\")"),
@@ -57,21 +57,6 @@ fn whatever_goes_wrong_is_500_and_the_next_request_is_served() {
         assert_eq!(reply.status, 500, "{path}: {}\n{}", reply.text(), server.log());
         assert!(server.is_alive(), "{path}");
         assert_eq!(server.text("/"), "gold", "after {path}");
-    }
-}
-
-#[test]
-fn a_bad_answer_is_named_in_the_log() {
-    let server = Server::start(&paths(RAISING), &["-t", "1"]);
-    for (path, word) in [
-        ("/status-small", "42"),
-        ("/header-name", "4711"),
-        ("/header-lines", "location"),
-        ("/two", "3"),
-        ("/header-value", "x-a"),
-    ] {
-        assert_eq!(server.get(path).status, 500, "{path}");
-        assert!(server.logs(word), "{path}: {}", server.log());
     }
 }
 
@@ -170,81 +155,6 @@ fn an_exception_in_a_body_is_logged_when_it_is_raised_however_slowly_the_client_
     assert!(server.logs("half way"), "{}", server.log());
     assert!(client.body(&head).is_err(), "it breaks off");
     assert_eq!(server.log().matches("half way").count(), 1, "{}", server.log());
-}
-
-/// Name, Ruby that gives a value, what the value must be: CRuby's own.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    (
-        "bare raise",
-        "begin; begin; raise ArgumentError, \"a\"; rescue; raise; end; rescue => e; e.class.to_s + e.message; end",
-        "ArgumentErrora",
-    ),
-    (
-        "bare raise keeps the object",
-        "begin; begin; raise \"a\"; rescue => first; raise; end; rescue => e; e.equal?(first); end",
-        "true",
-    ),
-    (
-        "bare raise in a method",
-        "def again; raise; end; begin; begin; raise \"m\"; rescue; again; end; rescue => e; e.message; end",
-        "m",
-    ),
-    ("bare raise without any", "begin; raise; rescue => e; e.class.to_s + e.message; end", "RuntimeError"),
-    ("$! inside", "begin; raise \"a\"; rescue; $!.message; end", "a"),
-    ("$! outside", "begin; raise \"a\"; rescue; end; $!.inspect", "nil"),
-    ("$! nested", "begin; raise \"a\"; rescue; begin; raise \"b\"; rescue; end; $!.message; end", "a"),
-    ("$! in ensure", "x = nil; begin; begin; raise \"a\"; ensure; x = $!.message; end; rescue; end; x", "a"),
-    ("cause", "begin; begin; raise \"a\"; rescue; raise \"b\"; end; rescue => e; e.cause.message; end", "a"),
-    ("cause of none", "begin; raise \"a\"; rescue => e; e.cause.inspect; end", "nil"),
-    (
-        "cause of two",
-        "begin; begin; begin; raise \"a\"; rescue; raise \"b\"; end; rescue; raise \"c\"; end; \
-         rescue => e; e.cause.cause.message; end",
-        "a",
-    ),
-    ("cause given", "begin; raise \"b\", cause: ArgumentError.new(\"a\"); rescue => e; e.cause.message; end", "a"),
-    (
-        "cause nil",
-        "begin; begin; raise \"a\"; rescue; raise \"b\", cause: nil; end; rescue => e; e.cause.inspect; end",
-        "nil",
-    ),
-    ("ensure runs", "x = []; begin; begin; raise \"a\"; ensure; x << 1; end; rescue; x << 2; end; x.inspect", "[1, 2]"),
-    ("ensure and next", "x = []; [1, 2].each { |n| begin; next; ensure; x << n; end }; x.inspect", "[1, 2]"),
-    ("ensure and return", "def r(x); return 1; ensure; x << 2; end; x = []; r(x).to_s + x.inspect", "1[2]"),
-    ("else", "begin; 1; rescue; 2; else; 3; end", "3"),
-    ("retry", "n = 0; begin; n += 1; raise \"a\" if n < 3; n; rescue; retry; end", "3"),
-    ("rescue by several", "begin; raise KeyError; rescue ArgumentError, IndexError => e; e.class; end", "KeyError"),
-    ("rescue as modifier", "(raise \"a\" rescue 5)", "5"),
-    ("message of a class", "begin; raise ArgumentError; rescue => e; e.message; end", "ArgumentError"),
-    ("full_message", "begin; raise \"gold\"; rescue => e; e.full_message.include?(\"gold\"); end", "true"),
-    (
-        "backtrace",
-        "begin; raise \"a\"; rescue => e; e.backtrace.is_a?(Array) && e.backtrace[0].include?(\"config.ru\"); end",
-        "true",
-    ),
-    (
-        "raise with a backtrace",
-        "begin; raise ArgumentError, \"a\", [\"x:1\"]; rescue => e; e.backtrace.inspect; end",
-        "[\"x:1\"]",
-    ),
-    ("exit is SystemExit", "begin; exit; rescue SystemExit => e; e.class; end", "SystemExit"),
-    ("catch", "catch(:a) { throw :a, 4 }", "4"),
-    ("NoMethodError", "begin; nil.gold; rescue NoMethodError => e; e.message.include?(\"gold\"); end", "true"),
-    ("frozen", "begin; \"a\".freeze << \"b\"; rescue FrozenError => e; e.class; end", "FrozenError"),
-];
-
-#[test]
-fn exceptions_behave_as_in_cruby() {
-    let cases = EXCEPTIONS.iter().map(|(_, ruby, _)| format!("v = ({ruby}); text(v)"));
-    let server = Server::start(&numbered(cases), &["-t", "1", "-e", "production"]);
-    let mut failures = Vec::new();
-    for (number, (name, ruby, expected)) in EXCEPTIONS.iter().enumerate() {
-        let reply = server.get(&format!("/{number}"));
-        if reply.text() != *expected {
-            failures.push(format!("{name}: {} {:?}, expected {expected:?}: {ruby}", reply.status, reply.text()));
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 fn boot(files: &[(&str, &str)]) -> (Output, String) {

@@ -1,6 +1,7 @@
 //! A log that cannot be written: who is told, what is counted, and what is said when it can be written again.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -84,6 +85,22 @@ fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
 }
 
 #[test]
+fn a_reader_that_goes_on_is_told_how_many_lines_there_was_no_room_for() {
+    const REQUESTS: usize = 3_000;
+    let mut server = Mute::begin(&[], Stdio::piped());
+    let mut client = Client::unix(&server.folder.join("web.sock"));
+    // Together more than the four megabytes that may wait.
+    let path = format!("/{}", "x".repeat(2_000));
+    (0..REQUESTS).for_each(|_| assert_eq!(client.get(&path).status, 200));
+    crate::support::successor::signal(server.child.id(), rustix::process::Signal::TERM);
+    let mut log = String::new();
+    server.child.stdout.take().unwrap().read_to_string(&mut log).unwrap();
+    let lost = REQUESTS - log.matches(" GET /x").count();
+    let told = format!(" {lost} lines of the access log were lost: its reader is too slow\n");
+    assert!(lost > 0 && log.contains(&told), "{lost} of {} bytes\n{}", log.len(), server.errors());
+}
+
+#[test]
 fn a_full_disk_is_told_while_it_lasts_and_counted() {
     let server = Mute::start(&["--log-file", "full"], Stdio::null());
     assert!(within(MAX_WAIT, || server.log()["lost_lines"].as_u64() > Some(2)), "{}", server.log());
@@ -117,4 +134,21 @@ fn standard_output_that_cannot_be_written_is_told_too() {
     assert_eq!(server.log()["file"], "standard output");
     let errors = server.errors();
     assert_eq!(errors.matches("the log cannot be written to standard output: No space").count(), 1, "{errors}");
+}
+
+/// Whoever has redirected it to a full disk would take what is there for all of it. What `head` leaves out is no error.
+#[test]
+fn a_command_whose_words_cannot_be_written_fails() {
+    let folder = server::folder_with(&[]);
+    for words in [&["--version"][..], &["options", "--markdown"], &["status", "--help"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = server::command().current_dir(&folder).args(words).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let told = format!("standard output cannot be written: {NO_SPACE}");
+        assert!(output.status.code() == Some(1) && said.contains(&told), "{words:?}: {said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = server::command().current_dir(&folder).args(words).stdout(writer).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{words:?}: {output:?}");
+    }
 }

@@ -1,14 +1,15 @@
 //! As process 1 of a container: orphans, signals, upgrades, exit codes.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::successor::{Load, Manager, signal};
 use crate::support::{Client, Folder, MAX_WAIT, Server, app, ruby, server, within};
-use rustix::process::Signal;
+use rustix::process::{Signal, geteuid};
 
 /// Makes the program process 1 of processes of its own, which all end with it.
 const AS_FIRST: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
@@ -125,6 +126,24 @@ fn every_signal_reaches_the_server() {
         assert!(within(MAX_WAIT, || server.log().matches(words).count() == 1), "{words}: {}", server.log());
     }
     assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0));
+}
+
+/// As root of a container without the capability for that: whoever stops the container waits until it is killed.
+#[test]
+fn a_signal_that_may_not_be_passed_on_is_in_the_log() {
+    let by = [&AS_FIRST[..], &["setpriv", "--bounding-set=-kill"]].concat();
+    if !geteuid().is_root() || !crate::support::is_permitted(&by, "/") {
+        return;
+    }
+    let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--user", "nobody"];
+    let mut server = Server::spawn_by(&by, folder, &[], &options);
+    signal(first(&server), Signal::TERM);
+    assert!(server.logs("process 1 may not pass SIGTERM on"), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    signal(ruby::processes(first(&server))[0], Signal::TERM);
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
 }
 
 #[test]

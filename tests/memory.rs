@@ -93,6 +93,28 @@ fn status(server: &Server) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
 
+/// Threads of a Ruby allocate one at a time: they gain nothing by heaps of their own, whose memory adds up.
+#[test]
+fn threads_of_a_worker_share_two_heaps_unless_a_variable_says_otherwise() {
+    // A heap of glibc's malloc beside the first is the used part of 64 MiB, and the rest.
+    let app = "HEAPS = /^(\\h+)-(\\h+) ---p 0+ 00:00 0 *$/\nrun lambda { |_|\n  \
+               rests = File.read('/proc/self/maps').scan(HEAPS).map { |from, to| to.hex - from.hex }\n  \
+               heaps = rests.count { |size| size.between?(32 << 20, 64 << 20) }\n  \
+               [200, {}, [[heaps, ENV['MALLOC_ARENA_MAX'], `echo $MALLOC_ARENA_MAX`.strip].inspect]] }\n";
+    let said = |variables: &[(&str, &str)], file: &str| {
+        let files = [("config.ru", app), ("puma.rb", "ENV['SEEN'] = ENV['MALLOC_ARENA_MAX'].inspect\n")];
+        let own = ["-w", "1", "-t", "8", "-C", file];
+        ruby::serve_files(&files, variables, &own).text("/")
+    };
+    let usual = said(&[("MALLOC_ARENA_MAX", "0")], "-");
+    if !usual.starts_with("[0, ") {
+        for file in ["-", "puma.rb"] {
+            assert!(["[0, nil, \"\"]", "[1, nil, \"\"]"].contains(&said(&[], file).as_str()), "{}", said(&[], file));
+        }
+        assert!(usual.ends_with(", \"0\", \"0\"]") && !usual.starts_with("[1, "), "{usual}");
+    }
+}
+
 #[test]
 fn workers_are_added_as_far_as_memory_goes_and_all_is_answered() {
     let Some(group) = Group::new("scaler") else { return };

@@ -360,6 +360,16 @@ fn what_a_file_names_is_loaded_for_it() {
     assert_says(&said, &["tag = \"nugget\"", "threads = 3", "worker-timeout = \"77s\"", "goldmine is a plugin"]);
 }
 
+/// As Ruby 3.4 does of logger, which is a gem from Ruby 4.0 on, where the bundle has none.
+#[test]
+fn a_warning_about_a_library_that_the_file_has_not_named_is_not_shown() {
+    let logger = "warn \"logger is to become a gem\"\n";
+    let files = [("config.ru", APP), ("config/puma.rb", "threads 2, 2\n"), ("lib/logger.rb", logger)];
+    let folder = ruby::folder(&files);
+    let said = shown(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
+    assert!(said.contains("threads = 2") && !said.contains("to become a gem"), "{said}");
+}
+
 /// As it is before the file is read if the bundle has Puma: no constant of it is missing then.
 #[test]
 fn a_plugin_is_loaded_where_the_file_names_it_if_puma_is_loaded() {
@@ -447,36 +457,27 @@ fn a_flag_for_the_background_means_the_log_of_thins_or_passengers_file() {
     }
 }
 
-/// Files name their pid file and their log only then: `-D` in production, and the terminal in development.
+/// Files of Unicorn name their pid file and their log only then (`-D` in production, and the terminal in development),
+/// and files for Puma up to version 4, which ask the option `daemon`.
 #[test]
-fn a_file_of_unicorn_knows_whether_the_server_goes_to_the_background() {
-    let file = "listen '127.0.0.1:0'\nif RACKUP[:daemonize]\n  pid 'web.pid'\n  stderr_path 'web.log'\nend\n";
-    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
-    for (flag, variable, expected) in [
-        (&["-D"][..], &[("FOOLS_GOLD_DAEMONIZE", "no")][..], true),
-        (&["--daemonize"], &[], true),
-        (&[], &[("FOOLS_GOLD_DAEMONIZE", "yes")], true),
-        (&[], &[], false),
-    ] {
-        let (output, said) = run(&folder, variable, &[&["config", "-C", "unicorn.rb"], flag].concat());
-        assert!(output.status.success(), "{flag:?} {variable:?}: {said}");
-        for name in ["web.pid", "web.log"] {
-            assert_eq!(said.contains(name), expected, "{flag:?} {variable:?}: {said}");
-        }
-    }
-}
-
-/// Files for Puma up to version 4 ask the option `daemon`, and name their pid file and their log only then.
-#[test]
-fn a_file_of_puma_knows_whether_the_server_goes_to_the_background() {
-    let file = "if @options[:daemon]\n  pidfile 'web.pid'\n  stdout_redirect 'web.log', 'web.log', true\nend\n";
+fn a_file_of_unicorn_or_puma_knows_whether_the_server_goes_to_the_background() {
+    let unicorn = "listen '127.0.0.1:0'\nif RACKUP[:daemonize]\n  pid 'web.pid'\n  stderr_path 'web.log'\nend\n";
+    let puma = "if @options[:daemon]\n  pidfile 'web.pid'\n  stdout_redirect 'web.log', 'web.log', true\nend\n";
+    let daemon = format!("daemonize\n{puma}");
     let folder = ruby::folder(&[("config.ru", APP)]);
-    for (flag, first, expected) in [(&["-d"][..], "", true), (&[], "daemonize\n", true), (&[], "", false)] {
-        fs::write(folder.join("puma.rb"), format!("{first}{file}")).unwrap();
-        let (output, said) = run(&folder, &[], &[&["config", "-C", "puma.rb"], flag].concat());
-        assert!(output.status.success(), "{flag:?} {first:?}: {said}");
-        for name in ["web.pid", "web.log"] {
-            assert_eq!(said.contains(name), expected, "{flag:?} {first:?}: {said}");
+    for (name, file, flag, variable, expected) in [
+        ("unicorn.rb", unicorn, &["-D"][..], &[("FOOLS_GOLD_DAEMONIZE", "no")][..], true),
+        ("unicorn.rb", unicorn, &["--daemonize"], &[], true),
+        ("unicorn.rb", unicorn, &[], &[("FOOLS_GOLD_DAEMONIZE", "yes")], true),
+        ("unicorn.rb", unicorn, &[], &[], false),
+        ("puma.rb", puma, &["-d"], &[], true),
+        ("puma.rb", daemon.as_str(), &[], &[], true),
+        ("puma.rb", puma, &[], &[], false),
+    ] {
+        fs::write(folder.join(name), file).unwrap();
+        let said = shown(&folder, variable, &[&["config", "-C", name], flag].concat());
+        for path in ["web.pid", "web.log"] {
+            assert_eq!(said.contains(path), expected, "{file} {flag:?} {variable:?}: {said}");
         }
     }
 }
@@ -519,6 +520,18 @@ fn passengers_file_is_explained_and_obeyed() {
     assert!(log.contains("Passengerfile.json: without a counterpart: sticky_sessions; `foolsgold explain"), "{log}");
     assert!(log.contains("Passengerfile.json:6: envvars: Ruby's processes get SECRET; the server itself"), "{log}");
     assert!(!log.contains("gold\""), "{log}");
+}
+
+/// Agents of monitoring services start by them, and applications connect anew.
+#[test]
+fn hooks_that_an_application_gives_to_passenger_run() {
+    let app = "PhusionPassenger.on_event(:starting_worker_process) { |forked| $forked = forked }\n\
+               run ->(_) { [200, {}, [$forked.inspect]] }\n";
+    for (method, expected) in [("smart", "true"), ("direct", "false")] {
+        let json = format!("{{ \"address\": \"127.0.0.1\", \"port\": 0, \"spawn_method\": \"{method}\" }}");
+        let server = serve(&[("config.ru", app), ("Passengerfile.json", &json)], &[], &["-C", "Passengerfile.json"]);
+        assert_eq!(server.text("/"), expected, "{}", server.log());
+    }
 }
 
 /// As in Passenger, which sets its `envvars` last.
@@ -591,6 +604,18 @@ fn what_pumas_files_lean_on_is_there() {
     let server = serve(&[("config.ru", APP), ("puma.rb", puma)], &[], &["-C", "puma.rb"]);
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "[3, [\"tcp://127.0.0.1:0\"], 1, \"config.ru\"]1");
+}
+
+/// As container tools set them that cannot remove one.
+#[test]
+fn variables_that_are_blank_say_nothing_to_pumas_file() {
+    let puma = "most = @config.options[:max_threads]\n\
+                tag \"#{@config.options[:min_threads]} #{most} #{@config.environment}\"\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma)]);
+    let threads = [("PUMA_MAX_THREADS", ""), ("MAX_THREADS", "7"), ("PUMA_MIN_THREADS", " ")];
+    let others = [("WEB_CONCURRENCY", " "), ("APP_ENV", ""), ("RACK_ENV", ""), ("RAILS_ENV", "staging")];
+    let said = shown(&folder, &[&threads[..], &others].concat(), &["explain", "puma.rb"]);
+    assert_says(&said, &["tag = \"0 7 staging\"", "workers = 1 "]);
 }
 
 /// As in `rails_env = environment ENV.fetch("RAILS_ENV")`, on which a later condition depends.

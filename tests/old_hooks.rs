@@ -316,6 +316,20 @@ fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
     assert_eq!(server.get("/").status, 200, "{}", server.log());
 }
 
+/// The process that has read the file first has become the first mold.
+#[test]
+fn a_later_mold_tells_the_file_what_the_command_line_says() {
+    let file = format!("{NOTE}workers 1\nbind 'tcp://127.0.0.1:0'\nnote \"asked for #{{@options[:workers]}}\"\n");
+    let server = ruby::serve_with("puma.rb", ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]), &["-w", "2"]);
+    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
+    signal(mold, Signal::KILL);
+    assert!(server.logs("; its workers stay"), "{}", server.log());
+    signal(worker, Signal::KILL);
+    assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["asked for 2", "asked for 2"], "{}", server.log());
+}
+
 /// Files listen where they usually do only if the command line does not say where.
 #[test]
 fn unicorns_file_learns_the_port_of_the_command_line() {
@@ -638,6 +652,18 @@ fn hooks_that_are_given_to_pumas_events_run() {
     ruby::wait_for_note(&server, "booted");
     server.ended_by(Signal::TERM);
     assert_eq!(ruby::notes(&server), ["booted", "stopped"]);
+}
+
+/// Files call their own server there, to warm it up, or report that it can be called.
+#[test]
+fn pumas_hook_for_the_beginning_runs_when_the_server_serves() {
+    let file = "bind 'tcp://127.0.0.1:0'\nbind 'unix://app.sock'\nafter_booted do\n  \
+                UNIXSocket.open('app.sock') do |socket|\n    socket << \"GET / HTTP/1.0\\r\\n\\r\\n\"\n    \
+                note socket.gets[/\\d{3}/]\n  end\nend\n";
+    for workers in ["workers 0\n", "workers 1\n"] {
+        let server = serve("puma.rb", &format!("{workers}{file}"));
+        ruby::wait_for_note(&server, "200");
+    }
 }
 
 /// In Puma's single mode it runs before the requests are answered: files end endless responses with it.

@@ -40,6 +40,18 @@ fn the_end_of_a_paused_server_answers_who_waits() {
 }
 
 #[test]
+fn who_waits_in_a_pause_for_too_long_is_refused_and_the_log_says_once_what_ends_it() {
+    let server = Server::start(&app("", "\"gold\""), &["-t", "1", "--request-time", "300ms"]);
+    server.done(&["pause"]);
+    for _ in 0..2 {
+        // On a busy machine the front may answer before the engine, with 504.
+        assert!(within(MAX_WAIT, || server.get("/").status == 503), "{}", server.log());
+    }
+    let words = "the application is paused; `foolsgold resume` ends the pause";
+    assert!(server.logs(words) && server.log().matches(words).count() == 1, "{}", server.log());
+}
+
+#[test]
 fn what_waits_in_a_pause_is_left_to_new_code_and_to_the_end_of_the_pause() {
     for engine in ["mruby", "ruby"] {
         let server = match engine {

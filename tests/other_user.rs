@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::support::successor::{Process, adopt_orphans, upgraded};
-use crate::support::{Folder, MAX_WAIT, Server, app, can_mount, ruby, server, within};
+use crate::support::{Folder, MAX_WAIT, Server, app, can_mount, is_permitted, ruby, server, within};
 use rustix::process::{Signal, geteuid};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
@@ -194,6 +194,81 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
     let forged = server.get("/forged");
     assert!(forged.status == 500 && !forged.text().contains("secret"), "{}\n{}", forged.text(), server.log());
     assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
+}
+
+/// `/pose` connects in the name of the second worker while that is being forked, and answers a request in its place
+/// with a file that this user may not read.
+const POSING: &str = r##"
+    F = FoolsGold::Frames
+    run lambda { |env|
+      wire = env["rack.hijack"].instance_variable_get(:@slot).instance_variable_get(:@wire)
+      control = nil
+      loop do
+        control = wire.open(F::CONTROL_ROLE, 2)
+        # The server closes it at once as long as there is no such worker.
+        break unless IO.select([control], nil, nil, 1)
+        control.close
+        sleep 0.01
+      end
+      File.delete("fork")
+      sleep 0.01 until File.exist?("forked")
+      sleep 0.5
+      slot = wire.open(F::SLOT_ROLE, 2, 0)
+      control.write(F.frame(F::READY, F.list(["pid", Process.pid.to_s])))
+      kind, payload = F.read(slot) until kind == F::REQUEST
+      fields = [payload.unpack1("N"), 200, F::FILE, 0, 0, File.absolute_path("roots/secret")]
+      slot.write(F.frame(F::ANSWER, fields.pack("NnCnNa*")))
+      [200, {}, ["posed"]]
+    }
+"##;
+
+/// It has the token of a worker that runs as root until a hook changes its user.
+#[test]
+fn a_worker_that_connects_in_the_name_of_one_that_still_is_root_gets_no_files_of_roots() {
+    let Some(folder) = folder(POSING) else { return };
+    let file = "worker_processes 1\npreload_app true\nlisten '127.0.0.1:0'\n\
+                before_fork { |_, worker| sleep 0.01 while File.exist?('fork') }\n\
+                after_fork do |_, worker|\n  File.write('forked', '') if worker.nr == 1\n  \
+                sleep 0.01 while worker.nr == 1 && File.exist?('hold')\n  worker.user('nobody')\nend\n";
+    let secret = folder.join("roots/secret");
+    for (path, text) in [(&folder.join("unicorn.rb"), file), (&secret, "secret")] {
+        fs::write(path, text).unwrap();
+    }
+    fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+    let server = ruby::serve_with("unicorn.rb", folder, &[]);
+    for name in ["fork", "hold"] {
+        ruby::let_go(&server, name);
+    }
+    let mut posing = server.send_get("/pose");
+    server.done(&["scale", "2"]);
+    let victim = server.get("/");
+    assert!(victim.status == 500 && !victim.text().contains("secret"), "{}\n{}", victim.text(), server.log());
+    assert_eq!(posing.reply().unwrap().text(), "posed", "{}", server.log());
+    assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
+}
+
+/// Its author could make it fit, by the removal of its Gemfile, and reload it.
+#[test]
+fn no_application_runs_as_root_because_it_fits_the_embedded_engine() {
+    let Some(folder) = folder("run ->(env) { [200, {}, [Process.uid.to_s]] }\n") else { return };
+    let settings = "ruby-user = \"nobody\"\n\n[[app]]\nname = \"one\"\npath = \".\"\n";
+    fs::write(folder.join("foolsgold.toml"), settings).unwrap();
+    let server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--ruby", &ruby::program()]);
+    assert!(server.log().contains("engine: ruby, because "), "{}", server.log());
+    assert_ne!(server.text("/"), "0", "{}", server.log());
+}
+
+/// As root of a container without the capability for that.
+#[test]
+fn a_worker_that_may_not_be_killed_is_in_the_log() {
+    let by = ["setpriv", "--bounding-set=-kill"];
+    let app = "run ->(env) {\n  next [200, {}, ['gold']] unless env['PATH_INFO'] == '/stubborn'\n  \
+               Thread.handle_interrupt(Object => :never) { sleep }\n}";
+    let Some(folder) = folder(app).filter(|_| is_permitted(&by, "/")) else { return };
+    let options = ["-w", "1", "-t", "1", "--ruby-user", "nobody", "--request-time", "500ms", "--kill-time", "300ms"];
+    let server = ruby::serve_by(&by, folder, &[], &options);
+    assert_eq!(server.get("/stubborn").status, 504, "{}", server.log());
+    assert!(server.logs("cannot be killed: it runs as another user"), "{}", server.log());
 }
 
 /// A folder with an application that answers with its user id, where root may mount something.

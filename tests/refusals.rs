@@ -176,19 +176,6 @@ fn lines_of_text_have_it_at_their_end() {
 }
 
 #[test]
-fn a_client_that_leaves_in_the_head_is_logged_with_what_it_said() {
-    let server = Server::start(&app("", "1"), &["-t", "1"]);
-    drop(server.client());
-    let mut client = server.client();
-    client.send("GET /half?a HTTP/1.1\r\nHost: a").unwrap();
-    drop(client);
-    assert!(server.logs(" client_gone \"the connection ended in the head of the request\"\n"), "{}", server.log());
-    let log = server.log();
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("client_gone")).collect();
-    assert!(lines.len() == 1 && lines[0].contains(" 127.0.0.1 GET /half?a - 0 "), "{lines:?}");
-}
-
-#[test]
 fn a_refused_head_request_has_no_body() {
     let server = serve("off");
     let mut client = server.client();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 
-use crate::support::{Client, MAX_WAIT, Reply, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/answers.ru");
 const PAGE: &str = "a page of gold\n";
@@ -12,12 +12,6 @@ const PAGE: &str = "a page of gold\n";
 fn serve(options: &[&str]) -> Server {
     let page = PAGE.repeat(50_000);
     ruby::serve_files(&[("config.ru", APP), ("page", &page)], &[], options)
-}
-
-fn ask(server: &Server, method: &str, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
-    client
 }
 
 /// Path, status, body.
@@ -69,22 +63,6 @@ fn a_body_that_is_called_passes_the_lint_of_rack_3() {
 }
 
 #[test]
-fn head_has_the_head_and_no_body() {
-    let server = serve(&["-w", "1", "-t", "1"]);
-    for (path, length) in [("/head", Some("4")), ("/raw/array", Some("2")), ("/raw/file", Some("750000"))] {
-        let mut client = ask(&server, "HEAD", path);
-        let reply = client.head().unwrap();
-        assert_eq!((reply.status, reply.header("content-length")), (200, length), "{path}\n{}", server.log());
-        assert_eq!(client.get("/array").text(), "ab", "nothing is left over of {path}");
-    }
-    let mut client = ask(&server, "HEAD", "/raw/each");
-    assert_eq!(client.head().unwrap().status, 200);
-    assert_eq!(client.get("/array").text(), "ab");
-    ruby::wait_for_note(&server, "closed each");
-    ruby::assert_clean(&server);
-}
-
-#[test]
 fn files_are_sent_by_their_path() {
     let server = serve(&["-w", "1", "-t", "1"]);
     for path in ["/file", "/raw/file", "/raw/file-bare"] {
@@ -103,7 +81,7 @@ fn a_file_that_grows_meanwhile_is_sent_as_long_as_it_was() {
     let app = "PATH = File.join(__dir__, 'growing')\n\
                run ->(_) { File.write(PATH, 'g' * 32_000_000); [200, {}, File.open(PATH)] }";
     let server = ruby::serve(app, &["-w", "1", "-t", "1", "--spool-bytes", "1MiB"]);
-    let mut client = ask(&server, "GET", "/");
+    let mut client = server.send_get("/");
     let head = client.head().unwrap();
     assert_eq!((head.status, head.header("content-length")), (200, Some("32000000")), "{}", server.log());
     let mut file = fs::OpenOptions::new().append(true).open(server.folder.join("growing")).unwrap();
@@ -116,7 +94,7 @@ fn a_file_that_grows_meanwhile_is_sent_as_long_as_it_was() {
 #[test]
 fn early_hints_come_before_the_answer_is_made() {
     let server = serve(&["-w", "1", "-t", "1", "--early-hints"]);
-    let mut client = ask(&server, "GET", "/hints");
+    let mut client = server.send_get("/hints");
     let hints = client.head().unwrap();
     assert_eq!((hints.status, hints.header("link")), (103, Some("</a.css>; rel=preload")));
     ruby::let_go(&server, "go1");
@@ -128,7 +106,7 @@ fn early_hints_come_before_the_answer_is_made() {
 #[test]
 fn early_hints_are_offered_to_those_who_ask_for_them() {
     let server = serve(&["-w", "1", "-t", "1"]);
-    let mut client = ask(&server, "GET", "/hints");
+    let mut client = server.send_get("/hints");
     ruby::let_go(&server, "go1");
     assert_eq!(client.reply().unwrap().status, 200);
     ruby::assert_clean(&server);
@@ -137,7 +115,7 @@ fn early_hints_are_offered_to_those_who_ask_for_them() {
 #[test]
 fn events_arrive_as_they_are_made() {
     let server = serve(&["-w", "1", "-t", "1"]);
-    let mut client = ask(&server, "GET", "/events");
+    let mut client = server.send_get("/events");
     let head = client.head().unwrap();
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
     assert_eq!(client.chunk().unwrap().unwrap(), b"one");
@@ -153,7 +131,7 @@ fn events_arrive_as_they_are_made() {
 #[test]
 fn a_body_that_is_an_io_is_sent_as_its_bytes_come() {
     let server = serve(&["-w", "1", "-t", "1"]);
-    let mut client = ask(&server, "GET", "/raw/pipe");
+    let mut client = server.send_get("/raw/pipe");
     assert_eq!(client.head().unwrap().status, 200);
     assert_eq!(client.chunk().unwrap().unwrap(), b"half", "the line is not complete yet");
     ruby::let_go(&server, "go1");
@@ -194,7 +172,7 @@ fn a_body_is_closed_exactly_once() {
         server.text(&format!("/raw/{name}"));
         assert!(within(MAX_WAIT, || closed(&server, name) >= 2), "{:?}", ruby::notes(&server));
     }
-    let mut late = ask(&server, "GET", "/raise-late");
+    let mut late = server.send_get("/raise-late");
     late.head().unwrap();
     assert_eq!(late.chunk().unwrap().unwrap(), b"part");
     ruby::let_go(&server, "go1");
@@ -203,12 +181,12 @@ fn a_body_is_closed_exactly_once() {
     assert!(server.logs("late on purpose"), "the log has the exception\n{}", server.log());
     // Clients that go in the middle of an answer, which fills all buffers or trickles.
     for (round, path) in ["/endless", "/raw/endless", "/endless"].iter().enumerate() {
-        let mut client = ask(&server, "GET", path);
+        let mut client = server.send_get(path);
         assert_eq!(client.head().unwrap().status, 200);
         drop(client);
         assert!(within(MAX_WAIT, || closed(&server, "endless") == round + 1), "{path}\n{}", server.log());
     }
-    let mut client = ask(&server, "GET", "/slow");
+    let mut client = server.send_get("/slow");
     assert_eq!(client.head().unwrap().status, 200);
     client.chunk().unwrap();
     drop(client);
@@ -237,36 +215,6 @@ fn what_is_not_an_answer_is_500_and_the_log_says_why() {
     assert!(server.log().contains("config.ru:"), "the log has the backtrace\n{}", server.log());
     assert_eq!(server.text("/array"), "ab");
     assert_eq!(ruby::workers(&server), pid, "it is still the same worker");
-}
-
-#[test]
-fn development_shows_the_exception() {
-    let server = serve(&["-w", "1", "-t", "1"]);
-    let reply: Reply = ruby::expect(&server, server.get("/raise"), 500);
-    for words in ["ArgumentError", "raised on purpose", "config.ru"] {
-        assert!(reply.text().contains(words), "{words} is not in {}", reply.text());
-    }
-}
-
-#[test]
-fn what_the_application_prints_is_in_the_output() {
-    let server = serve(&["-w", "1", "-t", "1"]);
-    assert_eq!(server.text("/print"), "printed");
-    assert!(server.logs("printed to stdout") && server.logs("said to rack.errors"), "{}", server.log());
-}
-
-#[test]
-fn statuses_have_the_words_of_rfc_9110() {
-    let app = "run ->(env) { [env['PATH_INFO'][1..].to_i, { 'content-length' => '0' }, []] }\n";
-    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
-    let lines = ["200 OK", "203 Non-Authoritative Information", "413 Content Too Large", "418 I'm a teapot"];
-    for line in lines.into_iter().chain(["422 Unprocessable Content", "599 "]) {
-        let mut client = server.client();
-        let path = &line[..3];
-        client.send(format!("GET /{path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).unwrap();
-        let answer = String::from_utf8(client.rest().unwrap()).unwrap();
-        assert_eq!(answer.split("\r\n").next(), Some(format!("HTTP/1.1 {line}").as_str()));
-    }
 }
 
 /// Ruby raises it when the bytes are written, before anybody has counted them.

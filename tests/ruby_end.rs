@@ -1,12 +1,13 @@
 //! The beginning and the end of Ruby processes: hooks, conventions, titles, and that none outlives the server.
 
 use std::fs;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::{MAX_WAIT, Server, ruby, within};
+use crate::support::{MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -188,15 +189,26 @@ fn slow_to_exit() -> Server {
 
 #[test]
 fn an_interrupt_ends_at_exit_blocks_that_take_long() {
-    let mut server = slow_to_exit();
-    server.signal(Signal::TERM);
-    ruby::wait_for_note(&server, "exit");
-    // Of the 30 s of --drain-time.
-    assert!(server.logs("waiting for workers to exit, for 2"), "{}", server.log());
-    let began = Instant::now();
-    server.end(Signal::INT);
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
-    assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
+    for is_by_command in [false, true] {
+        let mut server = slow_to_exit();
+        let mut stop = server::command();
+        stop.current_dir(&*server.folder).arg("stop").stdout(Stdio::null()).stderr(Stdio::null());
+        let stopping = is_by_command.then(|| stop.spawn().unwrap());
+        if stopping.is_none() {
+            server.signal(Signal::TERM);
+        }
+        ruby::wait_for_note(&server, "exit");
+        // Of the 30 s of --drain-time.
+        assert!(server.logs("waiting for workers to exit, for 2"), "{}", server.log());
+        assert!(server.logs("SIGINT, or foolsgold stop --now, leaves them 1s"), "{}", server.log());
+        let began = Instant::now();
+        server.end(Signal::INT);
+        assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
+        assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
+        if let Some(mut stop) = stopping {
+            stop.wait().unwrap();
+        }
+    }
 }
 
 /// Heroku may send several, a supervisor passes on what all processes of the service get, and a hook made for Unicorn

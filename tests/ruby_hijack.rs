@@ -160,6 +160,18 @@ fn a_partial_hijack_whose_code_fails_does_not_look_complete() {
     assert!(within(MAX_WAIT, || is_logged(&server, " GET / 200 4 ", " app_error")), "{}", server.log());
 }
 
+/// As in Puma and Unicorn. A reload would otherwise wait for it until the end of `--drain-time`.
+#[test]
+fn a_full_hijack_whose_request_fails_is_closed_though_the_application_keeps_it() {
+    let app = "KEPT = []\nrun ->(env) {\n  KEPT << env['rack.hijack'].call\n  KEPT.last.write('half')\n  \
+               raise 'half way'\n}";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = get(&server, "/", "");
+    assert_eq!(client.rest().unwrap(), b"half", "{}", server.log());
+    assert!(server.logs("failed after the application took the connection: half way"), "{}", server.log());
+    assert!(within(MAX_WAIT, || is_logged(&server, " GET / ", " app_error")), "{}", server.log());
+}
+
 /// The application closes its socket, and the kernel reports an error where it has not read everything.
 #[test]
 fn a_partial_hijack_that_leaves_input_unread_is_complete() {

@@ -36,6 +36,7 @@ const ENV: &[(&str, &str, &str)] = &[
     ("GET /env HTTP/1.1\nHost: a\n\n", "GATEWAY_INTERFACE", "CGI/1.2"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.version", "[1, 6]"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "puma.mark_as_io_bound", "object"),
+    ("GET /env HTTP/1.1\nHost: a\nX-Request-Start: t=1\n\n", "puma.request_body_wait", "-"),
 ];
 
 /// A copy of the descriptor, and pages of the file that `sendfile` has put into a pipe, outlive the request.
@@ -230,18 +231,39 @@ fn a_large_upload_takes_constant_memory() {
     assert!(growth < GROWTH_KIB, "{growth} KiB more for an upload of {UPLOAD} bytes");
 }
 
-/// Monitoring takes the time in the queue from it, and adds workers when that grows.
-#[test]
-fn the_time_of_an_upload_is_no_time_in_the_queue() {
-    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+/// Time between the head of a slow upload and its body.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Sends a head with this line in it and, after a pause, a body of one byte. Returns the time before that, and the
+/// environment of the request.
+fn upload_slowly(server: &Server, line: &str) -> (f64, String) {
     let mut client = server.client();
-    client.send("POST /env HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").unwrap();
+    let head = format!("POST /env HTTP/1.1\r\nHost: a\r\n{line}Expect: 100-continue\r\nContent-Length: 1\r\n\r\n");
+    client.send(head).unwrap();
     assert_eq!(client.head().unwrap().status, 100, "the server has the head");
-    support::within(Duration::from_millis(100), || false);
+    support::within(PAUSE, || false);
     let last = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     client.send("x").unwrap();
-    let text = ruby::expect(&server, client.reply().unwrap(), 200).text();
-    let start = text.lines().find_map(|line| line.strip_prefix("HTTP_X_REQUEST_START=t=")).unwrap();
-    let start: f64 = start.parse().unwrap();
+    (last, ruby::expect(server, client.reply().unwrap(), 200).text())
+}
+
+/// The number that follows these words at the beginning of a line.
+fn number_after(words: &str, text: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(words)).map(|number| number.parse().unwrap())
+}
+
+/// Monitoring takes the time in the queue from the start of a request, and adds workers when that grows. From the start
+/// that a proxy has set it subtracts the time of the upload, in milliseconds.
+#[test]
+fn the_time_of_an_upload_is_no_time_in_the_queue() {
+    const WAIT: &str = "puma.request_body_wait=";
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let (last, text) = upload_slowly(&server, "");
+    let start = number_after("HTTP_X_REQUEST_START=t=", &text).unwrap();
     assert!(start > last - 0.05, "{start}, and the last byte was sent at {last}");
+    assert_eq!(number_after(WAIT, &text), None, "it would be subtracted once more");
+    let (_, text) = upload_slowly(&server, "X-Request-Start: t=1\r\n");
+    let wait = number_after(WAIT, &text).unwrap();
+    assert!(wait >= PAUSE.as_secs_f64() * 1e3, "{wait} ms\n{text}");
+    assert!(wait < 60_000.0, "{wait} ms\n{text}");
 }

@@ -1,8 +1,11 @@
 //! What signals mean: as in Puma, or as in the server that was named.
 
 use std::fs;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use crate::support;
 use crate::support::{Client, MAX_WAIT, Server, app, paths, ruby, server, successor, within};
 use rustix::process::Signal;
 
@@ -194,6 +197,24 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
     }
 }
 
+/// They are so many that the signal comes while they are bound.
+#[test]
+fn a_shutdown_while_addresses_are_bound_leaves_no_files() {
+    let folder = server::folder_with(&[("config.ru", OK)]);
+    let binds: Vec<String> = (0..400).map(|number| format!("unix://{number}.sock")).collect();
+    let binds = binds.iter().flat_map(|bind| ["-b", bind.as_str()]);
+    let options: Vec<&str> = binds.chain(["--engine", "mruby", "--pidfile", "web.pid"]).collect();
+    let mut server = Server::begin(folder, &[], &options);
+    let end = Instant::now() + MAX_WAIT;
+    while !server.folder.join("0.sock").exists() && Instant::now() < end {
+        thread::yield_now();
+    }
+    server.end(Signal::TERM);
+    let left = fs::read_dir(&server.folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.ends_with(".sock") || name == "web.pid").collect();
+    assert!(left.is_empty(), "{left:?}\n{}", server.log());
+}
+
 #[test]
 fn a_signal_for_the_command_that_waits_for_the_server_in_the_background_ends_that() {
     for signal in [Signal::INT, Signal::TERM, Signal::QUIT] {
@@ -364,4 +385,44 @@ fn signals_that_were_blocked_before_the_start_have_their_effect() {
     server.signal(Signal::HUP);
     assert!(server.logs("SIGHUP: "), "{}", server.log());
     server.end(Signal::TERM);
+}
+
+/// The terminal sends SIGTTOU to all of a background job that writes to it, and SIGTTIN if it reads: no operator does.
+#[test]
+fn a_background_job_of_a_terminal_writes_and_keeps_its_workers() {
+    // It makes a terminal.
+    if !support::is_permitted(&["script", "--version"], "/") {
+        return;
+    }
+    let app = "run ->(_) { $stdout.puts 'printed'; $stdout.flush\n\
+               [200, {}, [begin; $stdin.read; rescue SystemCallError => error; error.class.name; end]] }";
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", "puts 'evaluated'\n")]);
+    let program = server::command();
+    let options = "-C puma.rb -b unix://web.sock -w 2 -t 1 --engine ruby --pidfile web.pid";
+    let options = format!("{options} --ruby {}", ruby::program());
+    // A shell with job control gives the job a process group of its own, which is not the foreground's.
+    let job = format!("stty tostop; set -m; {} {options} & wait", program.get_program().display());
+    let mut script = Command::new("script");
+    script.args(["-qec", &job, "/dev/null"]).current_dir(&folder).env("SHELL", "/bin/sh").stdin(Stdio::null());
+    for (name, _) in program.get_envs() {
+        script.env_remove(name);
+    }
+    let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
+    let output = fs::File::create(folder.join("log")).unwrap();
+    let mut script = script.stdout(output).spawn().unwrap();
+    let is_ready = || folder.join("web.pid").exists() && log().contains("listening on ");
+    assert!(within(MAX_WAIT, is_ready), "{}", log());
+    // Ended in any case: it is in the background of a terminal, and no child of this test.
+    let serving = successor::Process(successor::pid_in(&folder.join("web.pid")).unwrap());
+    for _ in 0..5 {
+        assert_eq!(Client::unix(&folder.join("web.sock")).get("/").text(), "Errno::EIO", "{}", log());
+    }
+    assert!(within(MAX_WAIT, || log().matches(" GET / 200 ").count() == 5), "{}", log());
+    for words in ["evaluated", "printed"] {
+        assert!(log().contains(words) && !log().contains("SIGTT"), "{words}: {}", log());
+    }
+    serving.signal(Signal::TTOU);
+    assert!(within(MAX_WAIT, || log().contains("SIGTTOU: ")), "that of an operator counts: {}", log());
+    serving.signal(Signal::TERM);
+    assert!(within(MAX_WAIT, || script.try_wait().unwrap().is_some()), "{}", log());
 }

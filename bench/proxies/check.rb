@@ -72,7 +72,7 @@ def environment(proxy)
 
     same("the id in the answer", reply.headers["x-request-id"], id)
     start = env["HTTP_X_REQUEST_START"].to_s
-    raise Site::Trouble, "HTTP_X_REQUEST_START is #{start.inspect}" unless start.match?(/\At=\d{10,}[.\d]*\z/)
+    raise Site::Trouble, "HTTP_X_REQUEST_START is #{start.inspect}" unless start.match?(/\A(?:t=)?\d{10,}[.\d]*\z/)
   end
 end
 

@@ -6,7 +6,8 @@
 # are kept, and nobody calls them.
 
 module FoolsGold
-  HOOK_NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout out_of_band].freeze
+  HOOK_NAMES = %i[before_fork after_worker_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
+                  out_of_band].freeze
 
   # Raised in a request whose time is over; the same class that the server has. Not a StandardError, so that no
   # `rescue => error` takes it for a trouble of its own.

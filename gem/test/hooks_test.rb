@@ -28,7 +28,7 @@ class HooksTest < Minitest::Test
       puts FoolsGold.recorded_hooks.sum { |_, blocks| blocks.size }
       puts FoolsGold::RequestTimeout.superclass
     RUBY
-    assert_equal "after_fork needs a block: after_fork { ... }\n6\nException\n", said
+    assert_equal "after_fork needs a block: after_fork { ... }\n7\nException\n", said
   end
 
   # In whichever order they come.

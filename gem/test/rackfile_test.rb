@@ -30,6 +30,21 @@ class RackfileTest < Minitest::Test
     assert_equal [0, [path]], use({ config: path })
   end
 
+  # What is said when the code at this path gives an object to the handler.
+  def warning(options, caller = $PROGRAM_NAME)
+    Dir.chdir(@folder) { capture_io { FoolsGold::Rackfile.new(nil, options).warn_of_object(caller) }.last }
+  end
+
+  def test_a_script_whose_object_is_not_served_is_told_so
+    assert_empty warning({})
+    File.write(File.join(@folder, "config.ru"), "run ->(_) {}")
+    assert_match(%r{\Afoolsgold: serves /.*/config.ru, and not the object that }, warning({}))
+    [{ config: "config.ru" }, { builder: "run ->(_) {}" }, { app: ->(_) {} }].each do |options|
+      assert_empty warning(options)
+    end
+    assert_empty warning({}, "/gems/padrino/server.rb")
+  end
+
   def test_a_file_that_is_made_is_taken_away
     folders, arguments = use({ builder: "run ->(_) {}" })
     assert_equal 1, folders

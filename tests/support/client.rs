@@ -16,8 +16,6 @@ use super::MAX_WAIT;
 /// One response.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    /// `HTTP/1.1` or `HTTP/1.0`.
-    pub version: String,
     pub status: u16,
     /// In the order in which they came, names in lower case.
     pub headers: Vec<(String, String)>,
@@ -139,15 +137,13 @@ impl Client {
     /// Reads status line and headers only: for HEAD, for 100, and for a body to be read bit by bit.
     pub fn head(&mut self) -> io::Result<Reply> {
         let line = self.line()?;
-        let mut words = line.splitn(3, ' ');
-        let version = words.next().unwrap_or_default().to_owned();
-        let status = words.next().and_then(|word| word.parse().ok());
+        let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
         let status = status.ok_or_else(|| io::Error::other(format!("not a status line: {line:?}")))?;
         let mut headers = Vec::new();
         loop {
             let line = self.line()?;
             if line.is_empty() {
-                return Ok(Reply { version, status, headers, body: Vec::new() });
+                return Ok(Reply { status, headers, body: Vec::new() });
             }
             let (name, value) =
                 line.split_once(':').ok_or_else(|| io::Error::other(format!("not a header: {line:?}")))?;

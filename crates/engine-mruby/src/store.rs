@@ -12,12 +12,20 @@ use parking_lot::{Mutex, MutexGuard};
 use ruby_native::tree;
 
 const SHARDS: usize = 16;
-/// Most bytes of all keys and values together; a value that would pass it is refused.
+/// Most bytes of all entries together; a value that would pass it is refused.
 pub const BYTES_MAX: usize = 256 << 20;
+/// Bytes that an entry takes beside those of its key and its value: its place in the table, of which up to half are
+/// free, and what the allocator adds. Keys are often a client's, such as those of a rate limit, and most are short.
+const ENTRY_BYTES: usize = 128;
 
 struct Entry {
     value: Vec<u8>,
     expires: Option<Instant>,
+}
+
+/// Bytes that an entry counts.
+fn size(key: &[u8], value: &[u8]) -> usize {
+    ENTRY_BYTES + key.len() + value.len()
 }
 
 #[derive(Default)]
@@ -128,7 +136,7 @@ impl Store {
     pub fn clear(&self) {
         for shard in &self.shards {
             let cleared = std::mem::take(&mut *shard.lock());
-            self.room.give(cleared.entries.iter().map(|(key, entry)| key.len() + entry.value.len()).sum());
+            self.room.give(cleared.entries.iter().map(|(key, entry)| size(key, &entry.value)).sum());
         }
     }
 
@@ -159,7 +167,7 @@ impl Shard {
 
     fn remove(&mut self, key: &[u8], room: &Room) -> Option<Vec<u8>> {
         let entry = self.entries.remove(key)?;
-        room.give(key.len() + entry.value.len());
+        room.give(size(key, &entry.value));
         Some(entry.value)
     }
 
@@ -170,8 +178,8 @@ impl Shard {
         if self.inserts.is_multiple_of(1024) {
             self.sweep(Instant::now(), room);
         }
-        let needed = key.len() + value.len();
-        let replaced = self.entries.get(key).map_or(0, |entry| key.len() + entry.value.len());
+        let needed = size(key, &value);
+        let replaced = self.entries.get(key).map_or(0, |entry| size(key, &entry.value));
         if !room.exchange(replaced, needed) {
             return Err(value);
         }
@@ -189,7 +197,7 @@ impl Shard {
         self.entries.retain(|key, entry| {
             let keep = entry.expires.is_none_or(|expires| expires > now);
             if !keep {
-                freed += key.len() + entry.value.len();
+                freed += size(key, &entry.value);
             }
             keep
         });
@@ -237,17 +245,20 @@ mod tests {
 
     #[test]
     fn a_full_store_refuses_and_keeps_what_it_has() {
-        let store = Store::new(10);
+        let store = Store::new(ENTRY_BYTES + 10);
         assert_eq!(store.set(b"k", vec![0; 100], None), Err(Refused::Full));
         store.set(b"k", vec![0; 9], None).unwrap();
         assert_eq!(store.set(b"k", vec![0; 10], None), Err(Refused::Full));
         assert_eq!(store.get(b"k"), Some(vec![0; 9]));
     }
 
+    /// Room for nine entries with keys of one byte and values of ten, and one byte.
+    const NINE: usize = 9 * (ENTRY_BYTES + 11) + 1;
+
     #[test]
     fn one_value_may_take_all_that_the_store_holds_and_many_may_share_it() {
-        let store = Store::new(100);
-        store.set(b"k", vec![0; 99], None).unwrap();
+        let store = Store::new(NINE);
+        store.set(b"k", vec![0; NINE - ENTRY_BYTES - 1], None).unwrap();
         assert_eq!(store.increment(b"n", 1, None), Err(Refused::Full));
         store.clear();
         assert_eq!(store.room.held.load(Ordering::Relaxed), 0);
@@ -259,11 +270,12 @@ mod tests {
 
     #[test]
     fn what_has_expired_under_other_keys_makes_room() {
-        let store = Store::new(100);
+        let store = Store::new(NINE);
         (0..9).for_each(|key| store.set(&[key], vec![0; 10], Some(Duration::ZERO)).unwrap());
         assert_eq!(store.increment(b"n", 1, None), Ok(1));
-        store.set(b"k", vec![0; 89], Some(Duration::ZERO)).unwrap();
-        store.set(b"l", vec![0; 89], None).unwrap();
+        let rest = NINE - size(b"n", &tree::integer(1)) - size(b"k", &[]);
+        store.set(b"k", vec![0; rest], Some(Duration::ZERO)).unwrap();
+        store.set(b"l", vec![0; rest], None).unwrap();
         assert_eq!(store.len(), 2);
     }
 }

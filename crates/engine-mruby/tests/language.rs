@@ -137,6 +137,28 @@ fn floats_print_as_in_cruby() {
     );
 }
 
+/// Of any magnitude, written with the fewest digits and with more: printed are the fewest that read back as the same
+/// number. The form of the text is compared with CRuby's in ruby-stdlib's float.rs.
+#[test]
+fn floats_are_read_and_printed_exactly() {
+    let digits = |text: &str| text.split('e').next().unwrap().replace(['-', '.'], "").trim_matches('0').to_owned();
+    let random = (1..=900_u64).map(|number| f64::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let all = random.chain([f64::from_bits(1), f64::MAX]).filter(|number| number.is_finite());
+    for numbers in all.collect::<Vec<f64>>().chunks(100) {
+        let literals: Vec<String> = numbers.iter().map(|number| format!("{number:e}, {number:.16e}")).collect();
+        let printed = eval(&format!("[{}]", literals.join(", ")));
+        let printed: Vec<&str> = printed.trim_matches(['[', ']']).split(", ").collect();
+        assert_eq!(printed.len(), 2 * numbers.len(), "{printed:?}");
+        for (number, texts) in numbers.iter().zip(printed.chunks(2)) {
+            for &text in texts {
+                assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(number.to_bits()), "{number:e}: {text}");
+                assert_eq!(digits(text), digits(&format!("{number:e}")), "{text}");
+            }
+        }
+    }
+    assert_eval("'0.30000000000000004'.to_f == 0.1 + 0.2", "true");
+}
+
 #[test]
 fn strings_know_utf_8_and_grow_beyond_a_mebibyte() {
     assert_eval("['äöü'.length, 'äöü'.reverse, 'äöü'.bytesize, ('x' * 3_000_000).size]", "[3, \"üöä\", 6, 3000000]");

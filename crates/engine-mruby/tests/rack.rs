@@ -227,6 +227,12 @@ run { |env| [200, {}, ['root ' + FoolsGold.store['warm'].inspect]] }
 }
 
 #[test]
+fn a_frozen_application_is_frozen() {
+    let app = app("class Seen\n  def call(env) = [200, {}, [frozen?.to_s]]\nend\nfreeze_app\nrun Seen.new\n");
+    assert_eq!(app.body("/"), "true");
+}
+
+#[test]
 fn a_middleware_is_in_front_of_what_follows_it_and_not_of_mappings_before_it() {
     let app = app("
 class Guard

@@ -11,7 +11,7 @@
 #define TEMPLATE 0
 #define FIRST_KEY 1
 
-static VALUE input_key, after_key, finished_key, hijack_key, hints_key;
+static VALUE input_key, after_key, finished_key, hijack_key, hints_key, wait_key;
 static ID slot_variable, seq_variable;
 
 /* Returns the String that a literal in a Ruby file with frozen strings is, so that a lookup by it compares no bytes. */
@@ -36,6 +36,7 @@ shape_init(void)
     keep_key(&finished_key, "rack.response_finished");
     keep_key(&hijack_key, "rack.hijack");
     keep_key(&hints_key, "rack.early_hints");
+    keep_key(&wait_key, "puma.request_body_wait");
     slot_variable = rb_intern("@slot");
     seq_variable = rb_intern("@seq");
 }
@@ -171,6 +172,16 @@ set_callable(VALUE self, const struct slot *slot, VALUE environment, VALUE key)
     rb_hash_aset(environment, key, callable);
 }
 
+/* Sets what belongs to a request with a body: its input, and a number for the milliseconds in which it arrived. */
+static void
+set_body(const struct slot *slot, VALUE environment)
+{
+    VALUE wait = rb_hash_lookup2(environment, wait_key, Qundef);
+
+    rb_hash_aset(environment, input_key, slot->input);
+    if (wait != Qundef) rb_hash_aset(environment, wait_key, DBL2NUM(rb_str_to_dbl(wait, 0)));
+}
+
 VALUE
 shape_environment(VALUE self, struct slot *slot, unsigned number, const char *values, size_t size)
 {
@@ -187,6 +198,6 @@ shape_environment(VALUE self, struct slot *slot, unsigned number, const char *va
     rb_hash_aset(environment, finished_key, rb_ary_new());
     set_callable(self, slot, environment, hijack_key);
     set_callable(self, slot, environment, hints_key);
-    if (slot->input != slot->no_input) rb_hash_aset(environment, input_key, slot->input);
+    if (slot->input != slot->no_input) set_body(slot, environment);
     return environment;
 }

@@ -81,17 +81,14 @@ Harness.check("more than the connection takes at once") do
   pair = Pair.new
   reader = Thread.new { pair.front.read }
   part = "0123456789" * 40_000
-  writer = Thread.new do
-    5.times { pair.slot.answer(200, {}, [part]) }
-    pair.slot.flush
-    pair.slot.chunk(part)
-    pair.slot.instance_variable_get(:@io).close
-  end
-  writer.join
+  5.times { pair.slot.answer(200, {}, [part]) }
+  pair.slot.flush
+  pair.slot.chunk(part)
+  pair.hang_up
   Harness.same((18 + part.bytesize) * 5 + 5 + part.bytesize, reader.value.bytesize)
 end
 
-# Reads frames from the front's end until the slot's end is closed.
+# Returns the frames in these bytes, each as its kind and its payload.
 def frames(bytes)
   found = []
   until bytes.empty?
@@ -102,22 +99,25 @@ def frames(bytes)
   found
 end
 
+# Makes a check with a plain slot, and with a native one.
+def check_each(name)
+  Pair.each { |pair| Harness.check("#{name}, from #{pair.slot.class}") { yield pair } }
+end
+
 # Returns bytes in which no two longer parts are equal.
 def uneven(size)
   (0...(size / 8)).map { |at| format("%08x", at) }.join
 end
 
-Pair.each do |pair|
-  Harness.check("a long String in pieces, from #{pair.slot.class}") do
-    reader = Thread.new { pair.front.read }
-    long = uneven(1_500_000)
-    [long, uneven(16_384), "short", long.dup.force_encoding("UTF-16LE"), ""].each { |part| pair.slot.chunk(part) }
-    pair.slot.instance_variable_get(:@io).close
-    got = frames(reader.value)
-    Harness.same([Pair::F::CHUNK], got.map(&:first).uniq)
-    Harness.same([524_288, 524_288, 451_424], got.first(3).map { |_, payload| payload.bytesize })
-    Harness.same("#{long}#{uneven(16_384)}short#{long}", got.map(&:last).join)
-  end
+check_each("a long String in pieces") do |pair|
+  reader = Thread.new { pair.front.read }
+  long = uneven(1_500_000)
+  [long, uneven(16_384), "short", long.dup.force_encoding("UTF-16LE"), ""].each { |part| pair.slot.chunk(part) }
+  pair.hang_up
+  got = frames(reader.value)
+  Harness.same([Pair::F::CHUNK], got.map(&:first).uniq)
+  Harness.same([524_288, 524_288, 451_424], got.first(3).map { |_, payload| payload.bytesize })
+  Harness.same("#{long}#{uneven(16_384)}short#{long}", got.map(&:last).join)
 end
 
 Harness.check("a piece that is broken off, and one that another thread's frame meets, are whole") do
@@ -129,7 +129,7 @@ Harness.check("a piece that is broken off, and one that another thread's frame m
   rescue IOError
     pair.slot.add(Pair::F::END_OF_BODY, "")
     pair.slot.flush
-    pair.slot.instance_variable_get(:@io).close
+    pair.hang_up
   end
   Thread.pass until writer.status == "sleep" # It has filled the connection.
   pair.slot.send_now(Pair::F::HINTS, "from another thread")
@@ -140,55 +140,49 @@ Harness.check("a piece that is broken off, and one that another thread's frame m
   Harness.same([[Pair::F::CHUNK, long], [Pair::F::HINTS, "from another thread"], [Pair::F::END_OF_BODY, ""]], got)
 end
 
-Pair.each do |pair|
-  Harness.check("long pieces that wait at the same time are whole, from #{pair.slot.class}") do
-    pair.slot.add(Pair::F::HINTS, uneven(500_000))
-    parts = [uneven(400_000).reverse, "x" * 300_000]
-    writers = parts.map { |part| Thread.new { pair.slot.chunk(part) } }
-    Thread.pass until writers.all? { |writer| writer.status == "sleep" } # Both wait for the frame before theirs.
-    reader = Thread.new { pair.front.read }
-    writers.each(&:join)
-    pair.slot.instance_variable_get(:@io).close
-    hints, *chunks = frames(reader.value)
-    Harness.same([Pair::F::HINTS, uneven(500_000)], hints)
-    Harness.same([Pair::F::CHUNK] * 2, chunks.map(&:first))
-    Harness.same(parts.sort, chunks.map(&:last).sort)
-  end
+check_each("long pieces that wait at the same time are whole") do |pair|
+  pair.slot.add(Pair::F::HINTS, uneven(500_000))
+  parts = [uneven(400_000).reverse, "x" * 300_000]
+  writers = parts.map { |part| Thread.new { pair.slot.chunk(part) } }
+  Thread.pass until writers.all? { |writer| writer.status == "sleep" } # Both wait for the frame before theirs.
+  reader = Thread.new { pair.front.read }
+  writers.each(&:join)
+  pair.hang_up
+  hints, *chunks = frames(reader.value)
+  Harness.same([Pair::F::HINTS, uneven(500_000)], hints)
+  Harness.same([Pair::F::CHUNK] * 2, chunks.map(&:first))
+  Harness.same(parts.sort, chunks.map(&:last).sort)
 end
 
-Pair.each do |pair|
-  Harness.check("a file in chunks, from #{pair.slot.class}") do
-    content = uneven(200_000)
-    reader = Thread.new { pair.front.read }
-    Dir.mktmpdir do |folder|
-      path = File.join(folder, "file")
-      File.binwrite(path, content)
-      File.open(path, "rb") { |file| pair.slot.send_file(file) }
-    end
-    pair.slot.instance_variable_get(:@io).close
-    got = frames(reader.value)
-    sizes = [65_536, 65_536, 65_536, 3392]
-    Harness.same(sizes.map { |size| [Pair::F::CHUNK, size] }, got.map { |kind, part| [kind, part.bytesize] })
-    Harness.same(content, got.map(&:last).join)
+check_each("a file in chunks") do |pair|
+  content = uneven(200_000)
+  reader = Thread.new { pair.front.read }
+  Dir.mktmpdir do |folder|
+    path = File.join(folder, "file")
+    File.binwrite(path, content)
+    File.open(path, "rb") { |file| pair.slot.send_file(file) }
   end
+  pair.hang_up
+  got = frames(reader.value)
+  sizes = [65_536, 65_536, 65_536, 3392]
+  Harness.same(sizes.map { |size| [Pair::F::CHUNK, size] }, got.map { |kind, part| [kind, part.bytesize] })
+  Harness.same(content, got.map(&:last).join)
 end
 
-Pair.each do |pair|
-  Harness.check("a String of the caller's own is that again when it is broken off, from #{pair.slot.class}") do
-    own = uneven(500_000).b
-    writer = Thread.new do
-      pair.slot.send_own(own)
-    rescue IOError
-      own.replace("changed" * 100_000)
-      pair.slot.flush
-      pair.slot.instance_variable_get(:@io).close
-    end
-    Thread.pass until writer.status == "sleep"
-    writer.raise(IOError, "broken off")
-    got = frames(pair.front.read)
-    writer.join
-    Harness.same([[Pair::F::CHUNK, uneven(500_000)]], got)
+check_each("a String of the caller's own is that again when it is broken off") do |pair|
+  own = uneven(500_000).b
+  writer = Thread.new do
+    pair.slot.send_own(own)
+  rescue IOError
+    own.replace("changed" * 100_000)
+    pair.slot.flush
+    pair.hang_up
   end
+  Thread.pass until writer.status == "sleep"
+  writer.raise(IOError, "broken off")
+  got = frames(pair.front.read)
+  writer.join
+  Harness.same([[Pair::F::CHUNK, uneven(500_000)]], got)
 end
 
 # A String that shares its bytes with another leaves them to the garbage collector when it is filled again.
@@ -203,21 +197,8 @@ end
 
 # Stands for the slot of a Stream that writes to another connection.
 class OtherSlot
-  def check_process
-    nil
-  end
-
-  def own_process?
-    true
-  end
-
-  def torn?
-    false
-  end
-
-  def settle
-    nil
-  end
+  { check_process: nil, own_process?: true, torn?: false, settle: nil }
+    .each { |name, value| define_method(name) { value } }
 end
 
 Harness.check("a stream that another thread writes to is closed at its end, whatever is raised meanwhile") do

@@ -50,6 +50,17 @@ Harness.check("a request without shape") do
   end
 end
 
+Harness.check("the time in which a body arrived is a number, with a shape and without") do
+  wait = "puma.request_body_wait"
+  found = Pair.each do |pair|
+    pair.shape(1, "A", "v", wait, "v")
+    pair.request(1, 1, "b\x0012.5", "body")
+    pair.request(2, 0, "A\0b\0#{wait}\x007.25\0", "body")
+    Array.new(2) { pair.slot.next_request.values_at("A", wait) }
+  end
+  Harness.same([[["b", 12.5], ["b", 7.25]]] * 2, found)
+end
+
 Harness.check("what belongs to one request is new for each") do
   kept = Pair.each do |pair|
     environments = [4, 5].map do |seq|

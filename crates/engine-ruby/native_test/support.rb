@@ -36,9 +36,9 @@ class Pair
   end
 
   def initialize(slot = FoolsGold::NativeSlot, threads: 1)
-    @front, back = UNIXSocket.pair
+    @front, @back = UNIXSocket.pair
     setup = Hash.new("").merge!("threads" => threads.to_s, "software" => "FoolsGold/0", "early_hints" => "yes")
-    @slot = slot.new(Wire.new(back), 1, 0, FoolsGold::Environment.new(setup))
+    @slot = slot.new(Wire.new(@back), 1, 0, FoolsGold::Environment.new(setup))
   end
 
   def shape(number, *pairs)
@@ -61,5 +61,10 @@ class Pair
 
   def close
     @front.close
+  end
+
+  # Closes the slot's end of the connection.
+  def hang_up
+    @back.close
   end
 end

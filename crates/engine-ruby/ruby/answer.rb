@@ -17,7 +17,12 @@ module FoolsGold
       @ended = nil
       @left = nil
       @upgrade = nil
+      @client_method = nil
     end
+
+    # The method of the current request as the client has sent it, by which RFC 9110 section 9.3.2 decides whether there
+    # is a body: a middleware may have put another one into the environment (Rack::MethodOverride, caches).
+    attr_writer :client_method
 
     # The partial hijack of the current answer, until it is taken.
     attr_reader :upgrade
@@ -111,8 +116,10 @@ module FoolsGold
     end
 
     # Sends a head, then the body in chunks, then its end, unless the block has left that to other threads. What the
-    # application writes after the end is dropped.
+    # application writes after the end is dropped. For HEAD, sends the head alone.
     def more(status, headers, &block)
+      return head(status, headers, Frames::UNASKED) if head?
+
       send_head(status, headers, Frames::MORE)
       finish_more(&block)
     end
@@ -156,8 +163,6 @@ module FoolsGold
       return head(status, headers, 0, content) if content.empty? || headers.block.bytesize <= Channel::WHOLE
 
       headers.announce(content.bytesize)
-      return head(status, headers, Frames::UNASKED) if head?
-
       more(status, headers) { |out| out.write(content) }
     end
 

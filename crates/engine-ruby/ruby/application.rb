@@ -34,6 +34,7 @@ module FoolsGold
 
     def initialize(setup)
       @setup = setup
+      @clients = Clients.new
     end
 
     # Variables by which the gem tells the server the address of `rails server`, the folder of a script, and with which
@@ -49,14 +50,15 @@ module FoolsGold
 
     # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare
-      @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # Rails sizes its pool of database connections by this.
-      ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
+      @began = now
+      # Rails sizes its pool of database connections by this. A blank one says nothing to the server either.
+      ENV["RAILS_MAX_THREADS"] = @setup["threads"] if ENV["RAILS_MAX_THREADS"].to_s.b.strip.empty?
       FoolsGold.threads = @setup["threads"].to_i
       FoolsGold.workers = @setup["workers"].to_i unless @setup["workers"].empty?
       FoolsGold.preloads = preload? && Process.respond_to?(:fork)
       set_up_bundler unless @setup["gemfile"].empty?
       %w[old_file old_hooks].each { |name| require_relative name } unless @setup["hooks_kind"].empty?
+      require_relative "old_passenger" unless @setup["passenger"].empty?
       without_collections do
         require "socket"
         # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
@@ -73,7 +75,7 @@ module FoolsGold
       show_log_of_rails
       return if @setup["hooks"].empty?
 
-      FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup["hooks_names"])
+      FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup)
     end
 
     # Whether the application is loaded before workers are forked. A Ruby that cannot fork is started anew for each
@@ -108,16 +110,16 @@ module FoolsGold
         "native" => native? ? "yes" : "no",
         "parallel" => RUBY_ENGINE == "ruby" ? "no" : "yes",
         "preload" => preload? ? "yes" : "no",
-        "load_ms" => ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1000).round.to_s
+        "load_ms" => ((now - @began) * 1000).round.to_s
       }
     end
 
-    # Runs the hooks before a fork, and closes database connections, which two processes must not share.
+    # Runs the hooks before a fork, and closes connections to databases, which two processes must not share.
     def before_fork(number)
       FoolsGold.hooks.run(:before_fork)
       FoolsGold.hooks.run(:before_worker_fork, number)
       tell_keepers # A hook may be the first to load one.
-      close_databases
+      @clients.close_databases
     end
 
     # Descriptions of the connections that workers would share if they were forked now; empty where that is allowed. The
@@ -239,9 +241,15 @@ module FoolsGold
       end
     end
 
-    # What the application holds open: connections, and all else.
+    # What the application holds open: connections, and all else. If there are connections, those that its libraries can
+    # open again are closed first.
     def opened
-      @descriptors.opened.partition { |one| one.kind == :connection }
+      found = @descriptors.opened
+      if found.any? { |one| one.kind == :connection }
+        @clients.close
+        found = @descriptors.opened.reject { |one| @clients.lent.include?(one.number) }
+      end
+      found.partition { |one| one.kind == :connection }
     end
 
     # The seconds that threads of the application have to end their connections, and the pause between two looks.
@@ -254,15 +262,18 @@ module FoolsGold
     # would end sooner or later. Without threads of the application there is nothing to wait for; the last of them may
     # just have ended, so one more look is taken.
     def after_a_moment(connections)
-      (MOMENT / LOOK).to_i.times do
-        break if connections.empty?
-
-        is_alone = started_threads.empty?
-        sleep LOOK unless is_alone
+      ends = now + MOMENT
+      until connections.empty?
+        is_last = started_threads.empty? || now > ends
+        sleep LOOK unless is_last
         connections, = opened
-        break if is_alone
+        break if is_last
       end
       connections
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
     def tell(others)
@@ -299,34 +310,6 @@ module FoolsGold
 
     def describe(thread)
       "#{thread.name || thread.inspect}, #{thread.backtrace&.first || 'no backtrace'}"
-    end
-
-    # Closes those of all roles: connections to replicas, too.
-    def close_databases
-      return unless defined?(ActiveRecord::Base) && ActiveRecord::Base.respond_to?(:connection_handler)
-
-      handler = ActiveRecord::Base.connection_handler
-      if handler.method(:clear_all_connections!).arity.zero? || ActiveRecord.version < Gem::Version.new("7.1")
-        handlers_of_roles(handler).each { |one| close_pools(one) }
-      else
-        handler.clear_all_connections!(:all)
-      end
-    rescue StandardError => error
-      Log.exception(error, "database connections could not be closed before the fork")
-    end
-
-    # Up to Rails 7.0 each role may have a handler of its own.
-    def handlers_of_roles(handler)
-      ActiveRecord::Base.connection_handlers.values | [handler]
-    rescue NotImplementedError, NoMethodError
-      [handler]
-    end
-
-    # Up to Rails 7.0 clear_all_connections! closes those of the current role alone.
-    def close_pools(handler)
-      return handler.clear_all_connections! unless handler.respond_to?(:all_connection_pools)
-
-      handler.all_connection_pools.each(&:disconnect!)
     end
 
     # Runs the block without collecting garbage, for code that loads files: nearly all that it makes stays.

@@ -46,6 +46,17 @@ module FoolsGold
       @taken = @taken_seq = @answered = @torn = nil
     end
 
+    # Shows nothing of what it has: the callables of an environment refer to it, and applications log and show
+    # environments. In it are the token of the wire, bytes of earlier requests, and the environment itself.
+    def inspect
+      "#<#{self.class} #{@number}>"
+    end
+
+    # As Active Support's `to_json` converts it, which would follow these references without end.
+    def as_json(*)
+      inspect
+    end
+
     # Whether `answer` has encoded the answer of the current request.
     def answered?
       @answered == @seq
@@ -61,6 +72,20 @@ module FoolsGold
     def take(io, seq)
       @taken = io
       @taken_seq = seq
+    end
+
+    # Ends the connection that the application took in the current request, which has failed: Puma and Unicorn write an
+    # error to it then, and close it. Here nothing may follow what the application has written, and the front logs that
+    # it is not complete. The descriptor stays open: whatever of the application holds it, such as an event loop, reads
+    # the end, and closes it.
+    def break_off_taken
+      io = taken
+      return if io.closed?
+
+      break_off(seq)
+      io.shutdown(:RDWR)
+    rescue SystemCallError, IOError
+      nil # The application has closed its descriptor by another object.
     end
 
     # Notes that the body of the current answer has a hole.
@@ -228,8 +253,8 @@ module FoolsGold
       raise IOError, "the client's connection is gone or cannot be taken"
     end
 
-    # Tells the front that the connection of this partial hijack ends before its output is complete, and waits until the
-    # front knows. Not from a process that the application has forked: the worker's code may go on.
+    # Tells the front that the hijacked connection of this request ends before its output is complete, and waits until
+    # the front knows. Not from a process that the application has forked: the worker's code may go on.
     def break_off(seq)
       return unless own_process?
 

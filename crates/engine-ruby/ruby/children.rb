@@ -4,9 +4,19 @@
 
 module FoolsGold
   class Children
+    # A report of a worker: its process, and six figures for Puma.stats. Of these, a read takes whole ones only.
+    FORM = "N6Q>"
+    READ = 128 * 32
+    # In the place of figures, where Puma is not loaded and nobody asks for them.
+    NONE = ([0] * 6).freeze
+    private_constant :FORM, :READ, :NONE
+
+    # The last report of a worker: when it was read, and the figures.
+    Report = Struct.new(:time, :figures)
+
     def initialize
       @forked = {} # number and time of the fork, by process
-      @booted = {} # true for each process that has reported that it has booted
+      @reported = {} # the last report, by process, of each that has booted
     end
 
     # Opens the pipe for the reports of workers.
@@ -15,10 +25,12 @@ module FoolsGold
       [@reports, @report].each(&:binmode)
     end
 
-    # Reports, in a worker, that it has booted. The application may have closed whatever it has not opened.
-    def report
-      @report.write_nonblock([Process.pid].pack("N"), exception: false)
-      [@reports, @report].each(&:close)
+    # Reports, in a worker, that it has booted, and its figures; without any, this is its only report. The application
+    # may have closed whatever it has not opened.
+    def report(figures)
+      @report.write_nonblock([Process.pid, *(figures || NONE)].pack(FORM), exception: false)
+      @reports.close
+      @report.close unless figures
     rescue SystemCallError, IOError
       nil
     end
@@ -31,11 +43,11 @@ module FoolsGold
       @forked[pid] = [number, Time.now]
     end
 
-    # Process, number and time of the fork of each worker, and whether it has booted. Threads of the application may ask
-    # while one is added, so nothing is called for each of them before there is a copy.
+    # Process, number and time of the fork of each worker, and its last report if it has booted. Threads of the
+    # application may ask while one is added, so nothing is called for each of them before there is a copy.
     def list
       read_reports
-      @forked.to_a.map { |pid, (number, time)| [pid, number, time, @booted.key?(pid)] }
+      @forked.to_a.map { |pid, (number, time)| [pid, number, time, @reported[pid]] }
     end
 
     # Yields the number, the process, the status and the time of the fork of each worker that has exited, and whether it
@@ -43,13 +55,14 @@ module FoolsGold
     # started other processes. The application may also wait for workers (`Process.waitall` in a thread), or ignore
     # SIGCHLD: then there is no status.
     def reap(ending: false)
+      read_reports # Whether or not anybody asks for them: a full pipe takes no more.
       @forked.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
         next unless ended
 
         read_reports
         number, time = @forked.delete(pid)
-        yield number, pid, status, time, !@booted.delete(pid).nil?
+        yield number, pid, status, time, !@reported.delete(pid).nil?
       end
     end
 
@@ -66,8 +79,10 @@ module FoolsGold
     private
 
     def read_reports
-      while (pids = @reports.read_nonblock(4096, exception: false)).is_a?(String)
-        pids.unpack("N*").each { |pid| @booted[pid] = true }
+      while (reports = @reports.read_nonblock(READ, exception: false)).is_a?(String)
+        reports.unpack(FORM * (reports.bytesize / 32)).each_slice(7) do |pid, *figures|
+          @reported[pid] = Report.new(Time.now, figures)
+        end
       end
     rescue SystemCallError, IOError
       nil # The application has closed it.

@@ -40,6 +40,7 @@ module FoolsGold
       when Frames::TITLE then @worker.title(payload.force_encoding(Encoding::UTF_8))
       when Frames::THREADS then Log.frame(Frames::THREADS, payload + threads.b.byteslice(0, 1_000_000))
       when Frames::OUT_OF_BAND then go_out
+      when Frames::SERVING then aside("after_booted") { FoolsGold.hooks.run(:server_begin) }
       when Frames::CLOSING then aside("after_stopped") { @worker.tell_end }
       when Frames::RELEASE then release(*payload.unpack("NQ>"))
       else about(kind, *payload.unpack("NN"))
@@ -47,6 +48,7 @@ module FoolsGold
     end
 
     def pong
+      @worker.report
       Log.frame(Frames::PING, "")
       OutOfBand.look
     end
@@ -90,9 +92,12 @@ module FoolsGold
 
     # Runs hooks in a thread of their own, so that orders are still read. What ends it, also `exit`, ends nothing else.
     def aside(name)
+      own = Process.pid
       work = lambda do
         yield
       rescue Exception => error
+        raise unless Process.pid == own # In a child that a hook has forked, which ends with its thread.
+
         Log.exception(error, "the hook #{name} failed")
       end
       Thread.new(&work).name = name

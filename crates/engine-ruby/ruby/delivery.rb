@@ -45,7 +45,7 @@ module FoolsGold
     end
 
     def head?
-      @slot.environment["REQUEST_METHOD"] == "HEAD"
+      @client_method == "HEAD"
     end
 
     # The parts of a complete body. If its length is known, to_ary is not called: it may have to run the body, and need
@@ -114,16 +114,12 @@ module FoolsGold
 
     def copy_long(status, headers, file, size)
       headers.content_length = size
-      return head(status, headers, Frames::UNASKED) if head?
-
       more(status, headers) { @slot.send_file(file, size) }
     end
 
     # Sends a file of unknown length, of which `content` has been read.
     def copy_all(status, headers, file, content)
       headers.content_length = nil
-      return head(status, headers, Frames::UNASKED) if head?
-
       more(status, headers) do |out|
         out.write(content)
         @slot.send_file(file)
@@ -146,8 +142,6 @@ module FoolsGold
       return complete(status, headers, Frames.join(parts)) if size <= Channel::WHOLE
 
       headers.announce(size)
-      return head(status, headers, Frames::UNASKED) if head?
-
       more(status, headers) { |out| joined(parts) { |part| out.write(part) } }
     end
 

@@ -95,7 +95,7 @@ module FoolsGold
 
     # The mode of Puma, as far as this file and the command line say.
     def mode
-      ["", "0"].include?(workers.to_s.strip) ? "single" : "cluster"
+      ["", "0"].include?(workers.to_s.b.strip) ? "single" : "cluster"
     end
 
     def blocks_of(mode)

@@ -46,6 +46,7 @@ module FoolsGold
     RELEASE = 24
     NO_NATIVE = 25
     CLOSING = 26
+    SERVING = 27
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32

@@ -6,7 +6,7 @@
 module FoolsGold
   # The registered hooks. If one raises, that is logged, and the next one runs.
   class Hooks
-    NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
+    NAMES = %i[before_fork after_worker_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
                out_of_band].freeze
 
     # Hooks in which an exception, or `exit`, keeps the worker from starting.
@@ -54,9 +54,9 @@ module FoolsGold
       @blocks[name].last if @blocks.key?(name)
     end
 
-    # Reads a hooks file, or another server's configuration, in which these names are directives.
-    def load(path, kind = "", names = "")
-      return OldHooks.load(self, path, kind, names) unless kind.empty?
+    # Reads a hooks file, or another server's configuration, with what SETUP says of it.
+    def load(path, kind, setup)
+      return OldHooks.load(self, path, kind, setup) unless kind.empty?
 
       HooksFile.new(self)._evaluate(path)
     end

@@ -33,17 +33,17 @@ module FoolsGold
       length.zero? ? String.new : readpartial
     end
 
-    def gets(*, **)
-      nil
+    # Methods that do nothing, by what they return. What is written is discarded, as Puma does.
+    {
+      nil => %i[gets getc getbyte ungetc ungetbyte lineno= sync= fileno internal_encoding close close_read close_write
+                write puts print printf putc syswrite write_nonblock],
+      0 => %i[rewind size length pos tell lineno fsync],
+      true => %i[eof? eof binmode? sync],
+      false => %i[tty? isatty closed? closed_read? closed_write?],
+      Encoding::BINARY => %i[external_encoding]
+    }.each do |value, names|
+      names.each { |name| define_method(name) { |*| value } }
     end
-
-    def getc
-      nil
-    end
-    alias getbyte getc
-
-    def ungetc(*); end
-    alias ungetbyte ungetc
 
     def each(*, **)
       block_given? ? self : [].each
@@ -57,47 +57,19 @@ module FoolsGold
       []
     end
 
-    def rewind
-      0
-    end
-
     def seek(offset, _whence = 0)
       raise Errno::EINVAL, offset.to_s if offset.negative?
 
       0
     end
 
-    def eof?
-      true
-    end
-    alias eof eof?
-
-    def size
-      0
-    end
-    alias length size
-    alias pos size
-    alias tell size
-    alias lineno size
-
     def pos=(position)
       seek(position)
     end
 
-    def lineno=(_); end
-
     def string
       String.new
     end
-
-    def external_encoding
-      Encoding::BINARY
-    end
-
-    def internal_encoding
-      nil
-    end
-    alias fileno internal_encoding
 
     def binmode
       self
@@ -108,44 +80,9 @@ module FoolsGold
       self
     end
 
-    def binmode?
-      true
-    end
-    alias sync binmode?
-
-    def sync=(_); end
-
-    def fsync
-      0
-    end
-
-    def tty?
-      false
-    end
-    alias isatty tty?
-
-    # Discards what is written, as Puma does.
-    def write(*); end
-    alias puts write
-    alias print write
-    alias printf write
-    alias putc write
-    alias syswrite write
-    alias write_nonblock write
-
     def <<(_)
       self
     end
-
-    def close; end
-    alias close_read close
-    alias close_write close
-
-    def closed?
-      false
-    end
-    alias closed_read? closed?
-    alias closed_write? closed?
   end
 
   # A large body: a file without a name. Like a short one it has no `path`: code that finds one takes it for a name

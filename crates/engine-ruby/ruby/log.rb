@@ -16,20 +16,8 @@ module FoolsGold
       # The connection that carries LOG frames: that of the mold, then the worker's control connection.
       attr_writer :io
 
-      def error(text)
-        write(ERROR, text)
-      end
-
-      def warn(text)
-        write(WARN, text)
-      end
-
-      def info(text)
-        write(INFO, text)
-      end
-
-      def debug(text)
-        write(DEBUG, text)
+      { error: ERROR, warn: WARN, info: INFO, debug: DEBUG }.each do |name, level|
+        define_method(name) { |text| write(level, text) }
       end
 
       # Logs an exception with its backtrace. Its message, and a path in `what`, may be of any encoding.

@@ -13,8 +13,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits last_resort forking signals hooks progress application shapes
-   environment input headers hints hijack stream output rest direct channel slot delivery answer runner
+%w[errors frames wire log title limits last_resort forking signals hooks progress clients application shapes
+   environment input headers hints hijack stream output rest direct channel slot delivery answer puma_errors runner
    control out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name
 end
@@ -30,19 +30,20 @@ module FoolsGold
       @wire = wire
       @workers = Children.new
       @pid = Process.pid
-      @stopping = @has_forked = @has_refused = false
+      @stopping = @has_forked = @has_refused = @serves = @has_told_begin = false
     end
 
     def run
       [$stdout, $stderr].each { |stream| write_at_once(stream) }
       LastResort.loading
       limit_files
+      forget_arenas
       Signals.quieten(Signals::QUIET)
       Signals.are_for(Process.ppid) if Process.respond_to?(:fork)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
-      watch_front
       hang_bell
+      watch_front
       load ? serve : exit!(1)
     end
 
@@ -63,6 +64,13 @@ module FoolsGold
       @bell, @ring = IO.pipe
       [@bell, @ring].each(&:binmode)
       @workers.listen
+    end
+
+    # Removes the variable by which the server has limited the heaps of malloc in this process: it has had its effect,
+    # and is not for what the application starts.
+    def forget_arenas
+      own = ENV.delete("FOOLS_GOLD_ARENAS")
+      ENV.delete("MALLOC_ARENA_MAX") if own && ENV["MALLOC_ARENA_MAX"] == own
     end
 
     # Sets the limit of open files with which the server was started; the server raises its own. Some programs close, or
@@ -155,6 +163,7 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(*payload.unpack("NN")) unless @stopping
+      when Frames::SERVING then tell_begin(serves: true)
       when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # The front stops workers itself.
       when nil then abandon
@@ -178,18 +187,27 @@ module FoolsGold
       pid = Forking.fork do
         Signals.claim
         [@io, @bell].each(&:close)
-        Worker.new(number, @wire, @application, @setup).run { @workers.report }
+        Worker.new(number, @wire, @application, @setup).run { |figures| @workers.report(figures) }
       end
       @workers.add(pid, number)
       Log.frame(Frames::FORKED, [number, pid].pack("NN"))
       FoolsGold.hooks.run(:after_worker_fork, number)
-      FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
+      tell_begin
     rescue SystemCallError => error # Out of memory or processes: the front retries.
       raise unless Process.pid == @pid # In a child that a hook has forked.
 
       Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
+    end
+
+    # Runs the hooks for the beginning of the server, once: when it serves, and this mold has forked a worker.
+    def tell_begin(serves: @serves)
+      @serves = serves
+      return unless @serves && @has_forked && !@has_told_begin
+
+      @has_told_begin = true
+      FoolsGold.hooks.run(:mold_begin)
     end
 
     # Refuses to fork, because workers on one connection would get each other's answers. The front starts a mold that
@@ -237,6 +255,7 @@ module FoolsGold
     def serve_once
       loop do
         kind, payload = Frames.read(@io)
+        next if kind == Frames::SERVING
         exit if kind != Frames::FORK
 
         number, index = payload.unpack("NN")

@@ -9,6 +9,14 @@ module FoolsGold
 end
 
 class FoolsGold::OldFile
+  # The flags of the command line that a file may ask for, from texts, which are empty where there is none.
+  def self.flags(daemonizes, host, port)
+    flags = { daemonize: !daemonizes.empty? }
+    flags[:host] = host unless host.empty?
+    flags[:port] = port.to_i unless port.empty?
+    flags
+  end
+
   # Own methods begin with an underscore: all other names are directives.
   #
   # `names` are the directives of the server; `workers` is the number of workers that counts more than the file, if

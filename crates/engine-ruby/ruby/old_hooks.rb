@@ -16,14 +16,14 @@ module FoolsGold
       on_worker_shutdown: %i[before_worker_shutdown on_worker_shutdown],
       before_thread_start: %i[before_thread_start on_thread_start],
       before_thread_exit: %i[before_thread_exit on_thread_exit],
-      out_of_band: %i[out_of_band], after_first_fork: %i[after_booted on_booted], mold_end: %i[after_stopped on_stopped]
+      out_of_band: %i[out_of_band], mold_begin: %i[after_booted on_booted], mold_end: %i[after_stopped on_stopped]
     }.freeze
 
     # Hooks of Unicorn and Pitchfork, which get the server and the worker.
     UNICORN = {
       before_worker_fork: %i[before_fork], after_fork: %i[after_fork after_worker_fork],
       on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit],
-      after_first_fork: %i[after_monitor_ready]
+      mold_begin: %i[after_monitor_ready]
     }.freeze
 
     # Hooks of Unicorn and Pitchfork in which an exception ends the worker, or the restart.
@@ -33,12 +33,12 @@ module FoolsGold
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
     # In its single mode, these hooks run in the process of the application.
-    OF_SINGLE = { after_first_fork: :on_worker_boot, mold_end: :server_end }.freeze
+    OF_SINGLE = { mold_begin: :server_begin, mold_end: :server_end }.freeze
     # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"
 
-    def self.load(hooks, path, kind, names = "")
-      new(hooks, kind).load(path, names.split(","))
+    def self.load(hooks, path, kind, setup)
+      new(hooks, kind).load(path, setup)
     end
 
     def initialize(hooks, kind)
@@ -50,13 +50,12 @@ module FoolsGold
       @front = Process.ppid
     end
 
-    def load(path, names)
-      %w[etc socket tmpdir logger].each { |name| require name }
+    def load(path, setup)
       # A process that became the mold after it had evaluated this file has run its code already.
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
       # The mode may come from elsewhere, such as the command line.
       mode = @is_single ? "single" : "cluster"
-      file ||= OldFile.new(path, @kind, names: names)._evaluate(mode)
+      file ||= again(path, setup)._evaluate(mode)
       @said = file._said
       hand_on(file) if @is_single
       register_lists if @is_puma && !@is_single
@@ -67,6 +66,14 @@ module FoolsGold
     end
 
     private
+
+    # The file for a mold that has not evaluated it, as it was for the process that read it first: the directives of the
+    # server, and what counts more than the file.
+    def again(path, setup)
+      workers, *flags = setup.values_at("hooks_workers", "hooks_daemonizes", "hooks_host", "hooks_port")
+      OldFile.new(path, @kind, names: setup["hooks_names"].split(","), workers: (workers unless workers.empty?),
+                               flags: OldFile.flags(*flags))
+    end
 
     # In Puma's single mode the process that reads the file is that which serves. Files keep its id in a constant, and
     # compare it in an at_exit block, as GoodJob's documentation advises: so it becomes that of the worker there. A mold

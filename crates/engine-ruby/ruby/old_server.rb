@@ -14,7 +14,7 @@ module FoolsGold
       @listener_opts = listener_opts
     end
 
-    %i[worker_processes timeout preload_app logger stdout_path stderr_path].each do |name|
+    %i[worker_processes timeout preload_app logger stdout_path stderr_path listeners].each do |name|
       define_method(name) { @config[name] }
     end
 
@@ -30,10 +30,6 @@ module FoolsGold
         "to one that is free. What each of them does: foolsgold workers"
       ) || true
       nil
-    end
-
-    def listeners
-      @config[:listeners]
     end
 
     def master_pid
@@ -98,9 +94,7 @@ module FoolsGold
       process_status&.success? ? true : false
     end
 
-    def booted?
-      booted
-    end
+    alias_method :booted?, :booted
 
     def phase
       0
@@ -141,19 +135,8 @@ module FoolsGold
 
   # The log writer for hooks of Puma.
   module OldLogWriter
-    module_function
-
-    def log(text)
-      Log.info(text)
+    { log: :info, error: :error, debug: :debug, unknown_error: :error }.each do |name, level|
+      define_singleton_method(name) { |text, *| Log.public_send(level, text) }
     end
-
-    def error(text)
-      Log.error(text)
-    end
-
-    def debug(text)
-      Log.debug(text)
-    end
-    alias_method :unknown_error, :error
   end
 end

@@ -270,7 +270,12 @@ module FoolsGold
         # What the command line said, for files that ask; `start` sets it.
         RACKUP = { daemonize: false, host: "0.0.0.0", port: 8080, set_listener: false, options: { listeners: [] } }
         DEFAULTS = Hash.new do |defaults, key|
-          defaults[key] = key == :logger ? Logger.new($stderr) : { timeout: 60, worker_processes: 1 }[key]
+          defaults[key] = key == :logger ? logger : { timeout: 60, worker_processes: 1 }[key]
+        end
+
+        # Ruby's Logger. From Ruby 4.0 on it is a gem: where the bundle does not have it, the server's log.
+        def self.logger
+          defined?(::Logger) ? ::Logger.new($stderr) : (Log if defined?(Log))
         end
       end
 

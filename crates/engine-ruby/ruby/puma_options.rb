@@ -20,13 +20,7 @@ module FoolsGold
       options.default_options.merge(options.file_options)
     end
 
-    def environment
-      options[:environment]
-    end
-
-    def rackup
-      options[:rackup]
-    end
+    %i[environment rackup].each { |name| define_method(name) { options[name] } }
   end
 
   # The part of Puma::Events to which files and plugins give hooks.
@@ -63,7 +57,7 @@ module FoolsGold
 
     # A number of workers: `auto` is one for each processor.
     def self.count(value)
-      value.to_s == "auto" ? Etc.nprocessors : value.to_i
+      value.to_s.b.strip == "auto" ? Etc.nprocessors : value.to_i
     end
 
     # What a directive returns in Puma: the new value of its option; of `threads`, the largest number.
@@ -134,9 +128,9 @@ module FoolsGold
     end
 
     def default_options
-      least = ENV["PUMA_MIN_THREADS"] || ENV["MIN_THREADS"] || 0
-      most = ENV["PUMA_MAX_THREADS"] || ENV["MAX_THREADS"] || (RUBY_ENGINE == "ruby" ? 5 : 16)
-      environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
+      least = said("PUMA_MIN_THREADS", "MIN_THREADS") || 0
+      most = said("PUMA_MAX_THREADS", "MAX_THREADS") || (RUBY_ENGINE == "ruby" ? 5 : 16)
+      environment = said("APP_ENV", "RACK_ENV", "RAILS_ENV") || "development"
       { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i,
         environment: environment, rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd),
         binds: ["tcp://0.0.0.0:9292"], events: events,
@@ -144,6 +138,11 @@ module FoolsGold
     end
 
     private
+
+    # The value of the first of these variables that is not blank.
+    def said(*names)
+      ENV.values_at(*names).find { |value| !value.to_s.b.strip.empty? }
+    end
 
     def add_threads(options)
       least, most = options.delete(:threads) && @said.args("threads")

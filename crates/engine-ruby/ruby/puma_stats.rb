@@ -6,6 +6,11 @@ module FoolsGold
   # The figures of one worker, by Puma's names and as Puma without workers gives them. What waits is in the server's
   # queue, of which a worker knows nothing.
   class PumaStats
+    # The names of the figures of a worker.
+    FIGURES = %i[backlog running pool_capacity busy_threads max_threads requests_count].freeze
+    # What Puma 8 says beside them; there is nothing here that it could count.
+    OTHERS = { io_threads: 0, backlog_max: 0, reactor_max: 0 }.freeze
+
     # Gives them to Puma, if it is loaded.
     def self.offer(worker)
       ::Puma.stats_object = new(worker) if asked?
@@ -32,16 +37,21 @@ module FoolsGold
     end
 
     def stats
+      { started_at: @started_at, **figures, **OTHERS, versions: PumaStats.versions }
+    end
+
+    # The figures, in the order of FIGURES.
+    def figures
       runners = @worker.runners
       busy = runners.count(&:running)
-      { started_at: @started_at, backlog: 0, running: runners.size, pool_capacity: runners.size - busy,
-        busy_threads: busy, max_threads: runners.size, requests_count: runners.sum { |runner| runner.slot.seq },
-        versions: PumaStats.versions }
+      requests = runners.sum { |runner| runner.slot.seq }
+      FIGURES.zip([0, runners.size, runners.size - busy, busy, runners.size, requests]).to_h
     end
   end
 
   # The workers of the mold, as Puma's cluster lists them, for a thread that a hook or the application starts there.
-  # What a worker does is not known here: its `last_status` is empty, as in Puma until a worker has reported.
+  # Workers report when they have booted and at each heartbeat, every few seconds; until then `last_status` is empty, as
+  # in Puma.
   class PumaClusterStats
     def initialize(children)
       @children = children
@@ -54,16 +64,17 @@ module FoolsGold
     end
 
     def stats
-      workers = @children.list.map { |pid, number, forked_at, booted| worker(pid, number, forked_at, booted) }
+      workers = @children.list.map { |pid, number, forked_at, report| worker(pid, number, forked_at, report) }
       { started_at: @started_at, workers: workers.size, phase: 0, booted_workers: workers.count { |one| one[:booted] },
         old_workers: 0, worker_status: workers, versions: PumaStats.versions }
     end
 
     private
 
-    def worker(pid, number, forked_at, booted)
+    def worker(pid, number, forked_at, report)
       { started_at: PumaStats.time(forked_at), pid: pid, index: FoolsGold.indexes[number].to_i, phase: 0,
-        booted: booted, last_checkin: PumaStats.time, last_status: {} }
+        booted: !report.nil?, last_checkin: PumaStats.time(report ? report.time : forked_at),
+        last_status: report ? PumaStats::FIGURES.zip(report.figures).to_h.merge(PumaStats::OTHERS) : {} }
     end
   end
 end

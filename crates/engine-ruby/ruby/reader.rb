@@ -29,7 +29,10 @@ module FoolsGold
 
     # Evaluates the file. Returns the order to become a mold, with the file, if there is one.
     def run(stays)
+      # They have had their effect, as in the mold, and are not for what the file starts.
+      ENV.delete("MALLOC_ARENA_MAX") if ENV.delete("FOOLS_GOLD_ARENAS")
       title
+      write_in_background
       set_up_bundler
       LIBRARIES.each { |name| load_usual(name) }
       watcher = watch
@@ -50,6 +53,14 @@ module FoolsGold
       Process.setproctitle("foolsgold: reads #{@path}")
     rescue NotImplementedError
       nil
+    end
+
+    # Lets the file print in the background of a terminal, which after `stty tostop` would stop this process. Programs
+    # that the file starts print, too (Signals).
+    def write_in_background
+      trap("TTOU", "IGNORE") if $stderr.tty?
+    rescue ArgumentError
+      nil # A Java machine has some signals for itself.
     end
 
     # Ends this process when the server has exited, since the file may never finish. The server sends nothing before it
@@ -75,9 +86,13 @@ module FoolsGold
     end
 
     def load_usual(name)
+      verbose = $VERBOSE
+      $VERBOSE = nil # Ruby warns when a library is loaded that is to become a gem.
       require name
     rescue LoadError
       nil # A configuration that needs it says so itself.
+    ensure
+      $VERBOSE = verbose
     end
 
     def evaluate
@@ -144,9 +159,7 @@ end
 
 if $PROGRAM_NAME == "-e"
   path, kind, gemfile, names, workers, daemonizes, host, port, stays = ARGV.slice!(0..)
-  flags = { daemonize: !daemonizes.empty? }
-  flags[:host] = host unless host.empty?
-  flags[:port] = port.to_i unless port.empty?
+  flags = FoolsGold::OldFile.flags(daemonizes, host, port)
   successor, file = FoolsGold::Reader.new(path, kind, gemfile, names, workers, flags).run(stays == "stays")
   successor.begin(file)
 end

@@ -98,6 +98,7 @@ module FoolsGold
     end
 
     def serve(env)
+      @answer.client_method = env["REQUEST_METHOD"]
       @running = @slot.seq
       begin
         status, headers, body = answer = @app.call(env)
@@ -147,9 +148,15 @@ module FoolsGold
       end_child(error) unless @slot.own_process?
       @handled = nil
       leave_failed
+      PumaErrors.tell(error, env) unless of_client?(error)
       report(error, later?(env))
     rescue RequestTimeout
       retry
+    end
+
+    # Whether an exception says only that the client has gone: while its answer was sent, or its body was collected.
+    def of_client?(error)
+      (Errno::EPIPE === error || Errno::ECONNRESET === error) && (@answer.begun? || @slot.gone?)
     end
 
     # What there is to do after the answer.
@@ -217,6 +224,7 @@ module FoolsGold
         false
       elsif @slot.taken
         Log.exception(error, "#{name} failed after the application took the connection")
+        @slot.break_off_taken
         @answer.taken(later)
         false
       elsif answered_by_handler?(error, later)

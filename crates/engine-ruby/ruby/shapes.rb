@@ -12,6 +12,9 @@ module FoolsGold
     # Rack 3 no longer has `rack.version`; other servers still set it.
     VERSION = [1, 6].freeze
 
+    # The milliseconds in which the body of a request arrived: a Float, as in Puma, since monitoring reckons with it.
+    BODY_WAIT = "puma.request_body_wait"
+
     # Puma 8 gives applications that call this a thread beyond the limit; here it does nothing.
     IO_BOUND = -> {}
 
@@ -45,7 +48,9 @@ module FoolsGold
     private
 
     def code(variables, constants)
-      pairs = variables.each_with_index.map { |key, index| "#{key.dump} => v#{index}" }
+      pairs = variables.each_with_index.map do |key, index|
+        "#{key.dump} => v#{index}#{key == BODY_WAIT ? '.to_f' : ''}"
+      end
       pairs.concat(constants.map { |key, value| "#{key.dump} => #{value.b.dump}" })
       <<~RUBY
         # frozen_string_literal: true
@@ -68,7 +73,9 @@ module FoolsGold
       make(<<~RUBY)
         # frozen_string_literal: true
         lambda do |values, input, after, finished|
-          Frames.strings(values).each_slice(2).to_h.merge!({ #{@environment.code} })
+          pairs = Frames.strings(values).each_slice(2).to_h
+          pairs[BODY_WAIT] &&= pairs[BODY_WAIT].to_f
+          pairs.merge!({ #{@environment.code} })
         end
       RUBY
     end

@@ -14,6 +14,9 @@ module FoolsGold
 
     # Signals to which the master of other servers reacts.
     OF_MASTERS = %w[USR1 USR2 TTIN TTOU].freeze
+    # Signals that a terminal sends to all of a background job: when one of its processes reads from the terminal, or
+    # writes to it after `stty tostop`.
+    OF_TERMINALS = %w[TTIN TTOU].freeze
     # Signals that carry no request.
     MEANINGLESS = [0, "0", "EXIT", "KILL", "STOP", "CONT"].freeze
 
@@ -116,9 +119,17 @@ module FoolsGold
         Thread.new { Log.frame(Frames::ENDING, [own ? 1 : 0].pack("C")) }
       end
 
-      # Sets a handler for the owner alone; a process forked from it is ended by the signal.
+      # Sets a handler for the owner alone; a process forked from it is ended by the signal. At a terminal, what that
+      # sends is ignored: the write succeeds then and the read fails, while with a handler both are tried again, each
+      # time with a signal for the front, which would add a worker or stop one.
       def set_own(name)
+        return set(name, "IGNORE") if OF_TERMINALS.include?(name) && terminal?
+
         set(name, proc { ::Process.pid == @owner ? yield : end_child(name) })
+      end
+
+      def terminal?
+        [STDIN, STDOUT, STDERR].any? { |stream| !stream.closed? && stream.tty? }
       end
 
       def set(name, handler)

@@ -51,16 +51,8 @@ module FoolsGold
     end
 
     # What SPEC does not ask for and the stream of Puma has too, which is a socket.
-    def puts(*things)
-      write_made(:puts, things)
-    end
-
-    def print(*things)
-      write_made(:print, things)
-    end
-
-    def printf(*things)
-      write_made(:printf, things)
+    %i[puts print printf].each do |name|
+      define_method(name) { |*things| write_made(name, things) }
     end
 
     def putc(character)

@@ -24,10 +24,10 @@ module FoolsGold
       @has_told_end = false
     end
 
-    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. Calls the block when it has
-    # booted.
-    def run(&booted)
-      @booted = booted
+    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. The block takes reports to
+    # the process that has forked this one.
+    def run(&reporter)
+      @reporter = reporter
       serve_requests
     rescue ThreadError => error
       raise unless error.backtrace_locations&.first&.path&.start_with?(__dir__) # It is the application's own.
@@ -45,6 +45,15 @@ module FoolsGold
     def stop
       @stopping = true
       @runners.each { |runner| runner.slot.close_read }
+    end
+
+    # Reports that it has booted; from then on its figures, where Puma.stats may be asked for them.
+    def report
+      return unless @reporter
+
+      figures = PumaStats.new(self).figures.values if PumaStats.asked?
+      @reporter.call(figures)
+      @reporter = nil unless figures
     end
 
     # Runs the hooks for the end of the server, once: when that begins, at the latest when this worker ends.
@@ -94,7 +103,7 @@ module FoolsGold
       Signals.ask_the_front # Before the hooks of other threads run.
       # A worker that cannot start all its threads is not ready. The first slot has the main thread.
       @runners.drop(1).each { |runner| start(runner) }
-      @booted&.call
+      report
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true

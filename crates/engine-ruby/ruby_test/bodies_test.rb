@@ -255,13 +255,11 @@ Front.run("require 'timeout'\n#{LONG}", memory: "yes", direct: "yes") do |front|
     is_late = (1..20).any? do |attempt|
       name = File.join(front.folder, "late-#{attempt}")
       offered.call("/errno", query: name)
-      ours, theirs = UNIXSocket.pair
+      theirs = client(@direct)
       reader = Thread.new do
         theirs.read(8_000_000)
         File.write(name, "")
       end
-      @direct.send_io(ours)
-      ours.close
       count = written(@direct) # From there the front would go on.
       reader.join
       Harness.same([f::FAULT], rest_of(worker, 12_000_000))

@@ -36,7 +36,7 @@ BUSY = <<~'RUBY'
     end
   end)
 RUBY
-SEEN = "on_request_timeout { |worker, env| $env = [worker, env['PATH_INFO']] }; out_of_band { $env = :out }"
+SEEN = "on_request_timeout { |worker, env| $env = [worker, env['PATH_INFO']] }"
 
 Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   frames = FoolsGold::Frames
@@ -63,17 +63,6 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     if File.exist?("/proc/#{worker.pid}/cmdline") && RUBY_ENGINE == "ruby"
       Harness.match(/\Afoolsgold: worker 1 \[test\] GET .sleep 1.0s/, File.read("/proc/#{worker.pid}/cmdline"))
     end
-  end
-  Harness.check("THREADS") do
-    worker.control.write(frames.frame(frames::THREADS, [77].pack("N")))
-    _, payload = front.await(worker.control, frames::THREADS)
-    Harness.same(77, payload.unpack1("N"))
-    Harness.match(/thread slot 0:\n  .*config.ru.*thread control:/m, payload)
-  end
-  Harness.check("OUT_OF_BAND") do
-    worker.control.write(frames.frame(frames::OUT_OF_BAND, ""))
-    front.await(worker.control, frames::OUT_OF_BAND)
-    Harness.match(/out\]\z/, worker.get("/ended", slot: 1).body)
   end
   Harness.check("INTERRUPT") do
     worker.order(frames::INTERRUPT, 0, 4)
@@ -107,9 +96,7 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   Harness.check("CANCEL of a body that is being sent") do
     Harness.same(frames::MORE, worker.get("/endless", seq: 8).flags)
     worker.order(frames::CANCEL, 0, 8)
-    answer = worker.answer
-    answer = worker.answer while answer.kind == frames::CHUNK
-    Harness.match(/\AErrno::EPIPE/, answer.body)
+    Harness.match(/\AErrno::EPIPE/, worker.answers.last.body)
     Harness.match(/\A\[true, true/, worker.get("/ended").body)
   end
   Harness.check("CANCEL of a request before which the front reads no more") do

@@ -13,7 +13,7 @@ class Front
   F = FoolsGold::Frames
   DEADLINE = 5
 
-  attr_reader :mold, :pid, :ready, :folder
+  attr_reader :mold, :pid, :ready, :folder, :logs
 
   def self.run(rackup, **options)
     front = new(rackup, **options)
@@ -26,6 +26,7 @@ class Front
     @folder = Dir.mktmpdir("foolsgold")
     @server = UNIXServer.new(File.join(@folder, "wire"))
     @waiting = []
+    @logs = []
     @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "",
                native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "",
                software: "FoolsGold/0", files: "yes", tag: "test",
@@ -71,13 +72,9 @@ class Front
         return [kind, payload] if kinds.include?(kind)
         raise "waited for #{kinds}, got #{kind.inspect} #{payload.inspect}" unless kind == F::LOG
 
-        logs << payload.byteslice(1, payload.bytesize).force_encoding("UTF-8")
+        @logs << payload.byteslice(1, payload.bytesize).force_encoding("UTF-8")
       end
     end
-  end
-
-  def logs
-    @logs ||= []
   end
 
   # Orders a worker; gives its control and its slots.

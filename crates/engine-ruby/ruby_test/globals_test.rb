@@ -118,11 +118,11 @@ ENDING = <<~'RUBY'
 RUBY
 
 if RUBY_ENGINE == "ruby"
-  { "an error that is no StandardError" => [FAILING, /thread 0 failed: .*\(SyntaxError\)/m],
-    "a thread that ends whenever it begins" => [ENDING, /10 threads in a row of slot 1 have ended/] }
-    .each do |name, (app, log)|
+  { "an error that is no StandardError" => [FAILING, /thread 0 failed: .*\(SyntaxError\)/m, "1"],
+    "a thread that ends whenever it begins" => [ENDING, /10 threads in a row of slot 1 have ended/, "2"] }
+    .each do |name, (app, log, threads)|
     Harness.check("#{name} ends the worker") do
-      Front.run(app, threads: "2") do |front|
+      Front.run(app, threads: threads) do |front|
         worker = front.fork
         worker.ask("/")
         Harness.same(1, GlobalsTest.status(front, worker))

@@ -17,11 +17,18 @@ HIJACK = <<~'RUBY'
     when "/full-raise"
       env["rack.hijack"].call.close
       raise "later"
+    when "/full-fails"
+      ($kept = env["rack.hijack"].call).write("half")
+      raise "way"
+    when "/full-closed"
+      IO.for_fd(env["rack.hijack"].call.fileno).close
+      raise "way"
     when "/thread" then Thread.new { env["rack.hijack"].call } && [200, {}, ["at once"]]
     when "/keep" then ($kept = env.values_at("rack.hijack", "rack.early_hints")) && [200, {}, ["kept"]]
     when "/stale"
       $kept.last.call("link" => "</secret.css>")
       [200, {}, [begin $kept.first.call; rescue IOError => error; error.message; end]]
+    when "/shown" then [200, {}, [env.inspect, env["rack.hijack"].instance_variable_get(:@slot).as_json(only: [])]]
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
     when "/raise" then [200, { "rack.hijack" => ->(io) { io.write("half") && raise("way") } }, []]
     when "/locked"
@@ -63,6 +70,24 @@ Front.run(HIJACK) do |front|
     front.accept(frames::FULL_ROLE).write("\x01")
     Harness.same(frames::TAKEN, worker.answer.flags)
   end
+  Harness.check("an error after a full hijack breaks the connection off, though the application keeps it") do
+    worker.ask("/full-fails")
+    io = front.accept(frames::FULL_ROLE)
+    io.write("\x01")
+    broken = front.accept(frames::BROKEN_ROLE)
+    numbers = [io, broken].map { |one| one.instance_variable_get(:@numbers).first(3) }
+    Harness.same(numbers.first, numbers.last)
+    broken.write("\x01")
+    Harness.same(["half", frames::TAKEN], [io.read, worker.answer.flags])
+  end
+  if RUBY_ENGINE == "ruby"
+    Harness.check("an error after a full hijack ends no worker, whatever the application has closed") do
+      worker.ask("/full-closed")
+      [frames::FULL_ROLE, frames::BROKEN_ROLE].each { |role| front.accept(role).write("\x01") }
+      Harness.same(frames::TAKEN, worker.answer.flags)
+      Harness.same("x", worker.get("/").body)
+    end
+  end
   Harness.check("a hijack in a thread that the answer overtakes is of no meaning for the next request") do
     worker.ask("/thread")
     io = front.accept(frames::FULL_ROLE)
@@ -73,6 +98,11 @@ Front.run(HIJACK) do |front|
   Harness.check("what an application keeps of an answered request reaches no other client") do
     Harness.same("kept", worker.get("/keep").body)
     Harness.same("the connection cannot be taken: its request has been answered", worker.get("/stale").body)
+  end
+  Harness.check("an application that shows an environment shows nothing of the server") do
+    shown = worker.get("/shown").body
+    Harness.match(/@slot=#<FoolsGold::(Native)?Slot 0>.*}#<FoolsGold::(Native)?Slot 0>\z/m, shown)
+    Harness.same(nil, shown[/secret|@wire|@shapes/])
   end
   [["/partial", 200, %w[a b]], ["/upgrade", 101, %w[upgrade x]]].each do |path, status, header|
     Harness.check("hijack #{path}") do

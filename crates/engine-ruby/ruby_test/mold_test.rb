@@ -2,11 +2,12 @@
 
 # The mold loads the application, forks workers, runs hooks and exits.
 
-%w[limits progress].each { |name| require_relative "../ruby/#{name}" }
+%w[limits progress children].each { |name| require_relative "../ruby/#{name}" }
 
 HOOKS = <<~RUBY
   $order = []
   before_fork { $order << :before }
+  after_worker_fork { |worker| $order << [:forked, worker] }
   after_fork { |worker| $order << [:after, worker] }
   on_worker_boot { |worker| $order << [:boot, worker] }
   on_worker_shutdown { |worker| File.write(File.join(__dir__, "shutdown"), worker.to_s) }
@@ -24,15 +25,6 @@ RUBY
 module MoldTest
   F = FoolsGold::Frames
   H = Harness
-
-  def self.failing(name, rackup, pattern, **options)
-    H.check(name) do
-      Front.run(rackup, **options) do |front|
-        H.same(F::FAILED, front.ready.first)
-        H.match(pattern, front.ready.last.force_encoding("UTF-8"))
-      end
-    end
-  end
 
   def self.answering(name, body, rackup, **options)
     H.check(name) do
@@ -56,12 +48,11 @@ module MoldTest
   end
 
   def self.stop(front, worker)
-    pids = [worker.pid]
     worker.order(F::STOP)
     _, payload = front.await(front.mold, F::EXITED)
-    H.same([1, *pids, 0], payload.unpack("NNl>"))
+    H.same([1, worker.pid, 0], payload.unpack("NNl>"))
     H.same("1", File.read(File.join(front.folder, "shutdown")))
-    H.same(true, File.exist?(File.join(front.folder, "at_exit-#{pids.first}")))
+    H.same(true, File.exist?(File.join(front.folder, "at_exit-#{worker.pid}")))
   end
 end
 
@@ -76,13 +67,10 @@ Front.run(ORDER, hooks: HOOKS) do |front|
     Harness.check("workers have different random numbers") do
       Harness.same(false, front.fork(2).get("/random").body == worker.get("/random").body)
     end
-    Harness.check("STOP ends a worker gracefully") { MoldTest.stop(front, worker) }
-    Harness.check("a killed worker is reported") do
-      worker = front.fork(3)
-      Process.kill("KILL", worker.pid)
-      _, payload = front.await(front.mold, FoolsGold::Frames::EXITED)
-      Harness.same([3, worker.pid, -9], payload.unpack("NNl>"))
+    Harness.check("after_worker_fork runs in the mold, after each fork") do
+      Harness.match(/\A\[:before, \[:forked, 1\], :before, \[:forked, 2\], :before, /, front.fork(5).get("/").body)
     end
+    Harness.check("STOP ends a worker gracefully") { MoldTest.stop(front, worker) }
     Harness.check("TERM, which may go to all processes at once, does nothing to a worker") do
       worker = front.fork(4)
       3.times { |seq| worker.ask("/", seq: seq) }
@@ -105,12 +93,12 @@ Harness.check("the place of a backtrace is found in a folder whose name is not i
   place = FoolsGold::Progress.place(["/gems/a.rb:1:in `read'", "/srv/caf\u00e9/boot.rb:2:in `load'"], folder)
   Harness.same("at /gems/a.rb:1:in `read', called from /srv/caf\u00e9/boot.rb:2:in `load'".b, place.b)
 end
-MoldTest.failing("an error in config.ru", "raise 'at load'", /\ARuntimeError\0at load\0.*config.ru/)
-MoldTest.failing("a syntax error in config.ru", "run(", /\ASyntaxError\0/)
-MoldTest.failing("exit in config.ru", "exit 3", /\ASystemExit\0/)
-MoldTest.failing("an unknown hook", "run proc {}", /befor_fork is not known in a hooks file; known are before_fork/,
-                 hooks: "befor_fork { }")
-MoldTest.failing("a missing Gemfile", "run proc {}", /Gemfile/, gemfile: "/no/Gemfile")
+Harness.check("a missing Gemfile") do
+  Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
+    Harness.same(FoolsGold::Frames::FAILED, front.ready.first)
+    Harness.match(/Gemfile/, front.ready.last)
+  end
+end
 Harness.check("for a gem that was activated before Bundler, the error is Bundler's, and not that there is none") do
   kept = ENV["RUBYLIB"]
   message = "You have already activated gold 2, but your Gemfile requires gold 1."
@@ -155,41 +143,6 @@ end
 MoldTest.answering("constants of a hooks file are those of the application, and not the server's", '["Channel", nil]',
                    "run ->(_) { [200, {}, [$found]] }",
                    hooks: "class ::Channel; end\nafter_fork { $found = [Channel.name, defined?(Worker)].inspect }\n")
-# ActiveRecord 6.1 and 7.0 with roles in one handler, and in one for each (6.0, and legacy_connection_handling).
-ROLES = <<~'RUBY'
-  $closed = []
-  module ActiveRecord
-    Pool = Struct.new(:name) { define_method(:disconnect!) { $closed << name } }
-    Handler = Struct.new(:pools) do
-      def clear_all_connections!(_role = :writing); pools.first.disconnect!; end
-    end
-    class Base; end
-    def self.version; Gem::Version.new("7.0.8"); end
-  end
-  def handler(*names); ActiveRecord::Handler.new(names.map { |name| ActiveRecord::Pool.new(name) }); end
-  run ->(_) { [200, {}, [$closed.inspect]] }
-RUBY
-ONE = <<~'RUBY'
-  ONE = handler(:writing, :reading)
-  def ONE.all_connection_pools; pools; end
-  def (ActiveRecord::Base).connection_handler; ONE; end
-  def (ActiveRecord::Base).connection_handlers; raise(NotImplementedError); end
-RUBY
-EACH = <<~'RUBY'
-  EACH = { writing: handler(:writing), reading: handler(:reading) }
-  def (ActiveRecord::Base).connection_handler; EACH[:writing]; end
-  def (ActiveRecord::Base).connection_handlers; EACH; end
-RUBY
-if RUBY_ENGINE == "ruby"
-  [ONE, EACH].each do |handlers|
-    MoldTest.answering("connections of all roles are closed before a fork", "[:writing, :reading]", ROLES + handlers)
-  end
-end
-Harness.check("a hook that raises at boot") do
-  Front.run("run proc {}", hooks: "on_worker_boot { raise 'no database' }") do |front|
-    Harness.match(/no database/, Harness.raised(RuntimeError) { front.fork })
-  end
-end
 # A new object counts as old after three collections. One of them marks all objects.
 AGES = <<~'RUBY'
   require "objspace"
@@ -212,6 +165,45 @@ Harness.check("files for another server's configuration are loaded only with one
   Front.run(OWN_FILES) { |front| Harness.same("0", front.fork.get("/").body) }
   Front.run(OWN_FILES, hooks: "after_stopped { nil }", hooks_kind: "puma", hooks_names: "after_stopped") do |front|
     Harness.same("4", front.fork.get("/").body)
+  end
+end
+ASKED = "run ->(_) { [200, {}, [$asked.inspect]] }"
+Harness.check("a mold that reads another server's file tells it what the command line says") do
+  { "unicorn" => ["RACKUP.values_at(:daemonize, :host, :port, :set_listener)", '[true, "0.0.0.0", 4000, true]'],
+    "puma" => ["@options.user_options.values_at(:daemon, :workers)", "[true, 3]"] }.each do |kind, (asked, expected)|
+    said = { hooks_kind: kind, hooks_daemonizes: "yes", hooks_port: "4000", hooks_workers: "3" }
+    Front.run(ASKED, hooks: "$asked = #{asked}", **said) { |front| Harness.same(expected, front.fork.get("/").body) }
+  end
+end
+MoldTest.answering("bytes that are no text are no number of workers for a configuration of Puma", "0", ASKED,
+                   hooks: "ENV['WEB_CONCURRENCY'] = 255.chr\n$asked = @options[:workers]", hooks_kind: "puma")
+if RUBY_ENGINE == "ruby"
+  Harness.check("a child that forks where the server begins to serve ends without a word in the worker's name") do
+    hooks = "after_booted do\n  (child = fork) ? Process.wait(child) : exit\n" \
+            "  File.write(File.join(__dir__, 'waited'), '')\nend\n"
+    Front.run(ASKED, hooks: hooks, hooks_kind: "puma, single", hooks_names: "after_booted") do |front|
+      control = front.fork.control
+      control.write(Front::F.frame(Front::F::SERVING, ""))
+      Harness.eventually("the end of the child") { File.exist?(File.join(front.folder, "waited")) }
+      control.write(Front::F.frame(Front::F::PING, ""))
+      front.await(control, Front::F::PING)
+      Harness.same([], front.logs.grep(/after_booted/))
+    end
+  end
+  # From Ruby 4.0 on it is a gem.
+  Harness.check("hooks of another server need no Logger that the bundle does not have") do
+    kept = ENV["RUBYLIB"]
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "logger.rb"), "raise LoadError, 'cannot load such file -- logger'\n")
+      ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
+      told = { hooks: "before_fork { |server, _| server.logger.info('told by a hook') }", hooks_kind: "unicorn" }
+      Front.run("run ->(_) { [200, {}, ['x']] }", hooks_names: "before_fork", **told) do |front|
+        Harness.same("x", front.fork.get("/").body)
+        Harness.match(/told by a hook/, front.logs.join)
+      end
+    end
+  ensure
+    ENV["RUBYLIB"] = kept
   end
 end
 # Where older versions of RubyGems keep the list of all gems, once they have made it.
@@ -240,23 +232,100 @@ PUMA = <<~'RUBY'
   end
 RUBY
 FIGURES = <<~'RUBY'
-  figures = %i[backlog running busy_threads pool_capacity max_threads]
+  figures = %i[backlog running busy_threads pool_capacity max_threads io_threads backlog_max reactor_max]
   run ->(_) { [200, {}, [Puma.stats_hash.values_at(*figures).inspect]] }
 RUBY
-MoldTest.answering("Puma.stats has the figures of the worker", "[0, 3, 1, 2, 3]", PUMA + FIGURES, threads: "3")
+MoldTest.answering("Puma.stats has the figures of the worker", "[0, 3, 1, 2, 3, 0, 0, 0]", PUMA + FIGURES, threads: "3")
+AGENT = <<~'RUBY'
+  module Puma
+    class Server
+      def lowlevel_error(error, env, status = 500)
+        @options[:lowlevel_error_handler].call(error, env, status)
+      end
+    end
+  end
+  module Agent
+    def lowlevel_error(error, env, status = 500)
+      $told = [error.message, env["PATH_INFO"], super.first]
+      raise "no agent" if env["PATH_INFO"] == "/mute"
+    end
+  end
+  Puma::Server.prepend(Agent)
+  endless = Enumerator.new do |parts|
+    File.write(File.join(__dir__, "begun"), "")
+    loop { parts << "x" }
+  end
+  run(lambda do |env|
+    case env["PATH_INFO"]
+    when "/told" then [200, {}, [$told.inspect]]
+    when "/endless" then [200, { "content-length" => "1" }, endless]
+    else raise "lost"
+    end
+  end)
+RUBY
+Harness.check("agents that wait for exceptions in Puma's server get them") do
+  Front.run(AGENT) do |front|
+    worker = front.fork
+    %w[/raise /mute].each do |path|
+      Harness.match(/\ARuntimeError\0lost/, worker.get(path).body)
+      Harness.same(["lost", path, 500].inspect, worker.get("/told").body)
+    end
+    worker.ask("/endless", seq: 9)
+    Harness.eventually("the body is collected") { File.exist?(File.join(front.folder, "begun")) }
+    worker.order(Front::F::CANCEL, 0, 9)
+    Harness.match(/\AErrno::EPIPE/, worker.answer.body)
+    Harness.same(["lost", "/mute", 500].inspect, worker.get("/told").body)
+  end
+end
+EVENTS = <<~'RUBY'
+  $events = []
+  PhusionPassenger.on_event(:starting_worker_process) { |forked| $events << forked }
+  PhusionPassenger.on_event(:starting_request_handler_thread) { $events << "thread" }
+  PhusionPassenger.on_event(:stopping_worker_process) { File.write(File.join(__dir__, "stopped"), "") }
+  PhusionPassenger.advertised_concurrency_level = 0
+  run ->(_) { [200, {}, [$events.inspect]] }
+RUBY
+%w[yes no].each do |preload|
+  Harness.check("hooks that an application gives to Passenger run, with preload=#{preload}") do
+    Front.run(EVENTS, passenger: "yes", preload: preload) do |front|
+      worker = front.fork
+      is_forked = preload == "yes" && RUBY_ENGINE == "ruby"
+      Harness.same([is_forked, "thread"].inspect, worker.get("/").body)
+      worker.order(Front::F::STOP)
+      Harness.eventually("the end of the worker") { File.exist?(File.join(front.folder, "stopped")) }
+    end
+  end
+end
+MoldTest.answering("only Passenger's file brings PhusionPassenger", "nil",
+                   "run ->(_) { [200, {}, [defined?(PhusionPassenger).inspect]] }")
+Harness.check("a worker keeps the pipe for reports open only if it has more of them") do
+  { nil => [true, true], [0] * 6 => [true, false] }.each do |figures, expected|
+    children = FoolsGold::Children.new
+    children.listen
+    children.report(figures)
+    ends = %i[@reports @report].map { |name| children.instance_variable_get(name) }
+    Harness.same(expected, ends.map(&:closed?))
+    ends.each(&:close)
+  end
+end
 CLUSTER = "#{PUMA}run ->(_) { [200, {}, [$seen.inspect]] }\n"
 AS_SEEN = <<~'RUBY'
   before_fork do
     stats = Puma.stats_hash
     $seen = [stats.values_at(:workers, :booted_workers, :old_workers),
-             stats[:worker_status].map { |one| one.values_at(:pid, :index, :last_status) }]
+             stats[:worker_status].map { |one| one.values_at(:pid, :index).push(one[:last_status].values) }]
   end
 RUBY
 if RUBY_ENGINE == "ruby"
   Harness.check("Puma.stats lists the workers in the process that forks them") do
     Front.run(CLUSTER, hooks: AS_SEEN) do |front|
-      expected = [[1, 1, 0], [[front.fork.pid, 0, {}]]]
-      Harness.same(expected.inspect, front.fork(2).get("/").body)
+      first = front.fork
+      Harness.same([[1, 1, 0], [[first.pid, 0, [0, 1, 1, 0, 1, 0, 0, 0, 0]]]].inspect, front.fork(2).get("/").body)
+      first.get("/", seq: 7)
+      first.control.write(Front::F.frame(Front::F::PING, ""))
+      front.await(first.control, Front::F::PING)
+      Harness.match(/\[\[2, 2, 0\], \[\[#{first.pid}, 0, \[0, 1, 1, 0, 1, 7, 0, 0, 0\]\], /,
+                    front.fork(3).get("/").body)
     end
   end
   Harness.check("Puma.stats counts no worker as booted that is booting") do
@@ -264,7 +333,7 @@ if RUBY_ENGINE == "ruby"
       front.mold.write(Front::F.frame(Front::F::FORK, [2, 1].pack("NN")))
       _, payload = front.await(front.mold, Front::F::FORKED)
       front.accept(Front::F::CONTROL_ROLE)
-      expected = [[1, 0, 0], [[payload.unpack("NN").last, 1, {}]]]
+      expected = [[1, 0, 0], [[payload.unpack("NN").last, 1, []]]]
       Harness.same(expected.inspect, front.fork(3).get("/").body)
     end
   end
@@ -284,14 +353,5 @@ if RUBY_ENGINE == "ruby"
   Harness.check("the thread of Ruby's Timeout does not keep a mold waiting that has a connection") do
     hooks = "before_fork { Thread.new { sleep 0.8; $held.close }.name = 'Timeout stdlib thread' }"
     MoldTest.holding(hooks) { |front| MoldTest.share(front) }
-  end
-end
-Harness.check("all end with the front") do
-  pids = []
-  Front.run("run ->(env) { sleep }") do |front|
-    pids = [front.pid, front.fork.tap { |worker| worker.ask("/") }.pid]
-  end
-  Harness.eventually("#{pids} end") do
-    pids.none? { |pid| File.exist?("/proc/#{pid}") && !File.read("/proc/#{pid}/stat").include?(") Z") }
   end
 end

@@ -30,7 +30,10 @@ Harness.check("recorded requests become environments") do
     Harness.same([index + 1, 1, 1, "body"], [seq, number, how, payload.byteslice(11 + size, 99)])
     env = shapes.makers[number].call(payload.byteslice(11, size), :input, [], [])
     wanted = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/a", "QUERY_STRING" => "b", "HTTP_HOST" => "example.org",
-               "HTTP_ACCEPT" => "*/*", "SCRIPT_NAME" => "", "rack.url_scheme" => "http", "SERVER_PORT" => "80" }
+               "HTTP_ACCEPT" => "*/*", "SCRIPT_NAME" => "", "rack.url_scheme" => "http", "SERVER_PORT" => "80",
+               "puma.request_body_wait" => 0.0 }
     Harness.same(wanted, env.slice(*wanted.keys))
   end
+  env = shapes.makers[0].call("puma.request_body_wait\x0012.5\0A\0b\0", :input, [], [])
+  Harness.same([12.5, "b"], env.values_at("puma.request_body_wait", "A"))
 end

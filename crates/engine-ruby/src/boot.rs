@@ -5,24 +5,17 @@ use std::sync::mpsc;
 use std::thread;
 
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use uuid::Uuid;
 
 use crate::dispatch::pool::Pool;
 use crate::dispatch::watch;
 use crate::fleet::Facts;
-use crate::message::Message;
+use crate::message::channel;
 use crate::process::folder::ProcessFolder;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::supervisor::ipc_listener::{self, Handshake};
 use crate::supervisor::{EventLoop, Supervisor};
-
-/// Messages are few (a process begins, speaks or ends), and none may be lost.
-#[expect(clippy::disallowed_methods, reason = "see above")]
-fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
-    unbounded_channel()
-}
 
 /// Starts the engine and waits for its first worker. Returns the pool, the handle of the supervisor and what the mold
 /// reported.

@@ -1,6 +1,7 @@
 //! A limit on the workers of several applications together. When all places are taken, an application that needs a
 //! worker makes another one give up a worker that has nothing to do.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ pub struct Budget {
 #[derive(Default)]
 struct Members {
     next: u64,
-    all: Vec<(u64, Member)>,
+    /// The applications, by the numbers of their shares.
+    all: BTreeMap<u64, Member>,
 }
 
 /// One application with a share of the budget.
@@ -51,7 +53,7 @@ pub struct ShareReport {
 }
 
 impl ShareReport {
-    /// Returns the number of places that it can be asked for, besides those that it is giving up.
+    /// Returns the number of places that the application can be asked for, besides those that it is giving up.
     fn to_spare(self) -> usize {
         self.holds.saturating_sub(self.leaving + self.floor)
     }
@@ -72,13 +74,13 @@ impl std::fmt::Debug for Budget {
 
 impl Members {
     fn held(&self) -> usize {
-        self.all.iter().map(|(_, member)| member.report.holds).sum()
+        self.all.values().map(|member| member.report.holds).sum()
     }
 
     /// Asks another application to give up a place that it does not need; if none has one to spare and `must` is true,
     /// the one with the most places above its floor.
     fn ask(&mut self, id: u64, must: bool) {
-        let others = self.all.iter_mut().filter(|(other, _)| *other != id).map(|(_, member)| member);
+        let others = self.all.iter_mut().filter(|(other, _)| **other != id).map(|(_, member)| member);
         let mut others: Vec<&mut Member> = others.collect();
         // One at a time, since the place may be enough; but its worker may have a request that lasts for ever.
         let now = Instant::now();
@@ -111,7 +113,7 @@ impl Budget {
         let mut members = self.members.lock();
         members.next += 1;
         let id = members.next;
-        members.all.push((id, Member { messages, report: ShareReport::default(), asked: None }));
+        members.all.insert(id, Member { messages, report: ShareReport::default(), asked: None });
         Share { budget: self.clone(), id }
     }
 }
@@ -120,7 +122,7 @@ impl Share {
     /// Reports the current state of the application.
     pub fn report(&self, report: ShareReport) {
         let mut members = self.budget.members.lock();
-        if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+        if let Some(member) = members.all.get_mut(&self.id) {
             member.asked = member.asked.filter(|_| report.holds >= member.report.holds);
             member.report = report;
         }
@@ -133,7 +135,7 @@ impl Share {
     /// Declines to give up a place.
     pub fn keep(&self) {
         let mut members = self.budget.members.lock();
-        if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+        if let Some(member) = members.all.get_mut(&self.id) {
             member.asked = None;
         }
     }
@@ -144,7 +146,7 @@ impl Share {
     pub fn take(&self, has_none: bool) -> bool {
         let mut members = self.budget.members.lock();
         if members.held() < self.budget.places {
-            if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+            if let Some(member) = members.all.get_mut(&self.id) {
                 member.report.holds += 1;
             }
             return true;
@@ -156,18 +158,19 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.budget.members.lock().all.retain(|(id, _)| *id != self.id);
+        self.budget.members.lock().all.remove(&self.id);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+    use tokio::sync::mpsc::UnboundedReceiver;
 
-    #[expect(clippy::disallowed_methods, reason = "a test with a few messages")]
+    use super::*;
+    use crate::message::channel;
+
     fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Message>) {
-        let (messages, inbox) = unbounded_channel();
+        let (messages, inbox) = channel();
         let share = budget.join(messages);
         let spare_for = spare_s.map(Duration::from_secs);
         share.report(ShareReport { holds, floor: 1, spare_for, ..ShareReport::default() });
@@ -242,7 +245,7 @@ mod tests {
     /// Lets the time pass within which an application that was asked should have given its place up.
     fn is_asked_in_vain(budget: &Budget, share: &Share) {
         let mut members = budget.members.lock();
-        let (_, member) = members.all.iter_mut().find(|(id, _)| *id == share.id).unwrap();
+        let member = members.all.get_mut(&share.id).unwrap();
         member.asked = Instant::now().checked_sub(ASKED_TIME);
     }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use engine::{Reply, Request, reply};
-use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
 use crate::dispatch::in_flight::Step;
 use crate::dispatch::job::Job;
-use crate::dispatch::worker_thread::{ThreadOwner, WorkerThread};
+use crate::dispatch::worker_thread::WorkerThread;
 use crate::wire::control::Control;
 use crate::wire::frames::take;
 
@@ -19,9 +18,7 @@ use crate::wire::frames::take;
 pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Result<(Vec<Reply>, bool)> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _in = runtime.enter();
-    let (ours, _theirs) = UnixStream::pair()?;
-    let owner = ThreadOwner::sample(1, Arc::new(Control::new().0));
-    let thread = WorkerThread::new(owner, 0, ours.into_split().1);
+    let (thread, _reader, _end) = WorkerThread::sample(1, 0, Arc::new(Control::new().0))?;
     let mut replies = Vec::new();
     for request in requests {
         let (responder, reply) = reply::pair();

@@ -36,7 +36,7 @@ pub use dispatch::upgraded::EXIT_TIME;
 pub use preload::Preload;
 pub use process::reader::Evaluated;
 pub use process::user::{User, command};
-pub use process::{native, reader, user};
+pub use process::{bundle, native, reader, user};
 pub use settings::{PUMA_SINGLE, Settings};
 pub use start_error::{LATER_BOOT_TIME, StartError, boot_limit, no_ruby};
 
@@ -78,10 +78,15 @@ impl RubyEngine {
         self.pool.processes()
     }
 
+    /// Reports that clients reach the application from now on, for its hooks that run then. Does not wait.
+    pub fn serve(&self) {
+        self.supervisor.serve();
+    }
+
     /// Ends all processes. Those that have not ended within `time` are killed.
     pub fn stop(&self, time: Duration) {
         self.pool.close();
-        self.pool.is_to_end();
+        self.pool.set_ending();
         self.pool.refuse_waiting();
         self.supervisor.stop(time);
         // Those that were sent ahead to workers that have ended wait again.

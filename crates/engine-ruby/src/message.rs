@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use engine::{Order, Surroundings};
 use tokio::net::UnixStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::exit::Exit;
-use crate::exit_reason::ExitReason;
-use crate::fleet::{Outcome, Speaker};
-use crate::weight::Weight;
+use crate::fleet::{Event, Outcome, Speaker};
 use crate::wire::frames::Frame;
 
 /// Result of the `before_exec` hooks: what they changed, or why they failed.
@@ -25,30 +24,27 @@ pub enum Message {
     Control(u32, u32, UnixStream),
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
     Thread(u32, u32, StdStream),
-    /// A mold or a worker has sent a frame on its control connection.
-    Received(Speaker, Frame),
+    /// A mold or a worker has sent a frame on its control connection, and the place of it among those that wait.
+    Received(Speaker, Frame, OwnedSemaphorePermit),
     /// The control connection of a mold or a worker has ended.
     Disconnected(Speaker),
-    /// A process that this one started has ended.
-    Ended(u32, Exit),
-    /// A worker was removed from the pool; with an error if its process must be killed.
-    WorkerGone(u32, Option<String>),
-    /// A worker is retired: it finishes its requests and exits.
-    Leaving(u32, ExitReason),
-    /// A worker has expired and should be replaced when possible.
-    Expired(u32, ExitReason),
-    /// Requests wait for a worker.
-    Wanted,
+    /// An event for the fleet as it is.
+    Event(Event),
     /// Another application needs one of the places that this one has in the shared budget.
     GiveUp,
-    /// The kernel has killed a worker because memory was full.
-    OutOfMemory(u32),
-    /// The memory use of these processes; none where it cannot be read.
-    Weighed(Vec<(Speaker, Option<Weight>)>),
     /// An operator has given an order and waits for its outcome.
     Order(Order, SyncSender<Outcome>),
     /// The server is about to execute itself anew: run the `before_exec` hooks within this time, and send the result.
     BeforeExec(Duration, SyncSender<Prepared>),
+    /// The server serves with this engine.
+    Serving,
     /// End all processes within this time, and report when that is done.
     Stop(Duration, SyncSender<()>),
+}
+
+/// Creates the queue of a supervisor. Messages are few (a process begins or ends, and of what it says only some frames
+/// wait), and none may be lost.
+#[expect(clippy::disallowed_methods, reason = "see above")]
+pub fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
+    unbounded_channel()
 }

@@ -46,6 +46,10 @@ pub struct Settings {
     pub hooks_kind: String,
     /// The names of that server's directives.
     pub hooks_names: Vec<&'static str>,
+    /// Whether malloc has few heaps in Ruby processes; otherwise their number is what the environment, or malloc, says.
+    pub limits_heaps: bool,
+    /// Whether the application finds `PhusionPassenger`, to give hooks to it.
+    pub is_passenger: bool,
     /// An evaluated configuration of another server; the process that evaluated it becomes the first mold.
     pub evaluated: Option<Evaluated>,
     /// Whether the start is retried while a hook keeps workers from starting, as Puma and Unicorn do. Otherwise a

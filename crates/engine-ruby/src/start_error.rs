@@ -20,8 +20,15 @@ pub enum StartError {
     Hook(String, String, Box<AppError>),
     /// The process folder could not be made accessible to the user that processes run as.
     User(String, std::io::Error),
-    /// The executable was started and ended, in these words, before it connected.
-    NoRuby(PathBuf, String),
+    /// The executable was started and ended before it connected.
+    NoRuby {
+        /// The executable.
+        ruby: PathBuf,
+        /// How it ended, as text.
+        how: String,
+        /// Whether it ended by itself, with another exit status than 0.
+        has_failed: bool,
+    },
     /// The Ruby executable could not be started.
     Ruby(PathBuf, std::io::Error),
     /// The Ruby process ended before the application was loaded.
@@ -48,7 +55,7 @@ impl fmt::Display for StartError {
                 in_full(f, error)
             }
             StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
-            StartError::NoRuby(ruby, how) => write!(
+            StartError::NoRuby { ruby, how, .. } => write!(
                 f,
                 "{how}, and has not connected to the server: is {} a Ruby? A script must start Ruby by exec, and not \
                  as a further process. --ruby names another",

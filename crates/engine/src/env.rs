@@ -21,7 +21,8 @@ pub enum Key<'a> {
     Header(&'a HeaderName),
 }
 
-/// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`].
+/// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`]. The last is one of
+/// Puma, for the Ruby engine alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the key of its name")]
 pub enum Fixed {
@@ -40,11 +41,12 @@ pub enum Fixed {
     RemoteAddr,
     ContentType,
     ContentLength,
+    RequestBodyWait,
 }
 
 impl Fixed {
     /// Names of all variants, in their order.
-    pub const NAMES: [&'static str; 15] = [
+    pub const NAMES: [&'static str; 16] = [
         "REQUEST_METHOD",
         "SCRIPT_NAME",
         "PATH_INFO",
@@ -60,6 +62,7 @@ impl Fixed {
         "REMOTE_ADDR",
         "CONTENT_TYPE",
         "CONTENT_LENGTH",
+        "puma.request_body_wait",
     ];
 
     /// The key as a Ruby string.
@@ -71,7 +74,12 @@ impl Fixed {
     pub fn is_steady(self) -> bool {
         !matches!(
             self,
-            Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::RequestPath | Fixed::ContentLength
+            Fixed::PathInfo
+                | Fixed::QueryString
+                | Fixed::RequestUri
+                | Fixed::RequestPath
+                | Fixed::ContentLength
+                | Fixed::RequestBodyWait
         )
     }
 }

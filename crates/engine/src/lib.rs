@@ -70,10 +70,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// The meter of the application that would serve this request, in which the front counts a request that it refuses
-    /// itself. By default there is none, and such requests are not counted.
-    fn meter_of(&self, request: &Request) -> Option<Arc<Meter>> {
-        let _ = request;
+    /// The meter of an application, in which the front counts a request that it refuses or gives up itself. `app` is
+    /// its name as [`Engine::app_of`] returns it; without a name, there is one if the engine has a single application.
+    /// By default there is none, and such requests are not counted.
+    fn meter_of(&self, app: Option<&str>) -> Option<Arc<Meter>> {
+        let _ = app;
         None
     }
 

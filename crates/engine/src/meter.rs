@@ -2,7 +2,9 @@
 //! outlives the engine that counts in it, so that a reload does not reset the numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::counters::Counters;
 use crate::fault::Fault;
@@ -22,6 +24,9 @@ pub const PARTS: usize = 8;
 pub const CLASS_BOUNDS_US: [u64; BOUNDS_US.len() * PARTS] = class_bounds();
 
 const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
+
+/// The most requests that run on after they were given up.
+const GIVEN_UP_MOST: usize = 1024;
 
 const fn class_bounds() -> [u64; BOUNDS_US.len() * PARTS] {
     let mut bounds = [0; BOUNDS_US.len() * PARTS];
@@ -105,8 +110,10 @@ pub struct Meter {
     answers: Counters<5>,
     /// Requests without a response, in the order of [`Fault::NAMES`].
     faults: Counters<{ Fault::NAMES.len() }>,
-    /// Requests that were refused at once.
+    /// Requests that were refused at once, or given up.
     turned_away: Counters<1>,
+    /// When each request was complete that was given up, and that its engine has not ended yet.
+    given_up: Mutex<Vec<Instant>>,
 }
 
 impl Meter {
@@ -131,7 +138,31 @@ impl Meter {
         self.recorder.note(Err(fault), Duration::ZERO, Duration::ZERO, about);
     }
 
-    /// The number of requests that were refused at once.
+    /// Counts and records a request with this fault, which the front has given up ([`crate::Reply::give_up`]), as one
+    /// of unknown time in the queue; `about` gives its identity.
+    pub(crate) fn give_up(&self, fault: &Fault, complete: Instant, about: impl FnOnce() -> Past) {
+        self.turn_away();
+        self.failed(fault);
+        self.recorder.note(Err(fault), Duration::ZERO, complete.elapsed(), about);
+    }
+
+    /// Notes that the request which was complete at this time is given up, and that its engine counts it no more.
+    pub(crate) fn note_given_up(&self, complete: Instant) {
+        let mut given_up = self.given_up.lock();
+        if given_up.len() == GIVEN_UP_MOST {
+            given_up.remove(0);
+        }
+        given_up.push(complete);
+    }
+
+    /// Whether the request which was complete at this time is given up. True once.
+    pub(crate) fn takes_given_up(&self, complete: Instant) -> bool {
+        let mut given_up = self.given_up.lock();
+        let found = given_up.iter().position(|other| *other == complete);
+        found.map(|at| given_up.remove(at)).is_some()
+    }
+
+    /// The number of requests that were refused at once, or given up.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.read().iter().sum()
     }

@@ -30,9 +30,26 @@ pub struct Reply {
 pub struct Responder {
     /// Takes the answer in a box, since it moves several times on its way. `None` once it is sent.
     sender: Option<oneshot::Sender<Box<Answer>>>,
-    meter: Option<(Arc<Meter>, Instant)>,
+    count: Option<Count>,
     replacement: Option<oneshot::Receiver<Box<Answer>>>,
     role: Role,
+}
+
+/// Where, and as what, an answer is counted.
+#[derive(Clone)]
+struct Count {
+    meter: Arc<Meter>,
+    /// When the engine received the request.
+    since: Instant,
+    /// When the request was complete.
+    complete: Instant,
+}
+
+impl Count {
+    /// Whether the front has given the request up, and has counted it. True once.
+    fn takes_given_up(&self) -> bool {
+        self.meter.takes_given_up(self.complete)
+    }
 }
 
 /// Which answer of its request a responder is for.
@@ -55,7 +72,7 @@ impl fmt::Debug for Responder {
 /// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    let responder = Responder { sender: Some(sender), meter: None, replacement: None, role: Role::First };
+    let responder = Responder { sender: Some(sender), count: None, replacement: None, role: Role::First };
     (responder, Reply { receiver, due: None, is_deferred: false })
 }
 
@@ -63,7 +80,7 @@ pub fn pair() -> (Responder, Reply) {
 /// engine received it.
 pub fn metered(meter: &Arc<Meter>, request: &Request, since: Instant) -> (Responder, Reply) {
     let (mut responder, reply) = pair();
-    responder.meter = (!request.is_own).then(|| (meter.clone(), since));
+    responder.count = (!request.is_own).then(|| Count { meter: meter.clone(), since, complete: request.complete });
     (responder, reply)
 }
 
@@ -97,6 +114,29 @@ impl Reply {
     /// Whether the answer is made by [`crate::IoThread`] work.
     pub fn is_deferred(&self) -> bool {
         self.is_deferred
+    }
+
+    /// Stops waiting for an answer that is late. Returns that if it has just come, else the fault, which is counted and
+    /// recorded in this meter at once: the engine, which may take any time to end, counts no more. `complete` is when
+    /// the request was; `about` gives its identity.
+    pub fn give_up(
+        mut self,
+        fault: Fault,
+        complete: Instant,
+        meter: &Meter,
+        about: impl FnOnce() -> Past,
+    ) -> Box<Answer> {
+        // Before the engine can see that nobody waits any more.
+        meter.note_given_up(complete);
+        self.receiver.close();
+        if let Ok(mut answer) = self.receiver.try_recv()
+            && answer.take_replacement().is_none()
+        {
+            meter.takes_given_up(complete);
+            return answer;
+        }
+        meter.give_up(&fault, complete, about);
+        Box::new(Answer::new(Err(fault), Duration::ZERO))
     }
 
     /// As the future, with the answer in the box in which it comes.
@@ -157,18 +197,30 @@ impl Responder {
         let mut tally = Tally::default();
         let is_abandoned = self.is_abandoned();
         let Some(sender) = self.sender.take() else { return };
-        if let Some((meter, since)) = self.meter.take() {
+        if let Some(count) = self.count.take() {
+            let is_given_up = is_abandoned && count.takes_given_up();
+            let Count { meter, since, .. } = count;
             let ran = waited.map_or(Duration::ZERO, |queued| since.elapsed().saturating_sub(queued));
             let outcome = result.as_ref().map(|response| response.head.status.as_u16());
             match waited {
-                _ if self.role != Role::First => {}
+                _ if is_given_up || self.role != Role::First => {}
                 Some(queued) => meter.add_times(queued, outcome.is_ok().then_some(ran)),
                 None => meter.turn_away(),
             }
-            meter.recorder.note(outcome, queued, ran, about);
+            match &result {
+                _ if !is_given_up => meter.recorder.note(outcome, queued, ran, about),
+                // The engine knows the worker, and where that was.
+                Err(Fault::OutOfTime(_)) => {
+                    let past = about();
+                    meter.recorder.forget(&past.id);
+                    meter.recorder.note(outcome, queued, ran, || past);
+                }
+                _ => {}
+            }
             // A connection that the application has taken over may be over by now.
             let is_taken = matches!(&result, Ok(Response { body: Body::Taken, .. }));
             match outcome {
+                _ if is_given_up => {}
                 Ok(_) if is_abandoned && !is_taken => meter.failed(&Fault::ClientGone),
                 Ok(status) => tally = Tally::new(meter, status),
                 Err(fault) => meter.failed(fault),
@@ -182,10 +234,10 @@ impl Responder {
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
         // If the client has disconnected, it gets neither answer: the first one counts the request.
-        let meter = self.meter.clone().filter(|_| !self.is_abandoned());
+        let count = self.count.clone().filter(|_| !self.is_abandoned());
         self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { sender: Some(sender), meter, replacement: None, role: Role::Spare }
+        Responder { sender: Some(sender), count, replacement: None, role: Role::Spare }
     }
 
     /// Notes that the stream that this one's answer replaces is withdrawn: the request is counted here from now on.
@@ -205,12 +257,16 @@ impl Drop for Responder {
         if self.role == Role::Spare || self.sender.is_none() {
             return;
         }
-        let Some((meter, since)) = &self.meter else { return };
-        if self.role == Role::First {
-            meter.add_times(since.elapsed(), None);
+        let Some(count) = &self.count else { return };
+        let is_abandoned = self.is_abandoned();
+        if is_abandoned && count.takes_given_up() {
+            return;
         }
-        let fault = if self.is_abandoned() { Fault::ClientGone } else { Fault::Broken(String::new()) };
-        meter.failed(&fault);
+        if self.role == Role::First {
+            count.meter.add_times(count.since.elapsed(), None);
+        }
+        let fault = if is_abandoned { Fault::ClientGone } else { Fault::Broken(String::new()) };
+        count.meter.failed(&fault);
     }
 }
 
@@ -369,6 +425,45 @@ mod tests {
         let (reply, sink, replacement) = sent();
         drop(reply);
         assert!(!sink.take_back() && replacement.is_abandoned());
+    }
+
+    #[test]
+    fn a_request_that_the_front_gives_up_is_counted_at_once_and_not_when_its_engine_ends() {
+        let late = || Fault::OutOfTime(Duration::from_secs(3).into());
+        let past = |worker| Past { id: "one".to_owned(), worker, ..Past::default() };
+        let fine = || Ok(Response { head: ResponseHead::default(), body: Body::Empty });
+        let gives_up = |ends: &dyn Fn(Responder), has_come: bool, worker: Option<u32>| {
+            let meter = Arc::new(Meter::default());
+            let request = Request::sample(http::Method::GET, "/");
+            let (responder, reply) = metered(&meter, &request, Instant::now());
+            let responder = if has_come {
+                responder.send(fine(), Duration::ZERO);
+                None
+            } else {
+                Some(responder)
+            };
+            let answer = reply.give_up(late(), request.complete, &meter, || past(None));
+            assert_eq!(answer.result.is_ok(), has_come);
+            drop(answer);
+            let counted = || {
+                let ended = meter.queue.read().0.iter().sum::<u64>() + meter.turned_away();
+                (meter.answers(), meter.faults().iter().sum::<u64>(), ended)
+            };
+            let expected = if has_come { ([0, 1, 0, 0, 0], 0, 1) } else { ([0; 5], 1, 1) };
+            assert_eq!(counted(), expected);
+            if let Some(responder) = responder {
+                ends(responder);
+            }
+            assert_eq!(counted(), expected);
+            let failed = meter.recorder.read().failed;
+            assert_eq!(failed.first().map(|past| past.worker), (!has_come).then_some(worker), "{failed:?}");
+            assert!(failed.len() < 2 && !meter.takes_given_up(request.complete));
+        };
+        gives_up(&drop::<Responder>, true, None);
+        gives_up(&drop::<Responder>, false, None);
+        gives_up(&|responder: Responder| responder.send(fine(), Duration::ZERO), false, None);
+        let ends = |responder: Responder| responder.send_noting(Err(late()), Duration::ZERO, || past(Some(7)));
+        gives_up(&ends, false, Some(7));
     }
 
     #[test]

@@ -129,6 +129,8 @@ pub struct Request {
     pub input: Input,
     /// Time when its first byte arrived.
     pub received: Instant,
+    /// Time when its head was complete, from which on its body arrived.
+    pub head_complete: Instant,
     /// Time when its last byte arrived, from which on it waits for the application and not for its client.
     pub complete: Instant,
     /// Time when its response must have begun.
@@ -147,7 +149,7 @@ pub struct Request {
 const LATE_PART: u32 = 10;
 
 impl Request {
-    /// A request for tests: no headers, no body, due in ten seconds.
+    /// A request that no client has sent, for probes and tests: no headers, no body, due in ten seconds.
     pub fn sample(method: Method, target: &str) -> Request {
         let now = Instant::now();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -165,6 +167,7 @@ impl Request {
             peer: Peer::default(),
             input: Input::Empty,
             received: now,
+            head_complete: now,
             complete: now,
             deadline: due,
             queue_deadline: due,

@@ -74,6 +74,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         counts: Default::default(),
     };
     let io_threads = front::IoThreads::start(2)?;
-    front::serve(listeners, &io_threads, engine, Arc::new(settings), Stop::new()).await;
+    front::serve(listeners, &io_threads, engine, Arc::new(settings), Stop::new())?.await;
     Ok(())
 }

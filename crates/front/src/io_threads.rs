@@ -15,7 +15,7 @@ use std::thread;
 
 use engine::{IoThread, panic_words};
 use parking_lot::Mutex;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, EnterGuard, Handle, Runtime};
 use tokio::sync::oneshot;
 
 /// The I/O threads of a server. Dropping this ends them, with all their connections.
@@ -47,6 +47,11 @@ impl IoThreads {
     /// Another handle on the same threads.
     pub(crate) fn share(&self) -> IoThreads {
         IoThreads(self.0.clone())
+    }
+
+    /// Makes the event loop of the first thread, which accepts, the one that takes new listeners.
+    pub(crate) fn enter(&self) -> EnterGuard<'_> {
+        self.0[0].handle.enter()
     }
 
     /// Runs an accept loop, on the first thread.

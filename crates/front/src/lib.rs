@@ -54,11 +54,27 @@ use crate::log::notices::Notices;
 /// Time for cut connections to end.
 const CUT_TIME: Duration = Duration::from_secs(1);
 
-/// Serves until the stop and returns when the last connection has ended, or was cut off.
+/// Serves until the stop: the future, which needs a tokio runtime with time, is ready when the last connection has
+/// ended, or was cut off. The error, before anything is served, says which listener the event loop does not take.
 ///
-/// Must be called in a tokio runtime with time; connections run on the I/O threads. The caller closes the engine.
-pub async fn serve(
+/// Connections run on the I/O threads. The caller closes the engine.
+pub fn serve(
     listeners: Vec<Listener>,
+    io_threads: &IoThreads,
+    engine: Arc<dyn Engine>,
+    settings: Arc<Settings>,
+    stop: Stop,
+) -> Result<impl Future<Output = Ended>, BindError> {
+    let listeners: Vec<AsyncListener> = {
+        let _entered = io_threads.enter();
+        listeners.into_iter().map(AsyncListener::new).collect::<Result<_, _>>()?
+    };
+    Ok(run(listeners, io_threads, engine, settings, stop))
+}
+
+/// Serves these listeners: see [`serve()`].
+async fn run(
+    listeners: Vec<AsyncListener>,
     io_threads: &IoThreads,
     engine: Arc<dyn Engine>,
     settings: Arc<Settings>,
@@ -72,21 +88,10 @@ pub async fn serve(
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {
-        let local = listener.local();
         let common = common.clone();
         let guard = guard.clone();
         let theirs = io_threads.share();
-        let stop = stop.clone();
-        io_threads.run(async move {
-            match AsyncListener::new(listener) {
-                Ok(listener) => accept::run(listener, &theirs, common, guard).await,
-                Err(error) => {
-                    // An exit is noticed; serving half of the addresses might not be.
-                    tracing::error!(target: "front", "cannot serve {local}: {error}");
-                    stop.now();
-                }
-            }
-        });
+        io_threads.run(async move { accept::run(listener, &theirs, common, guard).await });
     }
     drop((guard, common));
     stop.draining().await;

@@ -176,12 +176,14 @@ fn chunked_uploads_keep_their_connection_and_lose_their_trailers() {
 fn head_has_the_length_and_no_body() {
     let server = Server::start(|request| match request.path.as_str() {
         "/own" => Reply::ready(Ok(with(200, &[("content-length", "77")], Body::Empty))),
+        // As Rack::Head does, whatever GET's body is.
+        "/emptied" => Reply::ready(Ok(with(200, &[], Body::Empty))),
         _ => path(&request),
     });
     let mut client = server.connect();
-    for (path, len) in [("/four", "5"), ("/own", "77")] {
+    for (path, len) in [("/four", Some("5")), ("/own", Some("77")), ("/emptied", None)] {
         client.send(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
-        assert_eq!(client.head().header("content-length"), Some(len));
+        assert_eq!(client.head().header("content-length"), len, "{path}");
     }
     assert_eq!(client.get("/x").text(), "/x");
 }
@@ -729,11 +731,17 @@ fn a_response_that_cannot_be_sent_is_counted_as_a_fault_and_not_by_its_status() 
         responder.send(Ok(with(200, &[("content-length", "9")], Body::Full("gold".into()))), Duration::ZERO);
         reply
     });
-    let got = server.connect().get("/page?query");
+    let mut client = server.send("GET /page?query HTTP/1.1\r\n");
+    // No time of the application.
+    std::thread::park_timeout(Duration::from_millis(300));
+    let complete = Instant::now();
+    client.send("Host: a\r\n\r\n");
+    let got = client.response();
     assert_eq!(got.status, 500);
     let failed = meter.recorder.read().failed;
     let seen = (failed[0].method.as_str(), failed[0].path.as_str(), failed[0].fault.as_str());
     assert_eq!(seen, ("GET", "/page", "bad_answer"));
+    assert!(failed[0].took_ms <= complete.elapsed().as_secs_f64() * 1e3, "{failed:?}");
     assert!(got.text().contains(&failed[0].id), "{:?}: {}", failed[0], got.text());
     assert_eq!((failed.len(), meter.faults().iter().sum::<u64>(), meter.answers()), (1, 1, [0; 5]));
 }
@@ -1077,6 +1085,7 @@ fn a_connection_that_the_application_has_closed_ends_though_its_client_stays() {
     let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 101);
     assert!(client.is_closed());
+    assert_eq!(counts.answers(), [1, 0, 0, 0, 0]);
     eventually("its end", || counts.open() == 0);
     drop(client);
 }
@@ -1324,6 +1333,7 @@ fn a_fault_shows_itself_in_development_only() {
 fn each_request_has_its_line() {
     for format in [LogFormat::Text, LogFormat::Json] {
         let (settings, shelf) = logged(format);
+        let counts = settings.counts.clone();
         let server = Server::with(settings, |request| path(&request));
         let mut client = server.connect();
         client.get("/a\"b");
@@ -1332,6 +1342,7 @@ fn each_request_has_its_line() {
         drop(client);
         eventually("two lines", || shelf.text().lines().count() == 2);
         let text = shelf.text();
+        assert_eq!((counts.answers(), counts.refused()), ([0, 1, 0, 1, 0], 1));
         assert!(text.contains("GET") && text.contains("/a%22b") && text.contains("127.0.0.1"), "{text}");
         let bytes = answer.split_once("\r\n\r\n").unwrap().1.len();
         let (who, why) = if format == LogFormat::Json {
@@ -1393,6 +1404,7 @@ fn each_status_has_the_phrase_of_today() {
         "299 ",
         "404 Not Found",
         "413 Content Too Large",
+        "418 I'm a teapot",
         "422 Unprocessable Content",
     ] {
         let head = client.get(&format!("/{}", &line[..3])).head;
@@ -1508,11 +1520,18 @@ fn a_drain_is_over_after_its_time() {
 }
 
 #[test]
-fn a_hijacked_connection_that_a_stop_cuts_off_is_counted_as_cut_off() {
-    let (mut server, _client, _app) = upgraded();
-    server.stop.now();
-    let ended = server.ended();
-    assert_eq!((ended.finished, ended.cut), (0, 1));
+fn a_hijacked_connection_counts_as_cut_off_by_a_stop_and_as_finished_in_a_drain() {
+    for is_cut in [true, false] {
+        let (mut server, client, app) = upgraded();
+        if is_cut {
+            server.stop.now();
+        } else {
+            server.stop.drain();
+        }
+        let _kept = is_cut.then_some((client, app));
+        let ended = server.ended();
+        assert_eq!((ended.finished, ended.cut), if is_cut { (0, 1) } else { (1, 0) });
+    }
 }
 
 /// As when `foolsgold stop` is called twice.

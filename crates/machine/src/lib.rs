@@ -8,6 +8,7 @@ use rustix::thread::sched_getaffinity;
 mod group;
 mod memory;
 mod pressure;
+pub mod proc_lines;
 
 pub use memory::{Memory, MemoryUse};
 

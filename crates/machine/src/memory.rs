@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::group::{self, Group};
 use crate::pressure::stalled_percent;
+use crate::proc_lines::number;
 
 /// Share of a limit from which on memory is short, even without stalls, unless [`AMPLE`] is left.
 const SHORT: f64 = 0.95;
@@ -75,10 +76,7 @@ impl Memory {
     /// Memory of the machine and bytes of it in use.
     fn machine(&self) -> Option<(u64, u64)> {
         let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
-        let bytes = |name: &str| {
-            let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-            Some(rest.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-        };
+        let bytes = |name: &str| Some(number(&text, name)? * 1024);
         let (total, available) = (bytes("MemTotal")?, bytes("MemAvailable")?);
         Some((total, total.saturating_sub(available)))
     }

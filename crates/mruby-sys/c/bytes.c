@@ -2,6 +2,7 @@
  * of UTF-8 Strings. */
 #include "fg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <mruby/array.h>
@@ -113,6 +114,42 @@ static mrb_value clear(mrb_state *mrb, mrb_value self)
   return self;
 }
 
+/* mruby's own String#<<, which takes an Integer for a character of Unicode, and a Float for an Integer. */
+static mrb_func_t plain_append;
+
+/* Whether an Integer is appended as a byte. A RangeError for one that stands for no byte or character. */
+static bool is_byte(mrb_state *mrb, mrb_value self, mrb_int code)
+{
+  bool binary = fg_bytes_marked(self);
+  if (binary && (code < 0 || code > 0xff)) mrb_raisef(mrb, E_RANGE_ERROR, "%i out of char range", code);
+  if (!binary && code >= 0xd800 && code < 0xe000) {
+    char words[40];
+    snprintf(words, sizeof words, "invalid codepoint 0x%X in UTF-8", (unsigned)code);
+    mrb_raise(mrb, E_RANGE_ERROR, words);
+  }
+  return binary;
+}
+
+/* String#<< and String#concat: to a String of bytes an Integer is a byte. */
+static mrb_value append(mrb_state *mrb, mrb_value self)
+{
+  mrb_int count = mrb_get_argc(mrb);
+  if (count > 1) {
+    mrb_value before = mrb_str_dup(mrb, self);
+    for (mrb_int i = 0; i < count; i++) {
+      /* Read anew each time: the arguments are on Ruby's stack, which may move. */
+      mrb_value one = mrb_get_argv(mrb)[i];
+      mrb_funcall(mrb, self, "<<", 1, mrb_obj_eq(mrb, one, self) ? before : one);
+    }
+    return self;
+  }
+  mrb_value one = count == 1 ? mrb_get_argv(mrb)[0] : mrb_nil_value();
+  if (mrb_float_p(one)) mrb_raise(mrb, E_TYPE_ERROR, "no implicit conversion of Float into String");
+  if (!mrb_integer_p(one) || !is_byte(mrb, self, mrb_integer(one))) return plain_append(mrb, self);
+  char byte = (char)mrb_integer(one);
+  return mrb_str_cat(mrb, self, &byte, 1);
+}
+
 /* String#__char_size(at): bytes of the character at byte `at`; 0 outside of the text. */
 static mrb_value character_size(mrb_state *mrb, mrb_value self)
 {
@@ -145,6 +182,9 @@ void fg_bytes_init(mrb_state *mrb)
   mrb_define_method(mrb, string, "__binary!", mark, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "initialize", initialize, MRB_ARGS_ANY());
   mrb_define_method(mrb, string, "clear", clear, MRB_ARGS_NONE());
+  plain_append = fg_own_function(mrb, string, mrb_intern_lit(mrb, "<<"));
+  mrb_define_method(mrb, string, "<<", append, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, string, "concat", append, MRB_ARGS_ANY());
   mrb_define_method(mrb, string, "__char_size", character_size, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "__chars", characters, MRB_ARGS_NONE());
 }

@@ -2,6 +2,8 @@
  * (ruby/substitute.rb), so that the block can do everything that a block can. */
 #include "fg.h"
 
+#include <string.h>
+
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/error.h>
@@ -10,8 +12,7 @@
 
 /* mruby's own methods, for calls without a Regexp. They are the same functions in every interpreter, so that static
  * variables can hold them. */
-static mrb_func_t plain_aref, plain_aset, plain_index, plain_rindex, plain_byteindex, plain_byterindex;
-static mrb_func_t plain_split, plain_start;
+static mrb_func_t plain_aref, plain_aset, plain_index, plain_byteindex, plain_split, plain_start;
 
 /* The text that is searched: a String, Symbol or object with to_str. Nil stays nil; TypeError for others. */
 static mrb_value subject_of(mrb_state *mrb, mrb_value value)
@@ -216,9 +217,43 @@ static mrb_value string_index(mrb_state *mrb, mrb_value self)
   return has_pattern(mrb) ? find_index(mrb, self, false, false) : plain_index(mrb, self);
 }
 
+/* The byte of the last place in a text, not behind byte `start`, where another text is; FG_UNSET where there is none.
+ * In UTF-8 that is the begin of a character. */
+static size_t last_place(mrb_value text, mrb_value part, size_t start)
+{
+  const char *bytes = RSTRING_PTR(text);
+  size_t length = (size_t)RSTRING_LEN(text), size = (size_t)RSTRING_LEN(part);
+  if (size > length) return FG_UNSET;
+  if (start > length - size) start = length - size;
+  bool everywhere = size == 0 || fg_bytes_marked(text);
+  for (size_t at = start + 1; at-- > 0;) {
+    if (memcmp(bytes + at, RSTRING_PTR(part), size) != 0) continue;
+    if (everywhere || ((unsigned char)bytes[at] & 0xc0) != 0x80) return at;
+  }
+  return FG_UNSET;
+}
+
+/* String#rindex and byterindex of a String. mruby's own search a String of bytes by characters of UTF-8, and with a
+ * negative position not at the first character. */
+static mrb_value last_index(mrb_state *mrb, mrb_value self, bool bytes)
+{
+  mrb_value part;
+  mrb_int position;
+  size_t start = (size_t)RSTRING_LEN(self);
+  if (mrb_get_args(mrb, "S|i", &part, &position) == 2) {
+    if (bytes && position < 0) position += RSTRING_LEN(self);
+    if (bytes) start = position < 0 ? FG_UNSET : (size_t)position;
+    else start = byte_of(self, position);
+    if (position < 0 && start == FG_UNSET) return mrb_nil_value();
+  }
+  size_t found = last_place(self, part, start);
+  if (found == FG_UNSET) return mrb_nil_value();
+  return mrb_fixnum_value((mrb_int)(bytes ? found : fg_bytes_count(self, found)));
+}
+
 static mrb_value string_rindex(mrb_state *mrb, mrb_value self)
 {
-  return has_pattern(mrb) ? find_index(mrb, self, false, true) : plain_rindex(mrb, self);
+  return has_pattern(mrb) ? find_index(mrb, self, false, true) : last_index(mrb, self, false);
 }
 
 static mrb_value string_byteindex(mrb_state *mrb, mrb_value self)
@@ -228,7 +263,7 @@ static mrb_value string_byteindex(mrb_state *mrb, mrb_value self)
 
 static mrb_value string_byterindex(mrb_state *mrb, mrb_value self)
 {
-  return has_pattern(mrb) ? find_index(mrb, self, true, true) : plain_byterindex(mrb, self);
+  return has_pattern(mrb) ? find_index(mrb, self, true, true) : last_index(mrb, self, true);
 }
 
 /* String#start_with?. With a Regexp among the arguments all of them are tested here, else by mruby's own method. */
@@ -254,7 +289,13 @@ static mrb_value string_starts(mrb_state *mrb, mrb_value self)
 
 static mrb_value string_split(mrb_state *mrb, mrb_value self)
 {
-  if (!has_pattern(mrb)) return plain_split(mrb, self);
+  if (!has_pattern(mrb)) {
+    mrb_value parts = plain_split(mrb, self);
+    /* With a limit of 1 the only part is the very String, which the caller may change. */
+    bool whole = RARRAY_LEN(parts) == 1 && mrb_obj_eq(mrb, RARRAY_PTR(parts)[0], self);
+    if (whole) mrb_ary_set(mrb, parts, 0, mrb_str_dup(mrb, self));
+    return parts;
+  }
   mrb_value pattern;
   mrb_int limit = 0;
   mrb_get_args(mrb, "o|i", &pattern, &limit);
@@ -283,9 +324,9 @@ void fg_subject_init(mrb_state *mrb, fg_vm *vm)
   plain_aset = take_over(mrb, "[]=", string_aset, MRB_ARGS_ANY());
   mrb_define_method(mrb, string, "slice", string_aref, MRB_ARGS_ARG(1, 1));
   plain_index = take_over(mrb, "index", string_index, MRB_ARGS_ARG(1, 1));
-  plain_rindex = take_over(mrb, "rindex", string_rindex, MRB_ARGS_ARG(1, 1));
+  mrb_define_method(mrb, string, "rindex", string_rindex, MRB_ARGS_ARG(1, 1));
   plain_byteindex = take_over(mrb, "byteindex", string_byteindex, MRB_ARGS_ARG(1, 1));
-  plain_byterindex = take_over(mrb, "byterindex", string_byterindex, MRB_ARGS_ARG(1, 1));
+  mrb_define_method(mrb, string, "byterindex", string_byterindex, MRB_ARGS_ARG(1, 1));
   plain_split = take_over(mrb, "split", string_split, MRB_ARGS_OPT(2));
   plain_start = take_over(mrb, "start_with?", string_starts, MRB_ARGS_ANY());
   fg_replace_init(mrb);

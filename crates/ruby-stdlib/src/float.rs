@@ -1,11 +1,79 @@
-//! Floats as CRuby prints them: with the fewest digits that read back as the same number. Numbers from 1e-4 to below
-//! 1e16 have no exponent, unless zeros would have to be added before the point.
+//! Floats as CRuby prints and reads them. They are printed with the fewest digits that read back as the same number.
+//! Numbers from 1e-4 to below 1e16 have no exponent, unless zeros would have to be added before the point.
 
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
 /// Float#to_s
 pub fn to_s(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(print(arg(args, 0).number()?).into_bytes()))
+}
+
+/// String#to_f: the number at the beginning of a text, 0.0 where there is none.
+pub fn to_f(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Float(read(arg(args, 0).bytes()?).map_or(0.0, |(number, _)| number)))
+}
+
+/// `float_of(text)`: the number that a text is; nil for other texts.
+pub fn float_of(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(whole(arg(args, 0).bytes()?).map_or(Value::Nil, Value::Float))
+}
+
+/// The number that a text is, with nothing but blanks around it; None for other texts.
+pub fn whole(text: &[u8]) -> Option<f64> {
+    let (number, length) = read(text)?;
+    text[length..].iter().all(is_blank).then_some(number)
+}
+
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// The number at the beginning of a text, behind blanks, and the length of both.
+fn read(text: &[u8]) -> Option<(f64, usize)> {
+    let mut at = text.iter().take_while(|byte| is_blank(byte)).count();
+    let mut plain = String::new();
+    at += sign(&text[at..], &mut plain);
+    let before = digits(&text[at..], &mut plain);
+    at += before;
+    let mut behind = 0;
+    // A point without digits behind it ends the number.
+    if text.get(at) == Some(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit) {
+        plain.push('.');
+        behind = digits(&text[at + 1..], &mut plain);
+        at += 1 + behind;
+    }
+    if before + behind == 0 {
+        return None;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        let mut power = String::from("e");
+        let signs = sign(&text[at + 1..], &mut power);
+        let count = digits(&text[at + 1 + signs..], &mut power);
+        if count > 0 {
+            plain.push_str(&power);
+            at += 1 + signs + count;
+        }
+    }
+    plain.parse().ok().map(|number| (number, at))
+}
+
+/// Appends the sign at the beginning of a text, and returns its length.
+fn sign(text: &[u8], out: &mut String) -> usize {
+    let found = text.first().filter(|byte| matches!(byte, b'-' | b'+'));
+    out.extend(found.map(|byte| char::from(*byte)));
+    usize::from(found.is_some())
+}
+
+/// Appends the digits at the beginning of a text, without the single underscores between them. Returns the length of
+/// both.
+fn digits(text: &[u8], out: &mut String) -> usize {
+    let mut length = 0;
+    loop {
+        let joint = usize::from(length > 0 && text.get(length) == Some(&b'_'));
+        let Some(digit) = text.get(length + joint).filter(|byte| byte.is_ascii_digit()) else { return length };
+        out.push(char::from(*digit));
+        length += joint + 1;
+    }
 }
 
 /// The text of Float#to_s.
@@ -80,6 +148,10 @@ mod tests {
             (0.0001, "0.0001"),
             (0.00001, "1.0e-05"),
             (0.00012345, "0.00012345"),
+            (1.25e-4, "0.000125"),
+            (1.25e-5, "1.25e-05"),
+            (1.25e14, "125000000000000.0"),
+            (1.25e15, "1.25e+15"),
             (1.0 / 3.0, "0.3333333333333333"),
             (1e100, "1.0e+100"),
             (5e-324, "5.0e-324"),

@@ -40,6 +40,8 @@ pub static TABLE: &[Native] = &[
     Native::method(c"Float", c"floor", rounding::floor),
     Native::method(c"Float", c"ceil", rounding::ceil),
     Native::method(c"Float", c"round", rounding::round),
+    Native::method(c"String", c"to_f", float::to_f),
+    Native::function(c"float_of", float::float_of),
     Native::method(c"String", c"inspect", inspect::inspect),
     Native::method(c"String", c"dump", inspect::dump),
     Native::method(c"String", c"upcase", encoding::upcase),

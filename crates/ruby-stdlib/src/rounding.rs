@@ -1,11 +1,17 @@
 //! Rounding of Floats to Integers and to fewer digits, as in CRuby.
 
+use std::cmp::Ordering;
+
 use super::float;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// Largest Float that is rounded to tens, hundreds and so on (a negative number of digits).
-const EXACT_MAX: f64 = 1e30;
+/// Most digits behind the point for which CRuby rounds by Float arithmetic; more are cut from the exact text.
+const QUICK_DIGITS_MAX: i64 = 14;
+/// Most digits behind the point of any Float.
+const PLACES_MAX: usize = 1074;
+/// Most zeros of a rounding to tens, hundreds and so on. A Float has at most 309 digits before the point.
+const ZEROS_MAX: u64 = 1 << 16;
 
 fn integer(number: f64) -> Outcome {
     if !number.is_finite() {
@@ -17,11 +23,11 @@ fn integer(number: f64) -> Outcome {
     Ok(Value::Tree(Tree::Raw(format!("{number:.0}").into_bytes()).encoded()))
 }
 
-/// The digits that rounding leaves: all, none, or those of a power of ten (10 to the number of digits).
+/// The digits that rounding leaves.
 enum Kept {
     All,
     None,
-    Some(f64),
+    Some,
 }
 
 /// The digits that are left with `digits` behind the point. A Float has 17 digits, and its exponent gives the place of
@@ -33,42 +39,154 @@ fn kept(number: f64, digits: i64) -> Kept {
         return Kept::All;
     }
     let places = if exponent > 0 { exponent / 3 + 1 } else { exponent / 4 };
-    if digits < -places { Kept::None } else { Kept::Some(10f64.powi(digits as i32)) }
+    if digits < -places { Kept::None } else { Kept::Some }
 }
 
-/// Rounds argument 0 to the number of digits in argument 1. Where there are digits behind the point, `part` rounds to a
-/// Float, and gets the power of ten by which the digits become whole. Else `whole` gets a unit (1, 10, 100 and so on),
-/// and returns how many of these the number has.
-fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64, f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
+/// A direction of rounding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Floor,
+    Ceil,
+    Truncate,
+    Nearest(Half),
+}
+
+/// The direction in which halves are rounded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Up,
+    Even,
+    Down,
+}
+
+impl Way {
+    /// Whether a number goes away from zero, whose digits are cut off: `kept` are left of its size, and `rest` are not.
+    fn raises(self, negative: bool, kept: &str, rest: &str) -> bool {
+        if rest.bytes().all(|digit| digit == b'0') {
+            return false;
+        }
+        match self {
+            Way::Floor => negative,
+            Way::Ceil => !negative,
+            Way::Truncate => false,
+            Way::Nearest(half) => {
+                let (first, behind) = rest.split_at(1);
+                match first.cmp("5") {
+                    Ordering::Less => false,
+                    Ordering::Equal if behind.bytes().all(|digit| digit == b'0') => match half {
+                        Half::Up => true,
+                        Half::Down => false,
+                        Half::Even => kept.bytes().last().is_some_and(|digit| digit % 2 == 1),
+                    },
+                    _ => true,
+                }
+            }
+        }
+    }
+}
+
+/// The digits of a number without the last `count`, rounded. There are more than `count` digits.
+fn cut(digits: &str, count: usize, negative: bool, way: Way) -> String {
+    let (kept, rest) = digits.split_at(digits.len().saturating_sub(count));
+    let mut made = kept.as_bytes().to_vec();
+    if way.raises(negative, kept, rest) {
+        let nines = made.iter().rev().take_while(|digit| **digit == b'9').count();
+        let place = made.len() - nines;
+        made[place..].fill(b'0');
+        match place.checked_sub(1) {
+            Some(last) => made[last] += 1,
+            None => made.insert(0, b'1'),
+        }
+    }
+    String::from_utf8_lossy(&made).into_owned()
+}
+
+/// The number to tens, hundreds and so on: to `zeros` of them, as an Integer of any size. As in CRuby, what is behind
+/// the point does not count for the nearest one.
+fn to_tens(number: f64, zeros: u64, way: Way) -> Outcome {
+    let whole = match way {
+        Way::Floor => number.floor(),
+        Way::Ceil => number.ceil(),
+        Way::Truncate | Way::Nearest(_) => number.trunc(),
+    };
+    if !whole.is_finite() {
+        return integer(whole);
+    }
+    if zeros > ZEROS_MAX {
+        return Err(raise("RangeError", "a Float is not rounded to that many zeros"));
+    }
+    let zeros = zeros as usize;
+    let digits = format!("{:.0}", whole.abs());
+    let digits = "0".repeat((zeros + 1).saturating_sub(digits.len())) + &digits;
+    let kept = cut(&digits, zeros, whole < 0.0, way);
+    let kept = kept.trim_start_matches('0');
+    if kept.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    let text = format!("{}{kept}{}", if whole < 0.0 { "-" } else { "" }, "0".repeat(zeros));
+    Ok(text.parse::<i64>().map_or_else(|_| Value::Tree(Tree::Raw(text.into_bytes()).encoded()), Value::Int))
+}
+
+/// The nearest number with more than [`QUICK_DIGITS_MAX`] digits behind the point. CRuby rounds the exact fraction, and
+/// divides Integers of 64 bits as Floats, once they have no common divisor.
+fn to_places(number: f64, places: usize, way: Way) -> f64 {
+    let text = format!("{:.1$}", number.abs(), places.max(PLACES_MAX));
+    let point = text.find('.').unwrap_or(text.len());
+    let digits = text.replace('.', "");
+    let kept = cut(&digits, digits.len() - point - places, number.is_sign_negative(), way);
+    let size = match (kept.parse::<u64>(), 10u64.checked_pow(places as u32)) {
+        (Ok(above), Some(below)) if places <= 18 => {
+            let common = divisor(above, below);
+            (above / common) as f64 / (below / common) as f64
+        }
+        _ => format!("{kept}e-{places}").parse().unwrap_or(f64::NAN),
+    };
+    size.copysign(number)
+}
+
+/// The greatest common divisor, of which the second number is not 0.
+fn divisor(mut one: u64, mut other: u64) -> u64 {
+    while one != 0 {
+        (one, other) = (other % one, one);
+    }
+    other
+}
+
+/// Rounds argument 0 to the number of digits in argument 1. `part` rounds to a Float with digits behind the point, and
+/// gets the power of ten by which the digits become whole.
+fn to_digits(args: &[Arg<'_>], way: Way, part: impl Fn(f64, f64) -> f64) -> Outcome {
     let number = arg(args, 0).number()?;
     let digits = match arg(args, 1) {
         Arg::Nil | Arg::Tree(_) => 0,
         digits => digits.int()?,
     };
-    if digits == 0 {
-        return integer(whole(number, 1.0));
-    }
     if digits < 0 {
-        if number.abs() > EXACT_MAX {
-            return Err(raise("RangeError", "a Float that large is not rounded to tens"));
-        }
-        let unit = 10f64.powi((-digits).min(300) as i32);
-        return integer(whole(number, unit) * unit);
+        return to_tens(number, digits.unsigned_abs(), way);
+    }
+    if digits == 0 {
+        return integer(match way {
+            Way::Floor => number.floor(),
+            Way::Ceil => number.ceil(),
+            Way::Truncate => number.trunc(),
+            Way::Nearest(half) => rounded(number, 1.0, half),
+        });
     }
     if !number.is_finite() {
         return Ok(Value::Float(number));
     }
+    // Away from zero, a number that is too small for the digits becomes the last of them.
+    let away = (way == Way::Floor && number < 0.0) || (way == Way::Ceil && number > 0.0);
     Ok(Value::Float(match kept(number, digits) {
         Kept::All => number,
-        Kept::None => 0.0,
-        Kept::Some(unit) => part(number, unit),
+        Kept::None if !away => 0.0,
+        _ if digits > QUICK_DIGITS_MAX && matches!(way, Way::Nearest(_)) => to_places(number, digits as usize, way),
+        _ => part(number, 10f64.powi(digits as i32)),
     }))
 }
 
 /// Float#to_i, Float#to_int and Float#truncate(digits = 0)
 pub fn truncated(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let part = |number: f64, unit: f64| if number < 0.0 { up(number, unit) } else { down(number, unit) };
-    to_digits(args, |number, unit| (number / unit).trunc(), part)
+    to_digits(args, Way::Truncate, |number, unit| if number < 0.0 { up(number, unit) } else { down(number, unit) })
 }
 
 fn down(number: f64, unit: f64) -> f64 {
@@ -83,20 +201,12 @@ fn up(number: f64, unit: f64) -> f64 {
 
 /// Float#floor(digits = 0)
 pub fn floor(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, |number, unit| (number / unit).floor(), down)
+    to_digits(args, Way::Floor, down)
 }
 
 /// Float#ceil(digits = 0)
 pub fn ceil(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, |number, unit| (number / unit).ceil(), up)
-}
-
-/// The direction in which halves are rounded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    Up,
-    Even,
-    Down,
+    to_digits(args, Way::Ceil, up)
 }
 
 fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
@@ -119,10 +229,7 @@ fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
 /// Float#round(digits = 0, half: :up)
 pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let half = half(args)?;
-    // As in CRuby, what is behind the point does not count for a rounding to tens.
-    let tens = |number: f64, unit: f64| if unit > 1.0 { number.trunc() / unit } else { number };
-    let whole = |number, unit| rounded(tens(number, unit), 1.0, half);
-    to_digits(args, whole, |number, unit| rounded(number, unit, half) / unit)
+    to_digits(args, Way::Nearest(half), |number, unit| rounded(number, unit, half) / unit)
 }
 
 /// Rounds `number * unit` to a whole number. Since the product may have been rounded itself, the division back shows

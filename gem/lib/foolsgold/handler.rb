@@ -26,6 +26,7 @@ module FoolsGold
       Handler.return_to_application(options)
       flags = Flags.new(app, options)
       rackfile = Rackfile.new(app, options)
+      rackfile.warn_of_object(caller_locations(1, 1).first.path)
       status = rackfile.use do |files|
         command = [Binary.path, *flags.to_a, *files]
         program = Program.new(Handler.environment(options).merge(flags.variables, rackfile.variables), command)

@@ -32,6 +32,16 @@ module FoolsGold
       FileUtils.remove_entry(folder) if folder
     end
 
+    # Warns where the config.ru of the working directory is served in place of an object: a script, whose own code is
+    # the caller, gives one to the handler and names no file. It may have built that from the same config.ru.
+    def warn_of_object(caller)
+      return if @options[:config] || @options[:builder] || object? || File.expand_path(caller) != @script
+
+      path = named or return
+      warn("foolsgold: serves #{path}, and not the object that #{File.basename(@script)} gives to the handler: name " \
+           "the file with the application instead (config: \"other.ru\"), or this one, if it is meant")
+    end
+
     # Variables for the program: the folder where it looks for settings files, hooks, and the file whose touch reloads.
     # Otherwise it would look beside the file that is made here.
     def variables

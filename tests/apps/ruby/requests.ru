@@ -14,7 +14,7 @@ run paths(
   "/env" => lambda do |env|
     pairs = env.sort.map do |key, value|
       shown = case value
-              when String, Integer, true, false, nil then value.to_s
+              when String, Numeric, true, false, nil then value.to_s
               when Array then value.inspect
               else value.class.name.to_s.empty? ? "?" : "object"
               end

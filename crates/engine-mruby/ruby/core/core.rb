@@ -7,6 +7,8 @@ class Symbol
   alias next succ
   alias id2name to_s
   def swapcase = to_s.swapcase.to_sym
+  def casecmp(other) = Symbol === other ? to_s.casecmp(other.to_s) : nil
+  def casecmp?(other) = Symbol === other ? to_s.casecmp?(other.to_s) : nil
 
   # The Symbol is in a variable, since a method that is defined with this block has another self.
   def to_proc
@@ -65,6 +67,13 @@ class Hash
 end
 
 module Comparable
+  # The order may be any number, such as the 0.0 of a difference of Floats.
+  def ==(other)
+    return true if equal?(other)
+    order = self <=> other
+    Numeric === order && order == 0
+  end
+
   # Between two bounds, either of which may be nil, or in a Range, which may have no begin or no end.
   def clamp(low, *high)
     raise ArgumentError, "wrong number of arguments (given #{high.size + 1}, expected 1..2)" if high.size > 1

@@ -133,12 +133,12 @@ module Kernel
     end
     begin
       return FoolsGold.to_float(value) unless FoolsGold.plain_number?(value)
-      return FoolsGold.hex_float(value) || __float(value) if String === value && value.match?(/\A\s*[-+]?0x/i)
-      # mruby takes a point without digits behind it.
-      if String === value && value.match?(/\.(?!\d)/)
-        ::Kernel.raise ArgumentError, "invalid value for Float(): #{value.inspect}"
-      end
-      __float(value)
+      return __float(value) unless String === value
+      found = FoolsGold::Native.float_of(value) || FoolsGold.hex_float(value)
+      return found if found
+      has_null = value.include?("\0")
+      wrong = has_null ? "string for Float contains null byte" : "invalid value for Float(): #{value.inspect}"
+      ::Kernel.raise ArgumentError, wrong
     rescue ArgumentError, TypeError
       raise if exception
     end

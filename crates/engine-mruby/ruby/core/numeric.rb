@@ -82,7 +82,6 @@ class Integer
   alias __fdiv fdiv
   alias __pow pow
   alias __digits digits
-  alias __remainder remainder
 
   def fdiv(other)
     return __fdiv(other) if Integer === other || Float === other || !(Numeric === other)
@@ -113,12 +112,6 @@ class Integer
     return [self] if self < base
     return __digits(base) if self < 2**62 || base > 36
     to_s(base).reverse.each_char.map { |digit| digit.to_i(base) }
-  end
-
-  def remainder(other)
-    return __remainder(other) if Integer === other || Float === other || !(Numeric === other)
-    rest = self % other
-    rest != 0 && (rest < 0) != (self < 0) ? rest - other : rest
   end
 
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
@@ -168,11 +161,19 @@ module Math
   end
 end
 
+module Math
+  plain = method(:cbrt)
+  # CRuby improves the root of the C library by one step of Newton's method.
+  define_singleton_method(:cbrt) do |number|
+    root = plain.call(number)
+    root == 0 || !root.finite? ? root : (2.0 * root + number.to_f / root / root) / 3.0
+  end
+end
+
 class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   alias === ==
   alias __div div
-  alias __remainder remainder
 
   def div(other)
     return __div(other) if Integer === other || Float === other || !(Numeric === other)
@@ -180,12 +181,25 @@ class Float
     (self / other).floor
   end
 
-  def remainder(other) = Numeric === other ? __remainder(Float(other)) : __remainder(other)
   def fdiv(other) = self / other
   alias quo fdiv
   def magnitude = abs
   def -@ = -0.0 - self
   def coerce(other) = [Float(other), self]
+end
+
+[Integer, Float].each do |number|
+  number.class_eval do
+    alias_method :__remainder, :remainder
+
+    # By the modulo, as in CRuby: for Floats its rounding differs from that of C's remainder, which knows zero as well.
+    def remainder(other)
+      return __remainder(other) if (Integer === self && Integer === other) || !(Numeric === other)
+      rest = self % other
+      return rest if rest == 0 || (rest < 0) == (self < 0)
+      other.infinite? ? self : rest - other
+    end
+  end
 end
 
 class Array

@@ -49,8 +49,8 @@ module FoolsGold
     end
   end
 
-  # Increments the last run of letters and digits. A carry goes on to the left over other characters, to letters or
-  # digits of the same kind.
+  # Increments the last run of letters and digits, or the last character where there are none. A carry goes on to the
+  # left over other characters, to letters or digits of the same kind.
   def self.succ(text)
     signs = text.chars
     at, last, place = signs.size, nil, nil
@@ -59,19 +59,28 @@ module FoolsGold
       sign = signs[at]
       kind = kind_of_sign(sign)
       next apart = true unless kind
-      break if apart && last && (kind == :digit) != (last == :digit)
+      break if apart && last && kind != :other && (kind == :digit) != (last == :digit)
       apart, last, place = false, kind, at
       wraps = { "z" => "a", "Z" => "A", "9" => "0" }[sign]
-      signs[at] = wraps || (sign.ord + 1).chr
+      signs[at] = wraps || sign_after(sign)
       return signs.join unless wraps
     end
+    return signs[0...-1].join + sign_after(signs[-1]) unless last
     signs.insert(place, { digit: "1", small: "a", large: "A" }[last]).join
+  end
+
+  # The next character; of a letter the next letter, which may stand one character further.
+  def self.sign_after(sign)
+    return (sign.ord + 1).chr if sign.ascii_only?
+    after = [sign.ord + 1, sign.ord + 2].map { |code| [code].pack("U") }
+    (kind_of_sign(sign) && after.find { |one| kind_of_sign(one) }) || after[0]
   end
 
   def self.kind_of_sign(sign)
     return :small if sign >= "a" && sign <= "z"
     return :large if sign >= "A" && sign <= "Z"
-    :digit if sign >= "0" && sign <= "9"
+    return :digit if sign >= "0" && sign <= "9"
+    :other if !sign.ascii_only? && sign.match?(/\p{Alnum}/)
   end
 
   # Numeric#step.
@@ -97,6 +106,7 @@ class String
   alias __succ succ
 
   def succ
+    return FoolsGold.succ(self) unless ascii_only? || __binary? || !valid_encoding?
     return __succ unless ascii_only? && count("^a-zA-Z0-9") > 0 && count("a-zA-Z0-9") > 0
     FoolsGold.succ(self)
   end

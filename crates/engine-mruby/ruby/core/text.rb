@@ -36,10 +36,18 @@ class String
   def delete!(*sets) = __become(delete(*sets))
   def squeeze!(*sets) = __become(squeeze(*sets))
 
-  # mruby's own cuts characters where it should cut bytes.
+  # mruby's own cut characters where they should cut bytes: of a text behind a byte order mark they took two letters.
+  def delete_prefix(prefix)
+    prefix = FoolsGold.string(prefix)
+    start_with?(prefix) ? byteslice(prefix.bytesize, bytesize) : String.new(self)
+  end
+
+  def delete_prefix!(prefix) = __become(delete_prefix(prefix))
   def delete_suffix(suffix) = end_with?(suffix) ? byteslice(0, bytesize - suffix.bytesize) : dup
   def delete_suffix!(suffix) = __become(delete_suffix(suffix))
-  def oct = to_i(/\A\s*[-+]?0[xX]/.match?(self) ? 16 : /\A\s*[-+]?0[bB]/.match?(self) ? 2 : 8)
+
+  # The base is that of a prefix such as `0x`, else 8.
+  def oct = to_i({ "x" => 16, "d" => 10, "b" => 2 }.fetch(self[/\A\s*[-+]?0([xdb])/i, 1].to_s.downcase, 8))
 
   # An empty separator means paragraphs. The text is copied, since the block may change the String.
   def each_line(separator = "\n", chomp: false, &block)
@@ -71,7 +79,11 @@ class String
     FoolsGold.format(self, values)
   end
 
-  def __become(other) = self == other ? nil : replace(other)
+  # The String with a new text; nil where that is the same. A frozen one is refused then too, as in CRuby.
+  def __become(other)
+    FoolsGold.refuse_change(self, String) if frozen?
+    self == other ? nil : replace(other)
+  end
 
   def scrub(replacement = "\u{fffd}")
     replacement = "\u{fffd}" if replacement.nil?

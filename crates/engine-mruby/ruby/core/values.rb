@@ -94,6 +94,16 @@ class Array
 
   def intersect?(other) = !(self & other).empty?
 
+  alias __insert insert
+
+  def insert(at, *items)
+    at = FoolsGold.integer(at)
+    if at < -size - 1 && !items.empty?
+      raise IndexError, "index #{at} too small for array; minimum: -#{size + 1}"
+    end
+    __insert(at, *items)
+  end
+
   def transpose
     rows = map { |row| FoolsGold.array(row) }
     return [] if rows.empty?

@@ -18,6 +18,8 @@ class File < IO
     # The whole file or a part of it, with CRuby's errors (Errno::ENOENT, EACCES, EISDIR).
     def read(path, length = nil, offset = nil, **options)
       return FoolsGold::Native.file_read(path_of(path)) unless length || offset || !options.empty?
+      from, to = FoolsGold.foreign(options[:mode], options)
+      return to ? binread(path).encode(to, from) : binread(path).force_encoding(from) if from && !length && !offset
       open(path, **options) do |file|
         file.seek(offset) if offset
         file.read(length)
@@ -63,7 +65,8 @@ class File < IO
     end
 
     def join(*parts)
-      parts = parts.flatten.map { |part| path_of(part) }
+      # An empty Array is an empty part, behind which a slash stands.
+      parts = parts.map { |part| Array === part ? join(*part) : path_of(part) }
       # Never the same String, which the caller may change.
       return parts.first.to_s.dup if parts.size < 2
       parts.inject do |left, right|

@@ -87,7 +87,7 @@ class IPAddr
   def ip6_arpa = ipv6? ? "#{digits}.ip6.arpa" : invalid!
   def ip6_int = ipv6? ? "#{digits}.ip6.int" : invalid!
   def loopback? = within?(LOOPBACK)
-  def private? = within?(PRIVATE) || (ipv4_mapped? && native.private?)
+  def private? = within?(PRIVATE)
   def link_local? = within?(LINK_LOCAL)
   def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{@zone_id}"
   def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{netmask}>"
@@ -137,7 +137,12 @@ class IPAddr
   def with(number, family = self.family) = IPAddr.new(number, family)
   def address_of(other) = other.is_a?(IPAddr) ? other : IPAddr.new(other, other.is_a?(String) ? 0 : family)
   def holds_ipv4? = ipv4_mapped? || (ipv6? && @number >> 32 == 0 && @number >= 0x10000)
-  def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
+
+  # An address of IPv4 that is mapped into IPv6 belongs to the networks of either family.
+  def within?(networks)
+    return true if networks[family].any? { |network| IPAddr.new(network).include?(self) }
+    ipv4_mapped? && native.__send__(:within?, networks)
+  end
 
   # An address of the same family and prefix with another number.
   def moved(number)

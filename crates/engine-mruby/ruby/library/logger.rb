@@ -3,12 +3,11 @@
 class Logger
   module Severity
     DEBUG, INFO, WARN, ERROR, FATAL, UNKNOWN = 0, 1, 2, 3, 4, 5
-    NAMES = %w[debug info warn error fatal unknown].freeze
-    private_constant :NAMES
 
     def self.coerce(level)
       return level if level.is_a?(Integer)
-      NAMES.index(level.to_s.downcase) || raise(ArgumentError, "invalid log level: #{level}")
+      name = constants.find { |one| one.to_s == level.to_s.upcase }
+      name ? const_get(name) : raise(ArgumentError, "invalid log level: #{level}")
     end
   end
   include Severity

@@ -72,7 +72,8 @@ class String
 
   def partition(pattern)
     match = __find(pattern, 0)
-    FoolsGold.last_match = match
+    # A String leaves `$~` as it is.
+    FoolsGold.last_match = match if pattern.is_a?(Regexp)
     match ? [match.pre_match, match[0], match.post_match] : [String.new(self), byteslice(0, 0), byteslice(0, 0)]
   end
 

@@ -13,15 +13,9 @@ use crate::settings::Growth;
 /// Builds the snapshot except for the counters of the pool, with the requests that run in each worker.
 pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot {
     let mut workers = Vec::new();
-    for process in &view.workers {
-        let mut shown = WorkerView {
-            id: process.id,
-            pid: process.pid,
-            state: process.state.to_owned(),
-            age_s: seconds(now.saturating_duration_since(process.since)),
-            pss_kib: process.pss_kib,
-            ..WorkerView::default()
-        };
+    for (since, process) in &view.workers {
+        let age_s = seconds(now.saturating_duration_since(*since));
+        let mut shown = WorkerView { age_s, ..process.clone() };
         if let Some(worker) = dispatch.worker(process.id) {
             shown.threads = worker.thread_count();
             shown.served = worker.served - worker.own;

@@ -9,9 +9,9 @@ use engine::body::stream;
 use engine::{Body, Response, ResponseHead, Sink};
 
 /// The longest time a response is held back; server-sent events must arrive at once.
-const TIME: Duration = Duration::from_millis(1);
+const HOLD_TIME: Duration = Duration::from_millis(1);
 /// The most bytes of a body that are held back.
-const BYTES: usize = 64 << 10;
+const HELD_BYTES: usize = 64 << 10;
 /// Bytes of a streamed body that a worker may be ahead of the front, which itself buffers for the client.
 const STREAM_BYTES: usize = 256 << 10;
 
@@ -31,12 +31,12 @@ impl BufferedResponse {
 
     /// Returns whether this chunk still fits.
     pub fn has_room(&self, piece: &Bytes) -> bool {
-        self.bytes + piece.len() <= BYTES
+        self.bytes + piece.len() <= HELD_BYTES
     }
 
     /// Returns whether the response has been held back for its full time and must be sent now.
     pub fn is_due(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) >= TIME
+        now.saturating_duration_since(self.since) >= HOLD_TIME
     }
 
     /// Appends a chunk.

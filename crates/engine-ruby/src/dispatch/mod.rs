@@ -126,8 +126,9 @@ pub struct Dispatch {
     pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
     pub growth: Growth,
-    /// True while the deadline timer (`watch`) runs each millisecond; else a request that is added wakes it.
-    is_watched: bool,
+    /// True while the deadline timer (`watch`) runs each millisecond; else the next request has to wake it
+    /// (`lacks_watch`).
+    pub is_watched: bool,
 }
 
 /// The next steps of a worker thread, and of its worker, after a completed request.
@@ -216,14 +217,7 @@ impl Dispatch {
     /// Returns the index of an idle worker, preferably one whose answers arrive on this I/O thread.
     fn idle(&self, io_thread: usize) -> Option<usize> {
         let idle = self.workers.iter().enumerate().filter(|(_, worker)| worker.busy == 0 && worker.is_taking());
-        let mut found = None;
-        for (at, worker) in idle {
-            if worker.io_thread == io_thread {
-                return Some(at);
-            }
-            found = found.or(Some(at));
-        }
-        found
+        idle.min_by_key(|(_, worker)| worker.io_thread != io_thread).map(|(at, _)| at)
     }
 
     /// Records that a worker thread has answered a request with this service time, and returns what it does next.
@@ -420,7 +414,7 @@ impl Dispatch {
     pub fn computing_long(&self) -> usize {
         let Some(mean) = self.service_time.mean() else { return 0 };
         let long = COMPUTES_LONG.max(mean * LONGER_THAN_MEAN);
-        self.workers.iter().filter(|worker| !worker.is_leaving && worker.computes_for(long)).count()
+        self.workers.iter().filter(|worker| !worker.is_leaving && worker.computing >= long).count()
     }
 
     /// Assigns waiting requests to all worker threads that can take one now.
@@ -541,17 +535,11 @@ impl Dispatch {
         self.waiting() > 0 || self.workers.iter().any(|worker| worker.busy > 0)
     }
 
-    /// Returns whether nothing runs or waits, so that the deadline timer may stop; the next request then has to wake it
-    /// (`lacks_watch`).
+    /// Returns whether nothing runs or waits, so that the deadline timer may stop; the next request then has to wake
+    /// it.
     pub fn may_rest(&mut self) -> bool {
         self.is_watched = self.is_active();
         !self.is_watched
-    }
-
-    /// Notes that the deadline timer runs less often, so that the next request has to wake it (`lacks_watch`); or that
-    /// it runs each millisecond again.
-    pub fn set_watched(&mut self, is_watched: bool) {
-        self.is_watched = is_watched;
     }
 
     /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped, or

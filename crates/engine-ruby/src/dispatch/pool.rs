@@ -29,7 +29,7 @@ use super::worker::Worker;
 use super::worker_thread::{Unfinished, WorkerThread};
 use super::{Admission, Completion, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
-use crate::fleet::View;
+use crate::fleet::{Event, View};
 use crate::message::Message;
 use crate::process::is_stopped;
 use crate::settings::Settings;
@@ -230,7 +230,7 @@ impl Pool {
             self.push(thread, job);
         }
         if completion.is_worker_expired {
-            let _ = self.messages.send(Message::Expired(thread.owner.worker, ExitReason::MaxRequests));
+            self.tell(Event::Expired(thread.owner.worker, ExitReason::MaxRequests));
         }
         if completion.begins_out_of_band {
             thread.owner.control.out_of_band();
@@ -286,7 +286,7 @@ impl Pool {
                 "worker {worker} (pid {pid}) {what}: {words}"
             );
             // Its successor is started before it is gone.
-            let _ = self.messages.send(Message::Leaving(worker, reason));
+            self.tell(Event::Leaving(worker, reason));
         }
         if is_idle {
             self.stop(worker);
@@ -344,8 +344,13 @@ impl Pool {
     }
 
     /// Notes that all workers are being ended: from now on no request is replayed.
-    pub fn is_to_end(&self) {
+    pub fn set_ending(&self) {
         self.is_ending.store(true, Ordering::SeqCst);
+    }
+
+    /// Sends an event to the supervisor, which may have ended.
+    fn tell(&self, event: Event) {
+        let _ = self.messages.send(Message::Event(event));
     }
 
     fn stop(&self, worker: u32) {
@@ -370,7 +375,7 @@ impl Pool {
         };
         let threads = worker.threads().cloned();
         let (unread, read): (Vec<_>, Vec<_>) = threads.partition(|thread| why.is_none() && thread.has_unread());
-        let gone = self.gone(&worker);
+        let gone = self.record_exit(&worker);
         self.end_requests(gone, &read);
         for thread in unread {
             let pool = self.clone();
@@ -379,7 +384,7 @@ impl Pool {
                 pool.end_requests(gone, &[thread]);
             }));
         }
-        let _ = self.messages.send(Message::WorkerGone(id, why));
+        self.tell(Event::WorkerGone(id, why));
     }
 
     /// Locks the connections of dead workers that are still being read.
@@ -388,7 +393,7 @@ impl Pool {
     }
 
     /// Determines why a worker is gone, logs it if the kernel killed it, and counts it.
-    fn gone(&self, worker: &Worker) -> DeadWorker {
+    fn record_exit(&self, worker: &Worker) -> DeadWorker {
         let id = worker.id;
         let pid = worker.pid;
         let app = self.app.as_deref();
@@ -407,7 +412,7 @@ impl Pool {
                 worker = id, pid, reason = name, signal = "SIGKILL", app,
                 "worker {id} (pid {pid}) exited: {words}"
             );
-            let _ = self.messages.send(Message::OutOfMemory(id));
+            self.tell(Event::OutOfMemory(id));
         }
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
@@ -526,10 +531,7 @@ impl Pool {
     /// Waits for `time`, or until a request is added or, after [`Pool::report_held_back`], a response is held back.
     /// Returns false if the time was over before.
     pub async fn until_added(&self, time: Duration) -> bool {
-        self.dispatch().set_watched(false);
-        let is_added = timeout(time, self.active.notified()).await.is_ok();
-        self.dispatch().set_watched(true);
-        is_added
+        timeout(time, self.active.notified()).await.is_ok()
     }
 
     /// Wakes the deadline timer if needed. Must be called when a request was added, under the same lock.
@@ -588,7 +590,7 @@ impl Pool {
     pub fn want(&self) {
         let is_complete = self.view.lock().is_complete;
         if !is_complete {
-            let _ = self.messages.send(Message::Wanted);
+            self.tell(Event::Wanted);
         }
     }
 

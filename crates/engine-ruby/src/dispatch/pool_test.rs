@@ -5,7 +5,7 @@ use engine::{Body, Source};
 use http::Method;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 use crate::dispatch::activity::Activity;
@@ -14,13 +14,12 @@ use crate::dispatch::relay::{Holder, Leaving, relay, relay_rest};
 use crate::dispatch::upgraded::{EXIT_TIME, UpgradedConnection};
 use crate::dispatch::watch::{Seen, check};
 use crate::dispatch::worker_memory::Lent;
-use crate::dispatch::worker_thread::ThreadOwner;
+use crate::message::channel;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
 
-#[expect(clippy::disallowed_methods, reason = "as the supervisor's")]
 fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
-    let (messages, inbox) = unbounded_channel();
+    let (messages, inbox) = channel();
     let pool = Pool::of(vec![Handle::current()], 3, messages);
     pool.kernel_kills.store(u64::MAX, Ordering::SeqCst);
     (Arc::new(pool), inbox)
@@ -31,10 +30,8 @@ fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     let control = Arc::new(Control::new().0);
     let mut ends = Vec::new();
     for number in 0..2 {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        let (reader, writer) = ours.into_split();
-        let thread = WorkerThread::new(ThreadOwner::sample(1, control.clone()), number, writer);
-        ends.push((Arc::new(thread), reader, theirs));
+        let (thread, reader, end) = WorkerThread::sample(1, number, control.clone()).unwrap();
+        ends.push((Arc::new(thread), reader, end));
     }
     let threads = ends.iter().map(|(thread, ..)| thread.clone()).collect();
     pool.add(Worker::new(1, 1, 0, control, threads));
@@ -56,6 +53,14 @@ fn admitted(pool: &Pool) -> (Arc<WorkerThread>, Box<Job>, Reply) {
     let (get, reply) = job(Method::GET);
     let Admission::Send(thread, get) = pool.dispatch().admit(get) else { panic!("a worker is idle") };
     (thread, get, reply)
+}
+
+/// Adds a GET to the front of the queue, without waking the timer, and sends waiting requests to free threads.
+fn add(pool: &Pool) -> Reply {
+    let (get, reply) = job(Method::GET);
+    pool.dispatch().put_back(vec![get], Instant::now());
+    pool.pump();
+    reply
 }
 
 /// Sends a request to a worker thread.
@@ -100,7 +105,7 @@ async fn an_answer_that_was_written_before_the_worker_ended_is_read_whichever_co
     // The process ends. The connection of its idle thread is read first.
     drop((idle.2, busy.2));
     pool.clone().read(idle.0.clone(), idle.1).await;
-    assert!(matches!(inbox.recv().await, Some(Message::WorkerGone(1, None))));
+    assert!(matches!(inbox.recv().await, Some(Message::Event(Event::WorkerGone(1, None)))));
     assert_eq!((pool.unfinished(), pool.unanswered()), (1, 1), "the engine is not ended while something is read");
     assert!(idle.0.push(job(Method::POST).0).is_err(), "who was chosen just now takes nothing any more");
     pool.clone().read(busy.0, busy.1).await;
@@ -126,7 +131,7 @@ async fn what_waits_goes_to_another_pool_and_what_had_begun_stays() {
     let ends = worker(&new);
     assert_eq!((new.dispatch().queue.len(), ends.iter().map(|(thread, ..)| thread.load()).sum::<usize>()), (0, 1));
     let last = old.call(Request::sample(Method::POST, "/"));
-    new.is_to_end();
+    new.set_ending();
     new.dispatch().queue.pause(Instant::now());
     new.take_over(old.hand_over_waiting().unwrap());
     let last = timeout(LAST_ANSWERS, last).await.unwrap();
@@ -231,7 +236,7 @@ async fn a_worker_that_is_retired_says_so_once_and_is_stopped_when_it_has_nothin
     pool.add(Worker::new(1, 1, 0, Arc::new(control), Vec::new()));
     pool.dispatch().worker(1).unwrap().busy = 1;
     pool.retire(1, ExitReason::Timeout);
-    assert!(matches!(inbox.try_recv(), Ok(Message::Leaving(1, ExitReason::Timeout))));
+    assert!(matches!(inbox.try_recv(), Ok(Message::Event(Event::Leaving(1, ExitReason::Timeout)))));
     assert!(orders.try_recv().is_err(), "it has a request");
     pool.dispatch().worker(1).unwrap().busy = 0;
     pool.retire(1, ExitReason::Recycle);
@@ -247,7 +252,7 @@ async fn where_no_worker_can_be_added_none_is_asked_for() {
     for (is_complete, is_asked_for) in [(false, true), (true, false), (false, true)] {
         pool.show(View { is_complete, ..View::default() });
         check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_secs(1));
-        assert_eq!(matches!(inbox.try_recv(), Ok(Message::Wanted)), is_asked_for);
+        assert_eq!(matches!(inbox.try_recv(), Ok(Message::Event(Event::Wanted))), is_asked_for);
     }
 }
 
@@ -425,7 +430,7 @@ async fn workers_are_counted_by_what_ended_them_unless_they_end_with_the_server(
     let _first = worker(&pool);
     pool.remove(1, None);
     assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1)]));
-    pool.is_to_end();
+    pool.set_ending();
     let _second = worker(&pool);
     pool.remove(1, None);
     let _third = worker(&pool);
@@ -456,7 +461,7 @@ fn cancelled(seq: u32) -> Bytes {
 }
 
 /// Handles the worker's answer that it did not run a withdrawn request.
-fn rid_of(pool: &Pool, thread: &WorkerThread, seq: u32) -> Completion {
+fn answer_withdrawn(pool: &Pool, thread: &WorkerThread, seq: u32) -> Completion {
     let (step, withdrawn) = thread.receive(received(&cancelled(seq))).unwrap();
     assert!(matches!(step, Step::Nothing) && withdrawn == 1);
     pool.dispatch().release(thread, withdrawn)
@@ -481,7 +486,7 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     let completion = pool.dispatch().done(thread, Duration::from_micros(50));
     assert!(completion.next.is_empty());
     assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 1);
-    rid_of(&pool, thread, 2);
+    answer_withdrawn(&pool, thread, 2);
     assert_eq!(pool.dispatch().busy_workers(), 0);
 }
 
@@ -625,7 +630,7 @@ async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
     ends[0].0.receive(received(&answer(0))).unwrap();
     assert!(pool.dispatch().done(&ends[0].0, Duration::from_micros(50)).next.is_empty(), "the pause goes on");
     for seq in [2, 3] {
-        assert!(rid_of(&pool, &ends[0].0, seq).next.is_empty(), "the pause goes on");
+        assert!(answer_withdrawn(&pool, &ends[0].0, seq).next.is_empty(), "the pause goes on");
     }
     assert_eq!(pool.dispatch().busy_workers(), 0);
     assert_eq!(pool.resume(Instant::now()), Some(2));
@@ -648,10 +653,9 @@ async fn a_stream_of_which_the_client_has_seen_nothing_runs_again() {
 
 /// A thread with the number 3, the orders to its worker, and the end of the process.
 fn thread_alone() -> (WorkerThread, UnboundedReceiver<Bytes>, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
     let (control, orders) = Control::new();
-    let owner = ThreadOwner::sample(1, Arc::new(control));
-    (WorkerThread::new(owner, 3, ours.into_split().1), orders, theirs)
+    let (thread, _, end) = WorkerThread::sample(1, 3, Arc::new(control)).unwrap();
+    (thread, orders, end)
 }
 
 /// Streams and long polls may be open for hours.
@@ -661,18 +665,10 @@ async fn the_timer_runs_less_often_where_all_that_runs_has_been_running_for_long
     let _ends = worker(&pool);
     let seen = |millis| check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis));
     assert_eq!(seen(200), Seen::Nothing);
-    let mut replies = Vec::new();
-    let mut add = || {
-        let (get, reply) = job(Method::GET);
-        replies.push(reply);
-        pool.dispatch().put_back(vec![get], Instant::now());
-        pool.pump();
-    };
-    add();
+    let _running = add(&pool);
     assert_eq!((seen(1), seen(200)), (Seen::Active, Seen::Settled));
     pool.dispatch().worker(1).unwrap().activity = Activity::Computing;
-    add();
-    add();
+    let _waiting = [add(&pool), add(&pool)];
     pool.dispatch().worker(1).unwrap().is_leaving = true;
     assert_eq!(seen(200), Seen::Settled, "it takes nothing, and its request may run for hours");
     pool.dispatch().worker(1).unwrap().is_leaving = false;
@@ -683,26 +679,12 @@ async fn the_timer_runs_less_often_where_all_that_runs_has_been_running_for_long
     assert_eq!(seen(200), Seen::Settled, "no thread is free for what waits");
 }
 
-/// Nothing wakes the timer for it: that is only about to sleep for longer.
-#[tokio::test]
-async fn a_request_that_is_added_during_a_tick_is_looked_at_in_the_next() {
-    let (pool, _inbox) = pool();
-    let _ends = worker(&pool);
-    let began = Instant::now();
-    let (get, _reply) = job(Method::GET);
-    pool.dispatch().put_back(vec![get], Instant::now());
-    pool.pump();
-    assert_eq!(check(&pool, LAST_ANSWERS, began), Seen::Active);
-}
-
 /// Where streams come one after the other there is always a young one.
 #[tokio::test]
 async fn a_request_among_others_that_take_long_is_soon_settled() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    let (get, _reply) = job(Method::GET);
-    pool.dispatch().put_back(vec![get], Instant::now());
-    pool.pump();
+    let _reply = add(&pool);
     for (took, seen) in [(1, Seen::Active), (1000, Seen::Settled)] {
         (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_millis(took)));
         let soon = Instant::now() + Duration::from_millis(10);
@@ -719,11 +701,8 @@ async fn a_young_request_among_others_that_take_long_is_settled_where_no_thread_
     let began = Instant::now();
     let mut replies = Vec::new();
     for (activity, seen) in [(Activity::Unknown, Seen::Active), (Activity::Waiting, Seen::Settled)] {
-        let (get, reply) = job(Method::GET);
-        replies.push(reply);
         pool.dispatch().worker(1).unwrap().activity = activity;
-        pool.dispatch().put_back(vec![get], Instant::now());
-        pool.pump();
+        replies.push(add(&pool));
         assert_eq!(check(&pool, LAST_ANSWERS, began), seen, "{} in two threads", replies.len());
     }
     assert!(pool.dispatch().queue.is_empty());
@@ -794,10 +773,10 @@ async fn what_is_reported_before_a_tick_does_not_wake_the_timer_after_it_and_wha
 async fn from_the_look_of_a_tick_on_that_is_to_be_followed_by_a_long_sleep_a_request_wakes_the_timer() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    let (get, _reply) = job(Method::GET);
-    pool.dispatch().put_back(vec![get], Instant::now());
-    pool.pump();
+    let began = Instant::now();
+    let _reply = add(&pool);
     assert!(pool.dispatch().lacks_watch(), "the timer had stopped");
+    assert_eq!(check(&pool, LAST_ANSWERS, began), Seen::Active, "the next tick looks at it");
     for (millis, seen) in [(1, Seen::Active), (200, Seen::Settled)] {
         assert_eq!(check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis)), seen);
         assert_eq!(pool.dispatch().lacks_watch(), seen == Seen::Settled, "{seen:?}");
@@ -963,28 +942,26 @@ async fn a_body_that_was_left_and_that_nobody_wants_ends_at_once() {
 #[tokio::test]
 async fn the_rest_of_a_body_without_its_end_breaks_off() {
     let died = Fault::WorkerDied("killed".to_owned());
-    for (is_leaving, fault) in [(false, died.clone()), (true, Fault::Stopping)] {
+    let leaves = Arc::new(Leaving::default());
+    leaves.announce();
+    let failed = frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\0\0IOError\0closed\0"));
+    let mut faults = Vec::new();
+    for (sent, leaving) in [
+        (Bytes::new(), Arc::default()),
+        (Bytes::new(), leaves),
+        (failed, Arc::default()),
+        (frame(kind::FREE, |_| ()), Arc::default()),
+    ] {
         let (sink, mut source) = engine::body::stream(9);
-        let (ours, app) = UnixStream::pair().unwrap();
-        let leaving = Arc::new(Leaving::default());
-        if is_leaving {
-            leaving.announce();
-        }
+        let (ours, mut app) = UnixStream::pair().unwrap();
+        app.write_all(&sent).await.unwrap();
         drop(app);
         relay_rest(ours, sink, leaving, died.clone()).await;
-        assert_eq!(next(&mut source).await, Some(Err(fault)));
+        faults.push(next(&mut source).await.unwrap().unwrap_err());
     }
-    let (sink, mut source) = engine::body::stream(9);
-    let (ours, mut app) = UnixStream::pair().unwrap();
-    app.write_all(&frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\0\0IOError\0closed\0"))).await.unwrap();
-    relay_rest(ours, sink, Arc::default(), died.clone()).await;
-    let fault = next(&mut source).await.unwrap().unwrap_err();
-    assert!(matches!(&fault, Fault::App(error) if error.class == "IOError"), "{fault}");
-    let (sink, mut source) = engine::body::stream(9);
-    let (ours, mut app) = UnixStream::pair().unwrap();
-    app.write_all(&frame(kind::FREE, |_| ())).await.unwrap();
-    relay_rest(ours, sink, Arc::default(), died).await;
-    assert!(matches!(next(&mut source).await, Some(Err(Fault::Broken(_)))));
+    assert_eq!(faults[..2], [died, Fault::Stopping]);
+    assert!(matches!(&faults[2], Fault::App(error) if error.class == "IOError"), "{}", faults[2]);
+    assert!(matches!(faults[3], Fault::Broken(_)), "{}", faults[3]);
 }
 
 /// The worker has sent the head of the answer, and is killed before the connection is taken over.

@@ -49,19 +49,14 @@ fn words(request: &str, age: Duration) -> String {
 mod tests {
     use std::iter;
 
-    use tokio::net::UnixStream;
-
     use super::*;
-    use crate::dispatch::worker_thread::ThreadOwner;
     use crate::wire::control::Control;
 
     #[tokio::test]
     async fn a_title_stays_for_a_second_unless_its_worker_has_nothing_to_do() {
         let (control, mut orders) = Control::new();
         let control = Arc::new(control);
-        let (ours, _theirs) = UnixStream::pair().unwrap();
-        let owner = ThreadOwner::sample(1, control.clone());
-        let thread = Arc::new(WorkerThread::new(owner, 0, ours.into_split().1));
+        let thread = Arc::new(WorkerThread::sample(1, 0, control.clone()).unwrap().0);
         let mut worker = Worker::new(1, 1, 0, control, Vec::new());
         let mut changes = || iter::from_fn(|| orders.try_recv().ok()).count();
         let start = Instant::now();

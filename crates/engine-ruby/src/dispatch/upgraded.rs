@@ -56,8 +56,8 @@ impl Drop for Taken {
     }
 }
 
-/// A guard for the connection of a partial hijack: until it is dropped, the worker may report that the application's
-/// code for it has failed.
+/// A guard for a hijacked connection: until it is dropped, the worker may report that the application's code for it has
+/// failed.
 pub struct Hijacked(Arc<WorkerThread>, u32, Arc<AtomicBool>);
 
 impl Hijacked {

@@ -15,7 +15,7 @@ use super::worker::{ActivitySample, Worker};
 use super::worker_thread::{RequestState, WorkerThread};
 use super::{Dispatch, process_title};
 use crate::exit_reason::ExitReason;
-use crate::process::kill_now;
+use crate::process::kill_of;
 use crate::settings::Growth;
 
 const TICK: Duration = Duration::from_millis(1);
@@ -153,10 +153,8 @@ impl Tick<'_> {
                 true => Seen::Active,
             },
         };
-        if checked.seen == Seen::Settled {
-            // The timer is about to sleep for longer: what is added from now on wakes it.
-            dispatch.set_watched(false);
-        }
+        // After this the timer sleeps for longer, and what is added from now on wakes it.
+        dispatch.is_watched = checked.seen != Seen::Settled;
         checked
     }
 
@@ -237,7 +235,7 @@ impl Tick<'_> {
             worker, pid, id, method, path, app,
             "worker {worker} (pid {pid}) killed: {request} timed out and could not be interrupted"
         );
-        kill_now(pid.cast_unsigned());
+        kill_of(process.user, pid.cast_unsigned());
         true
     }
 }

@@ -26,6 +26,8 @@ pub struct Worker {
     pub id: u32,
     /// Its process id.
     pub pid: i32,
+    /// The user that its process belongs to, if the server runs processes as another user.
+    pub user: Option<u32>,
     /// The number of the I/O thread that reads its answers.
     pub io_thread: usize,
     /// The control connection, for orders to it.
@@ -85,6 +87,7 @@ impl Worker {
         Worker {
             id,
             pid,
+            user: None,
             io_thread,
             control,
             busy: 0,
@@ -220,11 +223,6 @@ impl Worker {
         self.activity == Activity::Waiting
     }
 
-    /// Whether it has been computing for one request for this long.
-    pub fn computes_for(&self, time: Duration) -> bool {
-        self.computing >= time
-    }
-
     /// Returns the connections of its threads.
     pub fn threads(&self) -> impl Iterator<Item = &Arc<WorkerThread>> {
         self.threads.iter().map(|entry| &entry.thread)
@@ -328,9 +326,8 @@ mod tests {
     fn computing_is_of_one_request() {
         let mut worker = this_process();
         worker.computing = MINUTE;
-        assert!(worker.computes_for(MINUTE));
         worker.count();
-        assert!(!worker.computes_for(Duration::from_nanos(1)));
+        assert_eq!(worker.computing, Duration::ZERO);
     }
 
     #[test]

@@ -79,14 +79,6 @@ pub struct ThreadOwner {
     pub memory: Option<Arc<WorkerMemory>>,
 }
 
-impl ThreadOwner {
-    /// A worker for tests, without a process: its answers may name files, and its memory cannot be read.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub fn sample(worker: u32, control: Arc<Control>) -> ThreadOwner {
-        ThreadOwner { worker, pid: 0, app: None, control, may_name_files: true, memory: None }
-    }
-}
-
 /// A request left unfinished by a worker that is gone.
 pub struct Unfinished {
     /// The request.
@@ -105,8 +97,7 @@ struct State {
     /// Upgraded connections, and bodies that were left to threads, that wait for the application to open its end, by
     /// the number of the request.
     upgrades: VecDeque<(u32, Duplex)>,
-    /// Partial hijacks whose connections are relayed, by the number of the request: whether the application's code has
-    /// failed.
+    /// Hijacks whose connections are relayed, by the number of the request: whether the application's code has failed.
     hijacks: HashMap<u32, Arc<AtomicBool>>,
     is_open: bool,
     /// The fault with which it was closed.
@@ -167,6 +158,20 @@ impl WorkerThread {
             read: Notify::new(),
             is_waiting: AtomicBool::new(false),
         }
+    }
+
+    /// Creates a thread for tests, of a worker without a process: its answers may name files, and its memory cannot be
+    /// read. Returns it with the reader of its connection, and with the worker's end of that.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn sample(
+        worker: u32,
+        number: u32,
+        control: Arc<Control>,
+    ) -> io::Result<(WorkerThread, tokio::net::unix::OwnedReadHalf, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let (reader, writer) = ours.into_split();
+        let owner = ThreadOwner { worker, pid: 0, app: None, control, may_name_files: true, memory: None };
+        Ok((WorkerThread::new(owner, number, writer), reader, theirs))
     }
 
     /// Queues a request to be sent; [`WorkerThread::flush`] sends it. Returns the request if the worker has just died.
@@ -641,20 +646,19 @@ impl WorkerThread {
         state.upgrades.remove(at).map(|(_, duplex)| duplex)
     }
 
-    /// Begins to relay the connection of a partial hijack. What it returns says whether the application's code for it
-    /// has failed.
+    /// Begins to relay a hijacked connection. What it returns says whether the application's code for it has failed.
     pub fn begin_hijack(&self, seq: u32) -> Arc<AtomicBool> {
         self.state.lock().hijacks.entry(seq).or_default().clone()
     }
 
-    /// Notes that the application's code for the connection of a partial hijack has failed, if that is still relayed.
+    /// Notes that the application's code for a hijacked connection has failed, if that is still relayed.
     pub fn break_hijack(&self, seq: u32) {
         if let Some(has_failed) = self.state.lock().hijacks.get(&seq) {
             has_failed.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Forgets the connection of a partial hijack, which is relayed no more.
+    /// Forgets a hijacked connection, which is relayed no more.
     pub fn end_hijack(&self, seq: u32) {
         self.state.lock().hijacks.remove(&seq);
     }

@@ -69,7 +69,7 @@ impl Fleet {
         if is_late {
             self.act(Action::Retire(id, ExitReason::Scale));
         }
-        self.has_started();
+        self.report_start();
     }
 
     /// Ends a worker whose connections cannot be used. It does not open them again, so it would never be ready.

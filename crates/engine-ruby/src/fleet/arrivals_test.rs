@@ -23,7 +23,9 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     scene.feed(Event::ThreadConnected(1));
     assert_eq!(scene.feed(Event::WorkerReady(1)), [""; 0], "a thread is missing");
     assert_eq!(scene.fleet.workers[&1].life, Life::Booted);
+    assert!(scene.fleet.awaits_thread(1) && !scene.fleet.awaits_thread(2));
     assert_eq!(scene.feed(Event::ThreadConnected(1))[0], added);
+    assert!(!scene.fleet.awaits_thread(1));
     assert_eq!(scene.ready(), [1]);
     assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is added once");
 

@@ -8,7 +8,7 @@ use super::Fleet;
 use super::action::Action;
 use super::event::Load;
 use super::log_line::LogLine;
-use super::worker::{Leave, Life, WorkerProcess};
+use super::worker::Leave;
 use crate::exit_reason::ExitReason;
 
 /// The largest number of workers that an order may ask for; more is a typing error.
@@ -69,8 +69,8 @@ impl Fleet {
     /// Returns whether a single worker serves while another one boots. Until that is ready, nothing would be answered
     /// without it.
     fn has_one_and_one_that_boots(&self) -> bool {
-        let staying = || self.workers.values().filter(|worker| worker.stays());
-        staying().filter(|worker| worker.life == Life::Ready).count() == 1 && staying().any(WorkerProcess::is_booting)
+        let serving = self.workers.values().filter(|worker| worker.serves()).count();
+        serving == 1 && self.workers.values().any(|worker| worker.is_booting() && worker.stays())
     }
 
     /// Marks a booting worker, so that it is retired as soon as it is ready.

@@ -109,20 +109,10 @@ fn there_are_as_many_as_somebody_says() {
         let refused = scene.feed(scale(min, max));
         assert!(refused.len() == 1 && refused[0].contains("MAX not below MIN"), "{refused:?}");
     }
-    assert_eq!((scene.fleet.min_workers(), scene.fleet.max_workers()), (2, 4));
-}
-
-#[test]
-fn one_that_boots_is_forgotten_where_none_is_ready() {
-    let mut scene = Scene::serving(policy(2, 2));
-    scene.worker_ends(1);
-    scene.worker_ends(2);
-    scene.feed(Event::Fill);
-    scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
-    assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 2));
-    assert_eq!(scene.serve(MOLD, 3)[1..], ["Retire(3, Scale)"]);
-    assert_eq!(scene.serve(MOLD, 4).len(), 1);
-    assert_eq!(scene.ready(), [4]);
+    assert_eq!((scene.fleet.min_workers(), scene.fleet.max_workers()), (2, 4), "those change nothing");
+    assert!(scene.feed(scale(0, WORKERS_MAX))[0].starts_with("Answer(Ok("));
+    let fleet = &scene.fleet;
+    assert_eq!((fleet.min_workers(), fleet.max_workers(), fleet.wanted()), (0, WORKERS_MAX, 2));
 }
 
 #[test]
@@ -136,12 +126,17 @@ fn a_worker_that_is_not_there_yet_is_just_not_ordered() {
 }
 
 #[test]
-fn of_several_that_boot_as_many_are_forgotten_as_are_too_many() {
+fn where_none_is_ready_as_many_of_those_that_boot_are_forgotten_as_are_too_many() {
     let mut scene = Scene::serving(policy(3, 3));
     (1..=3).for_each(|worker| drop(scene.worker_ends(worker)));
     scene.feed(Event::Fill);
     scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
     assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
+    for worker in [4, 5] {
+        assert_eq!(scene.serve(MOLD, worker)[1..], [format!("Retire({worker}, Scale)")]);
+    }
+    assert_eq!(scene.serve(MOLD, 6).len(), 1);
+    assert_eq!(scene.ready(), [6]);
 }
 
 #[test]
@@ -171,17 +166,6 @@ fn a_worker_that_has_anything_left_to_do_is_not_idle() {
     let mut scene = elastic(2);
     let opening = Load { is_done: false, ..load(2, 0) };
     assert_eq!(scene.feed(Event::Needed(1, vec![load(1, 1), opening])), [""; 0]);
-}
-
-#[test]
-fn bounds_are_taken_up_to_the_largest_number_and_refused_ones_change_nothing() {
-    let mut scene = elastic(1);
-    let scale = |min, max| Event::Scale { min, max, loads: Vec::new() };
-    assert!(scene.feed(scale(0, WORKERS_MAX + 1))[0].starts_with("Answer(Err("));
-    assert_eq!((scene.fleet.min_workers(), scene.fleet.max_workers()), (1, 3));
-    assert!(scene.feed(scale(0, WORKERS_MAX))[0].starts_with("Answer(Ok("));
-    let fleet = &scene.fleet;
-    assert_eq!((fleet.min_workers(), fleet.max_workers(), fleet.wanted()), (0, WORKERS_MAX, 1));
 }
 
 #[test]

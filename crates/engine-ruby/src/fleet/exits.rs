@@ -112,7 +112,8 @@ impl Fleet {
             Dead::Mold { exit, has_connected, is_over } => {
                 let how = if is_killed { killed } else { exit.to_string() };
                 if !has_connected && self.stage == Stage::Starting {
-                    self.cannot_start(StartError::NoRuby(self.policy.ruby.clone(), how), now);
+                    let has_failed = !is_killed && exit.status.is_some_and(|status| status != 0);
+                    self.cannot_start(StartError::NoRuby { ruby: self.policy.ruby.clone(), how, has_failed }, now);
                 } else if !is_over {
                     self.cannot_start(StartError::Ended(how), now);
                 }

@@ -107,9 +107,11 @@ fn a_fork_that_fails_is_a_worker_that_ended() {
 }
 
 #[test]
-fn at_the_start_what_ends_after_the_application_was_loaded_ended_in_a_hook() {
-    for (retries_hooks, is_over) in [(true, false), (false, true)] {
-        let mut scene = Scene::ordered(Policy { retries_hooks, ..policy(1, 1) }, "yes");
+fn at_the_start_what_ends_after_the_application_was_loaded_and_not_while_it_is_loaded_ended_in_a_hook() {
+    for (retries_hooks, preload, is_over) in
+        [(true, Preload::Yes, false), (false, Preload::Yes, true), (true, Preload::No, true)]
+    {
+        let mut scene = Scene::ordered(Policy { retries_hooks, preload, ..policy(1, 1) }, "yes");
         scene.boot(MOLD, 1);
         scene.feed(exited(1, FAILURE));
         scene.feed(Event::WorkerDisconnected(1));
@@ -154,7 +156,8 @@ fn a_program_that_ends_without_a_word_is_no_ruby() {
     let mut scene = Scene::new(policy(1, 1));
     scene.feed(Event::Fill);
     let done = scene.feed(Event::MoldEnded(MOLD, Exit::of(3)));
-    assert_eq!(done.last().unwrap(), "CannotStart(NoRuby(\"ruby\", \"exited with status 3\"))");
+    let error = "NoRuby { ruby: \"ruby\", how: \"exited with status 3\", has_failed: true }";
+    assert_eq!(done.last().unwrap(), &format!("CannotStart({error})"));
     let mut scene = Scene::new(policy(1, 1));
     scene.feed(Event::Fill);
     scene.feed(Event::MoldConnected(MOLD));
@@ -217,15 +220,6 @@ fn a_process_that_ends_as_a_worker_takes_no_order_of_another_along() {
     scene.feed(Event::Fill);
     scene.mold_ends(MOLD, 0);
     assert_eq!((scene.fleet.has_worker(1), scene.fleet.has_worker(2)), (false, true));
-}
-
-#[test]
-fn at_the_start_what_ends_while_it_loads_the_application_did_not_end_in_a_hook() {
-    let mut scene = Scene::ordered(Policy { retries_hooks: true, preload: Preload::No, ..policy(1, 1) }, "yes");
-    scene.boot(MOLD, 1);
-    scene.feed(exited(1, FAILURE));
-    scene.feed(Event::WorkerDisconnected(1));
-    assert!(scene.fleet.is_over());
 }
 
 #[test]

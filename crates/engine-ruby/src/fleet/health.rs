@@ -8,7 +8,6 @@ use super::Fleet;
 use super::action::Action;
 use super::log_line::{LogLine, WorkerLine};
 use super::speaker::Speaker;
-use super::worker::Life;
 use crate::exit_reason::ExitReason;
 use crate::weight::Weight;
 
@@ -65,8 +64,7 @@ impl Fleet {
         if self.is_stopping() || self.checks.draining.is_some() || self.expired.is_empty() {
             return;
         }
-        let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
-        let ready = serving.count();
+        let ready = self.workers.values().filter(|worker| worker.serves()).count();
         // If there is no memory for a successor beside it, it is retired first, unless it is the last. One that boots
         // has its memory, and there need be none for another.
         let boots = self.staying() > self.wanted;

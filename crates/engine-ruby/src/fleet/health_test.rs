@@ -103,7 +103,7 @@ fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_ki
     assert_eq!(pings, 2);
     let silent = WorkerLine::Silent { silent: 12 * second, limit: 60 * second };
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), silent)]);
-    assert_eq!(scene.fleet.view().workers[0].state, "hung");
+    assert_eq!(scene.fleet.view().workers[0].1.state, "hung");
     scene.feed(Event::Alive(1));
     scene.feed(Event::Alive(1));
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::AnswersAgain)]);
@@ -128,7 +128,12 @@ fn a_machine_that_was_asleep_is_no_silence_of_a_worker() {
 #[test]
 fn without_a_limit_a_silent_worker_is_left_alone() {
     let mut scene = Scene::serving(Policy { worker_timeout: Duration::ZERO, ..policy(1, 1) });
-    let done: Vec<String> = (0..100).flat_map(|_| scene.check_health(Duration::from_secs(1))).collect();
+    let second = Duration::from_secs(1);
+    let pings = (0..11).filter(|_| scene.check_health(second).contains(&"Ping(1)".to_owned())).count();
+    assert_eq!(pings, 2, "as seldom as with a long limit");
+    assert_eq!(scene.fleet.view().workers[0].1.state, "ready");
+    assert!(scene.read_log().is_empty(), "one answer may come a little late");
+    let done: Vec<String> = (0..100).flat_map(|_| scene.check_health(second)).collect();
     assert!(done.iter().all(|action| action.starts_with("Ping") || action.starts_with("Weigh")), "{done:?}");
     assert_eq!(scene.read_log().len(), 1);
 }
@@ -191,7 +196,7 @@ fn processes_are_weighed_now_and_then_and_not_twice_at_once() {
     let weight = Weight { pss_kib: 7, own_kib: 3 };
     scene.feed(Event::Weighed(vec![(Speaker::Mold(MOLD), Some(weight)), (Speaker::Worker(1), Some(weight))]));
     assert_eq!(scene.fleet.view().molds[0].pss_kib, Some(7));
-    assert_eq!(scene.fleet.view().workers[0].pss_kib, Some(7));
+    assert_eq!(scene.fleet.view().workers[0].1.pss_kib, Some(7));
     assert_eq!(scene.check_health(TICK), std::slice::from_ref(&all));
     scene.feed(Event::NotWeighed);
     let watched = |scene: &mut Scene| {
@@ -215,13 +220,15 @@ fn a_worker_whose_memory_is_not_known_is_weighed_soon_and_then_seldom() {
 }
 
 #[test]
-fn where_more_workers_may_come_a_young_one_is_weighed_often() {
-    let mut scene = Scene::serving(policy(1, 2));
-    assert_eq!(scene.check_health(TICK).len(), 1);
-    scene.weigh(&[(1, 20)]);
-    assert_eq!(scene.check_health(GROWING).len(), 1, "it may have grown");
-    scene.weigh(&[(1, 20)]);
-    assert_eq!(scene.check_health(GROWING).len(), 0, "it has worked for a second");
+fn a_young_worker_is_weighed_often_where_more_workers_may_come_and_as_seldom_as_others_where_not() {
+    for (max_workers, weighed) in [(2, 1), (1, 0)] {
+        let mut scene = Scene::serving(policy(1, max_workers));
+        assert_eq!(scene.check_health(TICK).len(), 1);
+        scene.weigh(&[(1, 20)]);
+        assert_eq!(scene.check_health(GROWING).len(), weighed, "it may have grown");
+        scene.weigh(&[(1, 20)]);
+        assert_eq!(scene.check_health(GROWING).len(), 0, "it has worked for a second");
+    }
 }
 
 #[test]
@@ -281,27 +288,10 @@ fn where_memory_has_a_limit_or_is_tight_it_is_read_more_often() {
 }
 
 #[test]
-fn where_no_more_workers_may_come_a_young_one_is_weighed_as_seldom_as_others() {
-    let mut scene = Scene::serving(policy(1, 1));
-    assert_eq!(scene.check_health(TICK).len(), 1);
-    scene.weigh(&[(1, 20)]);
-    assert_eq!(scene.check_health(GROWING), [""; 0]);
-}
-
-#[test]
 fn without_a_limit_it_is_no_news_that_memory_cannot_be_read() {
     let mut scene = Scene::serving(policy(1, 1));
     scene.feed(Event::Weighed(vec![(Speaker::Worker(1), None)]));
     assert!(scene.read_log().is_empty());
-}
-
-#[test]
-fn without_a_limit_workers_are_asked_as_seldom_as_with_a_long_one() {
-    let mut scene = Scene::serving(Policy { worker_timeout: Duration::ZERO, ..policy(1, 1) });
-    let second = Duration::from_secs(1);
-    let pings = (0..11).filter(|_| scene.check_health(second).contains(&"Ping(1)".to_owned())).count();
-    assert_eq!((pings, scene.fleet.view().workers[0].state), (2, "ready"));
-    assert!(scene.read_log().is_empty(), "one answer may come a little late");
 }
 
 #[test]

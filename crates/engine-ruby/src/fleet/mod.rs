@@ -195,6 +195,12 @@ impl Fleet {
         self.workers.contains_key(&worker)
     }
 
+    /// Returns whether this worker has not opened the connections of all its threads. Of one more, nobody would see the
+    /// end.
+    pub fn awaits_thread(&self, worker: u32) -> bool {
+        self.workers.get(&worker).is_some_and(|worker| worker.threads < self.policy.threads)
+    }
+
     /// Returns the process id of a worker.
     pub fn pid(&self, worker: u32) -> Option<u32> {
         self.workers.get(&worker)?.pid

@@ -6,7 +6,7 @@ use engine::count;
 
 use super::Fleet;
 use super::action::{Action, Outcome};
-use super::worker::{Life, WorkerProcess};
+use super::worker::WorkerProcess;
 use crate::exit_reason::ExitReason;
 
 impl Fleet {
@@ -50,8 +50,7 @@ impl Fleet {
 
     /// Gives up the place of a worker, if another one serves: without one nothing is answered. Returns whether it did.
     fn spare(&mut self, id: u32) -> bool {
-        let serves = |worker: &WorkerProcess| worker.life == Life::Ready && worker.stays();
-        let has_other = self.workers.iter().any(|(other, worker)| *other != id && serves(worker));
+        let has_other = self.workers.iter().any(|(other, worker)| *other != id && worker.serves());
         // One that leaves anyway has none any more, and one more than wanted is or has a successor.
         let has_place = self.workers.get(&id).is_some_and(WorkerProcess::stays) && self.staying() <= self.wanted;
         let is_spared = has_other && has_place;

@@ -29,6 +29,12 @@ fn kill(worker: u32) -> Event {
     Event::KillWorker { worker, is_replaced: true }
 }
 
+/// The orders that end a worker which is not to be replaced.
+const FOR_GOOD: [fn(u32) -> Event; 2] = [
+    |worker| Event::EndWorker { worker, is_replaced: false },
+    |worker| Event::KillWorker { worker, is_replaced: false },
+];
+
 #[test]
 fn a_worker_is_ended_when_it_has_finished() {
     let mut scene = scene();
@@ -55,11 +61,7 @@ fn a_worker_is_ended_at_once_whatever_it_does() {
 
 #[test]
 fn a_worker_that_is_not_to_be_replaced_has_no_successor_unless_it_is_the_only_one_that_serves() {
-    let orders: [fn(u32) -> Event; 2] = [
-        |worker| Event::EndWorker { worker, is_replaced: false },
-        |worker| Event::KillWorker { worker, is_replaced: false },
-    ];
-    for order in orders {
+    for order in FOR_GOOD {
         let mut scene = Scene::serving(policy(2, 3));
         scene.feed(order(1));
         scene.feed(Event::Fill);
@@ -88,13 +90,8 @@ fn one_that_has_a_successor_already_leaves_no_place_empty() {
 /// The budget of workers that applications share (`--total-workers`) counts the places.
 #[test]
 fn a_place_is_held_until_its_worker_has_ended_only_where_it_was_given_up() {
-    let orders: [fn(u32) -> Event; 3] = [
-        |worker| Event::EndWorker { worker, is_replaced: false },
-        |worker| Event::KillWorker { worker, is_replaced: false },
-        end,
-    ];
     let places = |scene: &Scene| (scene.fleet.wanted(), scene.fleet.places_held());
-    for order in orders {
+    for order in [FOR_GOOD[0], FOR_GOOD[1], end] {
         let mut scene = Scene::serving(policy(2, 2));
         scene.feed(Event::Expired(1, ExitReason::MaxRequests));
         scene.fill_and_serve();
@@ -114,7 +111,7 @@ fn a_place_is_held_until_its_worker_has_ended_only_where_it_was_given_up() {
         scene.worker_ends(2);
         assert_eq!(places(&scene), (1, 1));
     }
-    for order in &orders[..2] {
+    for order in FOR_GOOD {
         let mut scene = Scene::serving(policy(2, 2));
         scene.feed(order(1));
         assert_eq!(places(&scene), (1, 2));

@@ -424,7 +424,7 @@ impl World {
 
     /// Returns whether the fleet has everything it should have, and nothing else.
     fn is_as_it_should_be(&self) -> bool {
-        let ready = self.fleet.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays()).count();
+        let ready = self.fleet.workers.values().filter(|worker| worker.serves()).count();
         let dead = self.workers.values().any(|worker| worker.is_dead);
         ready == self.fleet.wanted && self.fleet.workers.len() == ready && !dead && self.fleet.expired.is_empty()
     }

@@ -239,7 +239,7 @@ impl Scene {
 
     /// Returns the workers that serve and stay.
     pub fn ready(&self) -> Vec<u32> {
-        self.with(|worker| worker.life == Life::Ready && worker.stays())
+        self.with(WorkerProcess::serves)
     }
 
     /// Returns the state of a mold.

@@ -104,8 +104,7 @@ impl Fleet {
         }
         self.stage = Stage::Over;
         let workers = self.workers.values().filter_map(|worker| worker.pid);
-        let all: Vec<u32> = self.molds.keys().copied().chain(workers).collect();
-        all.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+        self.actions.extend(self.molds.keys().copied().chain(workers).map(Action::Kill));
         self.act(Action::CannotStart(error));
     }
 
@@ -132,8 +131,8 @@ impl Fleet {
         self.log(LogLine::BootFailed { pause, error: error.to_string() });
     }
 
-    /// Reports that the engine has started.
-    pub(super) fn has_started(&mut self) {
+    /// Reports once that the engine has started.
+    pub(super) fn report_start(&mut self) {
         if self.stage == Stage::Starting {
             self.stage = Stage::Running;
             self.act(Action::Started(self.facts.clone()));
@@ -160,7 +159,7 @@ impl Fleet {
             self.log(LogLine::MoldLoaded { pid, took, is_first });
         }
         if self.wanted == 0 {
-            self.has_started();
+            self.report_start();
         }
     }
 

@@ -123,7 +123,7 @@ fn a_mold_whose_workers_would_share_connections_makes_way_for_one_that_loads_not
 }
 
 #[test]
-fn a_mold_that_makes_way_while_its_workers_serve_is_not_waited_for() {
+fn a_mold_that_makes_way_while_its_workers_serve_is_not_waited_for_and_takes_no_order_of_the_next_one_along() {
     let mut scene = Scene::serving(policy(2, 2));
     scene.feed(Event::Leaving(2, ExitReason::Recycle));
     scene.feed(Event::Fill);
@@ -131,6 +131,11 @@ fn a_mold_that_makes_way_while_its_workers_serve_is_not_waited_for() {
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
     scene.mold_ready(MOLD + 1, "yes");
     assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {}, worker: 4 }}", MOLD + 1)]);
+    scene.read_log();
+    assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
+    assert!(scene.read_log().is_empty(), "nothing has failed");
+    scene.serve(MOLD + 1, 4);
+    assert_eq!(scene.ready(), [1, 4]);
 }
 
 #[test]
@@ -169,22 +174,6 @@ fn a_successor_that_cannot_start_takes_no_worker_from_those_that_serve() {
     let done = scene.check_health(Duration::from_millis(100));
     assert!(!done.iter().any(|action| action.starts_with("Retire")), "{done:?}");
     assert_eq!((scene.fleet.wanted, scene.ready()), (4, vec![1, 2, 3, 4]));
-}
-
-#[test]
-fn a_mold_that_made_way_takes_no_order_of_the_next_one_along() {
-    let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Leaving(2, ExitReason::Recycle));
-    scene.feed(Event::Fill);
-    scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
-    scene.feed(Event::Fill);
-    scene.mold_ready(MOLD + 1, "yes");
-    scene.feed(Event::Fill);
-    scene.read_log();
-    assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
-    assert!(scene.read_log().is_empty(), "nothing has failed");
-    scene.serve(MOLD + 1, 4);
-    assert_eq!(scene.ready(), [1, 4]);
 }
 
 #[test]

@@ -27,8 +27,7 @@ impl Fleet {
         let is_forking = self.drop_orders() > 0;
         // A mold that is loading, or about to fork, has nothing to finish and does not read orders.
         let busy = self.molds.iter().filter(|(_, mold)| !mold.is_loaded() || is_forking && mold.is_forker());
-        let busy: Vec<u32> = busy.map(|(pid, _)| *pid).collect();
-        busy.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+        self.actions.extend(busy.map(|(pid, _)| Action::Kill(*pid)));
         for (id, worker) in &self.workers {
             match (worker.life, worker.pid) {
                 (Life::Booted | Life::Ready, _) => self.actions.push(Action::Stop(Speaker::Worker(*id))),
@@ -43,18 +42,15 @@ impl Fleet {
         if let Stage::Draining(until) = self.stage
             && (now >= until || self.workers.is_empty() && !has_last_answers)
         {
-            let workers: Vec<u32> = self.workers.values().filter_map(|worker| worker.pid).collect();
-            workers.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+            self.actions.extend(self.workers.values().filter_map(|worker| worker.pid).map(Action::Kill));
             let molds = self.molds.iter().filter(|(_, mold)| mold.connection != Connection::Awaited);
-            let molds: Vec<u32> = molds.map(|(pid, _)| *pid).collect();
-            molds.into_iter().for_each(|pid| self.act(Action::Stop(Speaker::Mold(pid))));
+            self.actions.extend(molds.map(|(pid, _)| Action::Stop(Speaker::Mold(*pid))));
             self.stage = Stage::Ending(until.max(now + MOLD_TIME));
         }
         if let Stage::Ending(until) = self.stage
             && (now >= until || self.molds.is_empty())
         {
-            let molds: Vec<u32> = self.molds.keys().copied().collect();
-            molds.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+            self.actions.extend(self.molds.keys().copied().map(Action::Kill));
             self.stage = Stage::Over;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use engine::snapshot::{Bounds, MoldView};
+use engine::snapshot::{Bounds, MoldView, WorkerView};
 
 use super::Fleet;
 use super::action::Facts;
@@ -15,22 +15,12 @@ pub struct View {
     pub runtime: String,
     pub pool: Bounds,
     pub molds: Vec<MoldView>,
-    pub workers: Vec<ProcessView>,
+    /// The workers, each with the time of its order; what only dispatch knows of them is missing.
+    pub workers: Vec<(Instant, WorkerView)>,
     /// Number of workers that still use memory: more than serve, until the exit of retired ones has been reported.
     pub processes: usize,
     /// Whether as many workers serve as there may be: none can be added, and none is missing.
     pub is_complete: bool,
-}
-
-/// The state of one worker.
-#[derive(Debug)]
-pub struct ProcessView {
-    pub id: u32,
-    pub pid: Option<u32>,
-    pub since: Instant,
-    /// `booting`, `ready`, `draining` or `hung`.
-    pub state: &'static str,
-    pub pss_kib: Option<u64>,
 }
 
 impl Fleet {
@@ -40,8 +30,7 @@ impl Fleet {
         let molds = self.molds.iter().filter(|(_, mold)| !mold.is_worker());
         // A shortage of the last half minute means nothing any more when all workers are there.
         let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
-        let is_serving = |worker: &&WorkerProcess| worker.life == Life::Ready && worker.stays();
-        let serving = self.workers.values().filter(is_serving).count();
+        let serving = self.workers.values().filter(|worker| worker.serves()).count();
         View {
             runtime: runtime(&self.facts),
             pool: Bounds {
@@ -53,7 +42,7 @@ impl Fleet {
                 ..Bounds::default()
             },
             molds: molds.map(|(pid, mold)| mold_view(*pid, mold)).collect(),
-            workers: self.workers.iter().map(|(id, worker)| self.process_view(*id, worker)).collect(),
+            workers: self.workers.iter().map(|(id, worker)| (worker.since, self.worker_view(*id, worker))).collect(),
             processes: self.workers.len() + self.molds.values().map(|mold| mold.unreported.len()).sum::<usize>(),
             is_complete: self.wanted >= max && serving >= max,
         }
@@ -69,14 +58,15 @@ impl Fleet {
         !worker.is_booting() && worker.silent > self.hung_after()
     }
 
-    fn process_view(&self, id: u32, worker: &WorkerProcess) -> ProcessView {
+    fn worker_view(&self, id: u32, worker: &WorkerProcess) -> WorkerView {
         let state = match worker.life {
             _ if self.is_silent(worker) => "hung",
             _ if !worker.stays() => "draining",
             Life::Ready => "ready",
             _ => "booting",
         };
-        ProcessView { id, pid: worker.pid, since: worker.since, state, pss_kib: worker.pss_kib() }
+        let (state, pss_kib) = (state.to_owned(), worker.pss_kib());
+        WorkerView { id, pid: worker.pid, state, pss_kib, ..WorkerView::default() }
     }
 }
 

@@ -6,8 +6,8 @@ use super::super::scene::{MOLD, Scene, policy};
 use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
 
-fn states(scene: &Scene) -> Vec<&'static str> {
-    scene.fleet.view().workers.iter().map(|process| process.state).collect()
+fn states(scene: &Scene) -> Vec<String> {
+    scene.fleet.view().workers.into_iter().map(|(_, worker)| worker.state).collect()
 }
 
 #[test]

@@ -119,6 +119,11 @@ impl WorkerProcess {
         self.leave.is_none()
     }
 
+    /// Returns whether it serves, and is not on its way out.
+    pub fn serves(&self) -> bool {
+        self.life == Life::Ready && self.stays()
+    }
+
     /// Returns its proportional share of memory, as last read.
     pub fn pss_kib(&self) -> Option<u64> {
         self.weight().map(|weight| weight.pss_kib)

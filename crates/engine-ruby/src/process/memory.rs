@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use machine::proc_lines::number;
+
 use crate::weight::Weight;
 
 /// Reads the memory use of a process; none where `/proc` has no `smaps_rollup` of it.
@@ -10,11 +12,8 @@ pub fn weigh(pid: u32) -> Option<Weight> {
 }
 
 fn read(rollup: &str) -> Option<Weight> {
-    let of = |name: &str| -> Option<u64> {
-        let rest = rollup.lines().find_map(|line| line.strip_prefix(name))?;
-        rest.split_whitespace().next()?.parse().ok()
-    };
-    Some(Weight { pss_kib: of("Pss:")?, own_kib: of("Private_Clean:")? + of("Private_Dirty:")? })
+    let of = |name: &str| number(rollup, name);
+    Some(Weight { pss_kib: of("Pss")?, own_kib: of("Private_Clean")? + of("Private_Dirty")? })
 }
 
 #[cfg(test)]

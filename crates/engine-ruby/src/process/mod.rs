@@ -10,8 +10,11 @@ pub mod reader;
 pub mod scripts;
 pub mod user;
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use machine::proc_lines::line;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -45,18 +48,38 @@ impl Drop for Loading {
     }
 }
 
-/// Sends SIGKILL to a process. That it has ended already is no error.
+/// Sends SIGKILL to a process. That it has ended already is no error; that this process has not the right to send it is
+/// logged, since the other one then stays.
 pub fn kill_now(pid: u32) {
-    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+    if kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL) == Err(Errno::EPERM) {
+        tracing::warn!(
+            target: "engine",
+            pid,
+            "process {pid} cannot be killed: it runs as another user (--ruby-user), and this process lacks the \
+             capability KILL"
+        );
+    }
+}
+
+/// Sends SIGKILL to a process, if it belongs to this user where one is given: the id of a process that another user's
+/// process has reported may have become that of anybody's process.
+pub fn kill_of(user: Option<u32>, pid: u32) {
+    if user.is_none_or(|uid| is_of(uid, pid)) {
+        kill_now(pid);
+    }
+}
+
+/// Returns whether a process belongs to this user.
+pub fn is_of(uid: u32, pid: u32) -> bool {
+    fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == uid)
 }
 
 /// Returns whether a process runs as the user of this one; true where `/proc` does not say. The owner of its folder
 /// there says nothing: that is root once the process has changed its user (proc(5)).
 pub fn has_own_user(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     // The real user id, then the effective one.
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
-    let effective = ids.split_ascii_whitespace().nth(1).and_then(|id| id.parse::<u32>().ok());
+    let effective = line(&status, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse::<u32>().ok());
     effective.is_none_or(|id| id == geteuid().as_raw())
 }
 
@@ -80,7 +103,7 @@ pub fn has_ended(pid: u32) -> bool {
 /// Reads the words of a `stat` file of `/proc` after the name in parentheses, from the state on (proc_pid_stat(5)). The
 /// name may have parentheses and spaces, and need not be UTF-8. None where there is no such file.
 pub fn stat_after_name(path: &str) -> Option<String> {
-    let stat = std::fs::read(path).ok()?;
+    let stat = fs::read(path).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
@@ -107,5 +130,15 @@ mod tests {
         assert!(has_ended(pid), "a zombie has ended");
         child.wait().unwrap();
         assert!(has_ended(pid));
+    }
+
+    #[test]
+    fn a_process_of_another_user_than_the_one_that_is_meant_is_not_killed() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let own = geteuid().as_raw();
+        kill_of(Some(own + 1), child.id());
+        assert!(!has_ended(child.id()));
+        kill_of(Some(own), child.id());
+        assert!(!child.wait().unwrap().success());
     }
 }

@@ -3,7 +3,8 @@
 //! once.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fmt;
+use std::fs;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use machine::proc_lines::line;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 use parking_lot::Mutex;
@@ -33,14 +35,25 @@ const SCRIPTS: [&str; 8] = [
     "successor.rb",
     "reader.rb",
 ];
-/// The error for a Ruby that ended without an answer. Its own words are on standard error.
-pub const ENDED: &str = "Ruby ended before it had read it";
 /// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
 const EVALUATION_TIME: Duration = Duration::from_secs(600);
 /// The interval of checks whether the process still lives.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The largest record, in bytes, that is accepted from the process.
 const RECORD_BYTES: usize = 16 << 20;
+
+/// What counts more than a configuration file, for files that ask for it.
+#[derive(Debug, Clone, Default)]
+pub struct Overriding {
+    /// The number of workers.
+    pub workers: Option<String>,
+    /// Whether the server was told to go to the background.
+    pub daemonizes: bool,
+    /// The host.
+    pub host: Option<String>,
+    /// The port.
+    pub port: Option<String>,
+}
 
 /// A configuration file to evaluate, and how.
 #[derive(Debug)]
@@ -57,20 +70,34 @@ pub struct Question<'a> {
     pub lockfile: Option<&'a Path>,
     /// The names of that server's directives.
     pub names: &'a [&'a str],
-    /// The number of workers that counts more than the file, if there is one, for files that ask for it.
-    pub workers: Option<&'a str>,
+    /// What counts more than the file.
+    pub overriding: Overriding,
     /// Variables that name the environment, with its value, if one is set that counts more than the file.
     pub environment: &'a [(&'a str, &'a str)],
-    /// Whether the server was told to go to the background, for files that ask for it.
-    pub daemonizes: bool,
-    /// The host that counts more than the file, if there is one, for files that ask for it.
-    pub host: Option<&'a str>,
-    /// The same of the port.
-    pub port: Option<&'a str>,
     /// The working directory of the evaluation.
     pub folder: &'a Path,
+    /// Whether malloc has few heaps in the process, as in a mold.
+    pub limits_heaps: bool,
     /// Whether the process waits afterwards, so that it can continue as a mold.
     pub stays: bool,
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// Ruby ended without an answer. Its own words are on standard error.
+    Ended,
+    /// Anything else, as a sentence for the user.
+    Other(String),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReadError::Ended => "Ruby ended before it had read it",
+            ReadError::Other(why) => why,
+        })
+    }
 }
 
 /// A process that has evaluated its file and waits.
@@ -93,6 +120,8 @@ pub struct Evaluated {
     pub ruby: PathBuf,
     /// The Gemfile that Bundler was set up with.
     pub gemfile: Option<PathBuf>,
+    /// What counts more than the file: later molds evaluate it again.
+    pub overriding: Overriding,
     /// Whether the process can become another user without becoming hidden from this one in `/proc`.
     pub changes_user: bool,
     /// The process, until the first mold takes it.
@@ -117,16 +146,30 @@ pub(crate) struct Successor<'a> {
     pub(crate) script: &'a Path,
 }
 
-/// Evaluates a file with Ruby and returns its answer, a line of JSON, with the process. The error is a sentence for the
-/// user.
-pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String> {
-    let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
+impl Overriding {
+    /// The values for the Ruby process that evaluates the file, each with its name in SETUP; empty where there is none.
+    pub(crate) fn pairs(&self) -> [(&'static str, &str); 4] {
+        [
+            ("hooks_workers", self.workers.as_deref().unwrap_or_default()),
+            ("hooks_daemonizes", if self.daemonizes { "yes" } else { "" }),
+            ("hooks_host", self.host.as_deref().unwrap_or_default()),
+            ("hooks_port", self.port.as_deref().unwrap_or_default()),
+        ]
+    }
+}
+
+/// Evaluates a file with Ruby and returns its answer, a line of JSON, with the process.
+pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), ReadError> {
+    let unable =
+        |error: io::Error| ReadError::Other(format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error)));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
     let mut command = user::command(question.ruby, None);
+    if question.limits_heaps {
+        user::limit_heaps(&mut command);
+    }
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
-    command.arg(question.workers.unwrap_or("")).arg(if question.daemonizes { "daemonizes" } else { "" });
-    command.arg(question.host.unwrap_or("")).arg(question.port.unwrap_or(""));
+    command.args(question.overriding.pairs().map(|(_, value)| value));
     command.arg(if question.stays { "stays" } else { "" });
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
     // What the file prints is for people; the server's own output goes to standard output.
@@ -142,7 +185,7 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), String
 
 impl WaitingProcess {
     /// Reads the answer up to its line feed: a process that the file has started may hold the socket open for ever.
-    fn record(&mut self) -> Result<Vec<u8>, String> {
+    fn record(&mut self) -> Result<Vec<u8>, ReadError> {
         let until = Instant::now() + EVALUATION_TIME;
         let mut record = Vec::new();
         let mut bytes = vec![0; 64 << 10];
@@ -153,17 +196,17 @@ impl WaitingProcess {
             match self.stream.read(&mut bytes) {
                 Ok(0) => break,
                 Ok(count) if record.len() + count <= RECORD_BYTES => record.extend_from_slice(&bytes[..count]),
-                Ok(_) => return Err(format!("it says more than {RECORD_BYTES} bytes")),
+                Ok(_) => return Err(ReadError::Other(format!("it says more than {RECORD_BYTES} bytes"))),
                 Err(error) if !is_pause(&error) => break,
                 Err(_) if has_ended => break,
                 Err(_) if Instant::now() >= until => {
                     self.kill();
-                    return Err(format!("Ruby has not read it within {EVALUATION_TIME:?}"));
+                    return Err(ReadError::Other(format!("Ruby has not read it within {EVALUATION_TIME:?}")));
                 }
                 Err(_) => {}
             }
         }
-        if record.ends_with(b"\n") { Ok(record) } else { Err(ENDED.to_owned()) }
+        if record.ends_with(b"\n") { Ok(record) } else { Err(ReadError::Ended) }
     }
 
     fn has_ended(&mut self) -> bool {
@@ -236,7 +279,9 @@ impl Evaluated {
             pairs.push(("groups".into(), groups.join(",").into()));
         }
         // Variables that are removed for a mold were removed for this process too.
-        for (name, value) in mold.command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        let given = mold.command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        // It has had those of its heaps, and the file may have set one since.
+        for (name, value) in given.filter(|(name, _)| !user::is_of_heaps(name)) {
             pairs.push(([b"env:", name.as_bytes()].concat(), bytes(value)));
         }
         Ok(pairs.into_iter().map(|(name, value)| [name, value].join(&0)).collect::<Vec<_>>().join(&0))
@@ -276,10 +321,8 @@ fn new_user(user: Option<&user::User>, is_root: bool) -> Option<UserIds> {
 
 /// Returns the umask of this process, from `/proc`: umask(2) can only read it by setting it.
 fn umask() -> io::Result<u32> {
-    let mut status = String::new();
-    File::open("/proc/self/status")?.read_to_string(&mut status)?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    let bits = line.and_then(|bits| u32::from_str_radix(bits.trim(), 8).ok());
+    let status = fs::read_to_string("/proc/self/status")?;
+    let bits = line(&status, "Umask").and_then(|bits| u32::from_str_radix(bits, 8).ok());
     bits.ok_or_else(|| io::Error::other("/proc/self/status names no umask"))
 }
 

@@ -1,9 +1,8 @@
 //! The user that Ruby processes run as, if the server is root and they should not be.
 
-use std::ffi::{CString, OsString};
-use std::fs;
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,13 +14,22 @@ use crate::start_error::no_ruby;
 /// The first argument that makes this program become another user and then execute another program.
 pub const BECOME: &str = "--become";
 
+/// The most heaps of glibc's malloc in a process ("arenas", mallopt(3)). By default there are up to eight for each
+/// processor, and each thread gets one of its own. Threads of a Ruby allocate one at a time, since they hold the global
+/// VM lock, and gain nothing by that, while each heap keeps what its threads have freed.
+const ARENAS: &str = "2";
+const ARENAS_VARIABLE: &str = "MALLOC_ARENA_MAX";
+/// Holds [`ARENAS`] where it is the server that has set [`ARENAS_VARIABLE`]: then the Ruby process removes both, which
+/// have had their effect, and are not for what the application starts.
+const OWN_ARENAS_VARIABLE: &str = "FOOLS_GOLD_ARENAS";
+
 /// Prefix of variables that the helper sets only for the program that it executes.
 const HELD: &str = "FOOLS_GOLD_HELD_";
 
 /// A user without the rights of root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The login name.
+    /// The login name; the number of a user without an account.
     pub name: String,
     /// The user id.
     pub uid: u32,
@@ -45,6 +53,16 @@ pub fn command(program: &Path, user: Option<&User>) -> Command {
     command
 }
 
+/// Whether a variable of a command is one that [`limit_heaps`] has set.
+pub(crate) fn is_of_heaps(name: &OsStr) -> bool {
+    name == ARENAS_VARIABLE || name == OWN_ARENAS_VARIABLE
+}
+
+/// Gives malloc few heaps in the Ruby process of a command.
+pub(crate) fn limit_heaps(command: &mut Command) {
+    command.env(ARENAS_VARIABLE, ARENAS).env(OWN_ARENAS_VARIABLE, ARENAS);
+}
+
 /// Sets a variable for the program of a command that [`command`] has made for this user. A helper begins with the
 /// rights of root, and the dynamic linker obeys variables such as LD_PRELOAD (ld.so(8)). So a helper gets the variable
 /// under another name: otherwise, whoever may write to the file that sets it could become root.
@@ -63,18 +81,22 @@ fn release(command: &mut Command, environment: &[(OsString, OsString)]) {
 }
 
 impl User {
-    /// Looks a user up by name or number. `group`, a name or number, replaces the primary group.
+    /// Looks a user up by name or number. `group`, a name or number, replaces the primary group. A number without an
+    /// account needs one, has no other groups, and its home directory is `/`, as in Docker.
     pub fn find(user: &str, group: Option<&str>) -> Result<User, String> {
-        let number = user.parse::<u32>().ok().map(Uid::from_raw);
-        let found = number.map_or_else(|| unistd::User::from_name(user), unistd::User::from_uid);
-        let found = found.map_err(|error| format!("the user {user} cannot be looked up: {error}"))?;
-        let found = found.ok_or_else(|| format!("there is no user {user} on this machine"))?;
-        let gid = group.map_or(Ok(found.gid), gid_of)?;
-        let name = CString::new(found.name.as_str()).map_err(|error| format!("the user {user}: {error}"))?;
+        let (uid, account) = find_user(user)?;
+        let group = group.map(find_group).transpose()?;
+        let Some(account) = account else {
+            let gid = group.ok_or_else(|| format!("is a number that has no account: say {user}:GROUP"))?.as_raw();
+            let (name, uid) = (user.to_owned(), uid.as_raw());
+            return Ok(User { name, uid, gid, groups: vec![gid], home: "/".into(), helper: None });
+        };
+        let gid = group.unwrap_or(account.gid);
+        let name = CString::new(account.name.as_str()).map_err(|error| format!("the user {user}: {error}"))?;
         let groups = unistd::getgrouplist(&name, gid).map_err(|error| format!("the groups of {user}: {error}"))?;
         let groups = groups.into_iter().map(Gid::as_raw).collect();
-        let (uid, gid) = (found.uid.as_raw(), gid.as_raw());
-        Ok(User { name: found.name, uid, gid, groups, home: found.dir, helper: None })
+        let (uid, gid) = (uid.as_raw(), gid.as_raw());
+        Ok(User { name: account.name, uid, gid, groups, home: account.dir, helper: None })
     }
 
     /// Returns a command that runs a program as this user.
@@ -100,20 +122,27 @@ impl User {
     pub(crate) fn own(&self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.uid), Some(self.gid))
     }
-
-    /// Returns whether a process belongs to this user. Process ids that its processes report must be checked before one
-    /// is killed.
-    pub(crate) fn runs(&self, pid: u32) -> bool {
-        fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == self.uid)
-    }
 }
 
-fn gid_of(group: &str) -> Result<Gid, String> {
-    if let Ok(number) = group.parse::<u32>() {
-        return Ok(Gid::from_raw(number));
+/// Looks a user up by name or number. A number need not have an account.
+pub fn find_user(word: &str) -> Result<(Uid, Option<unistd::User>), String> {
+    let told = |error: nix::Error| format!("the users of this machine cannot be looked up: {error}");
+    if let Some(account) = unistd::User::from_name(word).map_err(told)? {
+        return Ok((account.uid, Some(account)));
     }
-    let found = Group::from_name(group).map_err(|error| format!("the group {group} cannot be looked up: {error}"))?;
-    found.map(|found| found.gid).ok_or_else(|| format!("there is no group {group} on this machine"))
+    let Ok(number) = word.parse::<u32>() else { return Err("there is no such user".to_owned()) };
+    let uid = Uid::from_raw(number);
+    Ok((uid, unistd::User::from_uid(uid).map_err(told)?))
+}
+
+/// Looks a group up by name or number. A number need not have an entry.
+pub fn find_group(word: &str) -> Result<Gid, String> {
+    let told = |error: nix::Error| format!("the groups of this machine cannot be looked up: {error}");
+    match (Group::from_name(word).map_err(told)?, word.parse::<u32>()) {
+        (Some(group), _) => Ok(group.gid),
+        (None, Ok(number)) => Ok(Gid::from_raw(number)),
+        (None, Err(_)) => Err("there is no such group".to_owned()),
+    }
 }
 
 /// Becomes the user and executes the program that the arguments after [`BECOME`] name; `environment` is that of this
@@ -156,9 +185,17 @@ mod tests {
         let root = User::find("root", None).unwrap();
         assert_eq!((root.uid, root.gid), (0, 0));
         assert_eq!(User::find("0", None).unwrap().name, "root");
-        let unknown = User::find("nobody-of-that-name", None).unwrap_err();
-        assert_eq!(unknown, "there is no user nobody-of-that-name on this machine");
-        assert!(User::find("root", Some("no-such-group")).unwrap_err().contains("there is no group no-such-group"));
+        let refusal = |user, group| User::find(user, group).unwrap_err();
+        assert_eq!(refusal("nobody-of-that-name", None), "there is no such user");
+        assert_eq!(refusal("root", Some("no-such-group")), "there is no such group");
+    }
+
+    /// As images have them, and as `USER 54321:54322` of a Dockerfile means it.
+    #[test]
+    fn a_number_without_an_account_needs_a_group() {
+        let found = User::find("54321", Some("54322")).unwrap();
+        assert_eq!((found.uid, found.gid, &found.groups[..], found.home), (54321, 54322, &[54322][..], "/".into()));
+        assert!(User::find("54321", None).unwrap_err().contains("say 54321:GROUP"));
     }
 
     #[test]

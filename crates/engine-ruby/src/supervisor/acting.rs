@@ -13,7 +13,7 @@ use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
 use crate::process::folder::ProcessFolder;
 use crate::process::memory::weigh;
-use crate::process::{Loading, is_stopped, kill_now};
+use crate::process::{Loading, is_stopped, kill_of};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
 
@@ -27,6 +27,9 @@ impl EventLoop {
                 let needs_native = self.settings.needs_native && self.start.is_some();
                 let frame = setup(&self.settings, preload, max_workers, needs_native);
                 self.tell(Speaker::Mold(mold), |control| control.send(frame));
+                if self.is_serving {
+                    self.tell(Speaker::Mold(mold), Control::serving);
+                }
             }
             Action::Fork { mold, worker } => {
                 let index = self.fleet.index(worker);
@@ -34,7 +37,7 @@ impl EventLoop {
             }
             Action::Ping(worker) => self.tell(Speaker::Worker(worker), Control::ping),
             Action::Stop(speaker) => self.tell(speaker, Control::stop),
-            Action::Kill(pid) => kill_now(pid),
+            Action::Kill(pid) => self.kill(pid),
             Action::Forget(speaker) => self.forget(speaker),
 
             Action::AddWorker { worker, pid } => return Some(self.add_worker(worker, pid)),
@@ -47,9 +50,7 @@ impl EventLoop {
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
             Action::ReadMemory => return Some(self.read_memory()),
             Action::Weigh(all) => return self.weigh(all),
-            Action::CheckAgain(worker, later) => {
-                self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
-            }
+            Action::CheckAgain(worker, later) => self.feed_later(later, Event::WorkerDisconnected(worker)),
 
             Action::TakePlace { has_none } => {
                 let is_taken = self.share.as_ref().is_none_or(|share| share.take(has_none));
@@ -74,10 +75,30 @@ impl EventLoop {
         None
     }
 
+    /// Kills a mold, which is a child of this process, or a worker, whose process id a mold or a worker has reported.
+    pub(super) fn kill(&self, pid: u32) {
+        let user = self.settings.user.as_ref().map(|user| user.uid);
+        kill_of(user.filter(|_| !self.fleet.has_mold(pid)), pid);
+    }
+
     /// Sends a process an order, if it has connected.
     fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
         if let Some(control) = self.control(speaker) {
             order(&control);
+        }
+    }
+
+    /// Tells the molds and the workers in dispatch once that the server serves, for hooks that run then. Later ones are
+    /// told when they have their SETUP, or are added.
+    pub(super) fn serve(&mut self) {
+        if mem::replace(&mut self.is_serving, true) {
+            return;
+        }
+        let mut all: Vec<Speaker> =
+            self.pool.dispatch().workers.iter().map(|worker| Speaker::Worker(worker.id)).collect();
+        all.extend(self.links.keys().filter(|speaker| matches!(speaker, Speaker::Mold(_))));
+        for speaker in all {
+            self.tell(speaker, Control::serving);
         }
     }
 
@@ -135,7 +156,7 @@ impl EventLoop {
         let messages = self.messages.clone();
         let weighing = thread::Builder::new().name("weighing".into()).spawn(move || {
             let weights = all.into_iter().map(|(who, pid)| (who, weigh(pid))).collect();
-            let _ = messages.send(Message::Weighed(weights));
+            let _ = messages.send(Message::Event(Event::Weighed(weights)));
         });
         let error = weighing.err()?;
         if !mem::replace(&mut self.lacks_threads, true) {
@@ -145,11 +166,12 @@ impl EventLoop {
         Some(Event::NotWeighed)
     }
 
-    pub(super) fn say_later(&self, later: Duration, message: Message) {
+    /// Feeds the fleet an event after this time.
+    pub(super) fn feed_later(&self, later: Duration, event: Event) {
         let messages = self.messages.clone();
         drop(tokio::spawn(async move {
             tokio::time::sleep(later).await;
-            let _ = messages.send(message);
+            let _ = messages.send(Message::Event(event));
         }));
     }
 

@@ -5,6 +5,9 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
 use engine::quota::quota;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::unistd::geteuid;
 use tokio::net::UnixStream;
 
 use super::control_frames::listen;
@@ -37,7 +40,7 @@ impl EventLoop {
     }
 
     pub(super) fn thread_came(&mut self, worker: u32, number: u32, stream: StdStream) {
-        if self.fleet.has_worker(worker) {
+        if self.fleet.awaits_thread(worker) {
             self.links.entry(Speaker::Worker(worker)).or_default().threads.push((number, stream));
             self.feed(Event::ThreadConnected(worker));
         }
@@ -62,6 +65,11 @@ impl EventLoop {
         match self.worker(id, pid) {
             Ok(worker) => {
                 self.pool.add(worker);
+                if self.is_serving
+                    && let Some(control) = self.control(Speaker::Worker(id))
+                {
+                    control.serving();
+                }
                 Event::WorkerAdded(id)
             }
             Err(why) => Event::WorkerNotAdded(id, why),
@@ -76,8 +84,8 @@ impl EventLoop {
         streams.sort_by_key(|(number, _)| *number);
         let has_out_of_band = link.has_out_of_band;
         let (io_thread_number, io_thread) = self.pool.io_thread(id);
-        // A hook may have changed its user.
-        let has_same_rights = self.settings.user.is_none() && has_own_user(pid);
+        // A hook may have changed its user, or that of the worker that has opened connections in its name.
+        let has_same_rights = self.settings.user.is_none() && has_own_user(pid) && are_of_own_user(&streams);
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let app = self.pool.app().map(str::to_owned);
         let may_name_files = has_same_rights;
@@ -103,8 +111,17 @@ impl EventLoop {
             threads.push(thread);
         }
         let mut worker = Worker::new(id, pid.cast_signed(), io_thread_number, control, threads);
+        worker.user = self.settings.user.as_ref().map(|user| user.uid);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_out_of_band = has_out_of_band;
         Ok(worker)
     }
+}
+
+/// Returns whether a process of this one's user has opened each of these connections. That the worker runs as that user
+/// does not show it: another worker, whose user a hook has changed, knows the token, too, and could open them while the
+/// worker boots.
+fn are_of_own_user(streams: &[(u32, StdStream)]) -> bool {
+    let own = geteuid().as_raw();
+    streams.iter().all(|(_, stream)| getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own))
 }

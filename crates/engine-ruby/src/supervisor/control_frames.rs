@@ -1,11 +1,13 @@
 //! Frames of molds and workers on their control connections.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::event_loop::EventLoop;
@@ -13,6 +15,7 @@ use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Speaker, named};
 use crate::message::Message;
+use crate::process::is_of;
 use crate::start_error::StartError;
 use crate::wire::answer;
 use crate::wire::control::Control;
@@ -20,6 +23,10 @@ use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 /// The time within which the front has received a signal that was sent to all processes of the service.
 const SIGNAL_TIME: Duration = Duration::from_secs(1);
+
+/// The most frames of one connection that wait for the supervisor. The others stay in the socket, so that a process
+/// which sends more than can be handled waits, and does not fill the server's memory.
+const WAITING_MAX: usize = 16;
 
 /// Starts to read and write a control connection, and returns its sending end.
 pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
@@ -41,9 +48,12 @@ async fn read_frames(
     messages: &UnboundedSender<Message>,
 ) -> Result<(), WireError> {
     let mut buffer = BytesMut::new();
+    let places = Arc::new(Semaphore::new(WAITING_MAX));
     loop {
         while let Some(frame) = frames::take(&mut buffer)? {
-            let _ = messages.send(Message::Received(speaker, frame));
+            // They are never closed.
+            let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
+            let _ = messages.send(Message::Received(speaker, frame, place));
         }
         match reader.read_buf(&mut buffer).await {
             Ok(count) if count > 0 => {}
@@ -105,7 +115,7 @@ impl EventLoop {
             kind::SHARED => Event::MoldShares(mold, reader.list()),
             kind::FORKED => {
                 let (worker, pid) = (reader.u32()?, reader.u32()?);
-                if self.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
+                if self.settings.user.as_ref().is_some_and(|user| !is_of(user.uid, pid)) {
                     return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
                 }
                 Event::Forked { mold, worker, pid }
@@ -179,7 +189,7 @@ impl EventLoop {
         if is_own {
             self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(SIGNAL_TIME, Message::Expired(worker, ExitReason::Signal));
+            self.feed_later(SIGNAL_TIME, Event::Expired(worker, ExitReason::Signal));
         }
     }
 }
@@ -207,7 +217,11 @@ fn pairs(list: Vec<String>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::task::yield_now;
+
     use super::*;
+    use crate::message::channel;
 
     fn list(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -217,6 +231,30 @@ mod tests {
     fn names_and_values_alternate_and_a_name_without_a_value_is_left_out() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(pairs(list(&["fork", "yes", "rack", "3.1", "odd"])), [pair("fork", "yes"), pair("rack", "3.1")]);
+    }
+
+    #[tokio::test]
+    async fn frames_that_the_supervisor_does_not_take_stay_in_the_socket() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (messages, mut inbox) = channel();
+        let _control = listen(ours, Speaker::Mold(1), messages);
+        let frame = frames::frame(kind::LOG, |out| out.extend_from_slice(b"\x03words"));
+        for _ in 0..3 * WAITING_MAX {
+            theirs.write_all(&frame).await.unwrap();
+        }
+        let waiting = async {
+            while inbox.len() < WAITING_MAX {
+                yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap();
+        for _ in 0..1000 {
+            yield_now().await;
+        }
+        assert_eq!(inbox.len(), WAITING_MAX);
+        for _ in 0..3 * WAITING_MAX {
+            assert!(matches!(inbox.recv().await, Some(Message::Received(..))));
+        }
     }
 
     #[test]

@@ -23,7 +23,6 @@ use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::folder::ProcessFolder;
-use crate::process::kill_now;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -58,6 +57,8 @@ pub struct EventLoop {
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
     /// When it was last looked whether the workers run.
     pub(super) looked: Instant,
+    /// The server serves with this engine, and its processes know.
+    pub(super) is_serving: bool,
     /// The workers know that they get no new requests.
     has_told_end: bool,
 }
@@ -91,6 +92,7 @@ impl EventLoop {
             questions: Questions::default(),
             preparing: None,
             looked: now,
+            is_serving: false,
             has_told_end: false,
         }
     }
@@ -159,21 +161,16 @@ impl EventLoop {
             Message::Mold(pid, stream) => self.mold_came(pid, stream),
             Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
             Message::Thread(worker, number, stream) => self.thread_came(worker, number, stream),
-            Message::Received(speaker, frame) => self.receive(speaker, frame),
+            Message::Received(speaker, frame, _place) => self.receive(speaker, frame),
             Message::Disconnected(Speaker::Mold(pid)) => self.feed(Event::MoldDisconnected(pid)),
             Message::Disconnected(Speaker::Worker(worker)) => self.feed(Event::WorkerDisconnected(worker)),
-            Message::Ended(pid, exit) => self.feed(Event::MoldEnded(pid, exit)),
-            Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
-            Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Expired(_, ExitReason::Signal) if self.is_shutting_down() => {}
-            Message::Expired(worker, reason) => self.feed(Event::Expired(worker, reason)),
-            Message::Wanted => self.feed(Event::Wanted),
+            Message::Event(Event::Expired(_, ExitReason::Signal)) if self.is_shutting_down() => {}
+            Message::Event(event) => self.feed(event),
             Message::GiveUp => self.give_up(),
-            Message::OutOfMemory(worker) => self.feed(Event::OutOfMemory(worker)),
-            Message::Weighed(weights) => self.feed(Event::Weighed(weights)),
             Message::Order(order, to) => self.order(order, to),
             Message::BeforeExec(limit, to) => self.run_exec_hooks(limit, to),
+            Message::Serving => self.serve(),
             // `run` and `stop` handle it themselves.
             Message::Stop(..) => {}
         }
@@ -197,7 +194,7 @@ impl EventLoop {
                 worker, pid, app,
                 "worker {worker} (pid {pid}) killed: it was told to exit, and did not within {time}"
             );
-            kill_now(pid);
+            self.kill(pid);
         }
         if now.saturating_duration_since(self.looked) >= RUNS_INTERVAL {
             self.looked = now;

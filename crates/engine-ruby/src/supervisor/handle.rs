@@ -56,6 +56,11 @@ impl Supervisor {
         }
     }
 
+    /// Reports that the server serves with this engine. Does not wait.
+    pub fn serve(&self) {
+        let _ = self.messages.send(Message::Serving);
+    }
+
     /// Leaves at most this time to the stop that has begun, and begins one if none has. Does not wait.
     pub fn hurry(&self, time: Duration) {
         let (sender, _) = sync_channel(1);

@@ -185,7 +185,7 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
             false => Err(io::Error::other("there is no connection to take over: the request has been answered")),
         };
     };
-    let hijacked = thread.clone().filter(|_| hello.role == Role::Partial);
+    let hijacked = thread.clone().filter(|_| !is_rest);
     let hijacked = hijacked.map(|thread| Hijacked::new(thread, hello.seq));
     let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
     if !is_rest {

@@ -9,10 +9,11 @@ use std::thread;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::exit::Exit;
+use crate::fleet::Event;
 use crate::message::Message;
 use crate::process::bundle;
 use crate::process::reader::Successor;
-use crate::process::user::{command, set_variable};
+use crate::process::user::{command, limit_heaps, set_variable};
 use crate::settings::Settings;
 
 /// The endpoint to which a started process connects.
@@ -26,9 +27,13 @@ pub struct Endpoint<'a> {
 }
 
 /// Starts a mold and returns its process id; where a process that has evaluated a configuration fits, that continues as
-/// the mold. The end of the process is reported by [`Message::Ended`].
+/// the mold. The end of the process is reported by [`Event::MoldEnded`].
 pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
     let mut command = command(&settings.ruby, settings.user.as_ref());
+    let says_heaps = |(name, _): &(String, String)| ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"].contains(&name.as_str());
+    if settings.limits_heaps && !settings.variables.iter().any(says_heaps) {
+        limit_heaps(&mut command);
+    }
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
@@ -79,5 +84,5 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
 fn wait(mut child: Child, messages: &UnboundedSender<Message>) {
     let pid = child.id();
     let exit = child.wait().map_or(Exit::unknown(), Exit::new);
-    let _ = messages.send(Message::Ended(pid, exit));
+    let _ = messages.send(Message::Event(Event::MoldEnded(pid, exit)));
 }

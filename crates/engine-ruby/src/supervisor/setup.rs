@@ -16,12 +16,13 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 20] = [
+    let pairs: [(&str, Vec<u8>); 21] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
         ("hooks_kind", settings.hooks_kind.clone().into()),
         ("hooks_names", settings.hooks_names.join(",").into()),
+        ("passenger", yes(settings.is_passenger)),
         ("threads", settings.threads.to_string().into()),
         ("workers", settings.first_workers.to_string().into()),
         ("gemfile", path(&settings.gemfile)),
@@ -38,10 +39,15 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
         ("single", yes(is_single(settings, max_workers))),
         ("preload", preload.as_str().into()),
     ];
+    let overriding = settings.evaluated.as_ref().map(|evaluated| evaluated.overriding.clone()).unwrap_or_default();
     frame(kind::SETUP, |out| {
         for (name, value) in pairs {
             put_item(out, name.as_bytes());
             put_item(out, &value);
+        }
+        for (name, value) in overriding.pairs() {
+            put_item(out, name.as_bytes());
+            put_item(out, value.as_bytes());
         }
     })
 }

@@ -1,6 +1,6 @@
 //! The control connection of a mold or a worker, for orders beside requests.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -49,22 +49,24 @@ impl Control {
         self.send(frame(kind::CLOSING, |_| ()));
     }
 
+    /// Tells a mold or a worker that the server serves with it.
+    pub fn serving(&self) {
+        self.send(frame(kind::SERVING, |_| ()));
+    }
+
     /// Orders a mold to fork this worker, which has this index among the workers.
     pub fn fork(&self, worker: u32, index: u32) {
-        self.send(frame(kind::FORK, |out| {
-            out.put_u32(worker);
-            out.put_u32(index);
-        }));
+        self.send_numbers(kind::FORK, worker, index);
     }
 
     /// Tells a worker that the client of a request has gone.
     pub fn cancel(&self, slot: u32, seq: u32) {
-        self.about(kind::CANCEL, slot, seq);
+        self.send_numbers(kind::CANCEL, slot, seq);
     }
 
     /// Orders a worker to log the backtraces of all threads.
     pub fn dump(&self, slot: u32, seq: u32) {
-        self.about(kind::DUMP, slot, seq);
+        self.send_numbers(kind::DUMP, slot, seq);
     }
 
     /// Pings a process.
@@ -89,7 +91,7 @@ impl Control {
 
     /// Orders a worker to raise `FoolsGold::RequestTimeout` in the thread that runs this request.
     pub fn interrupt(&self, slot: u32, seq: u32) {
-        self.about(kind::INTERRUPT, slot, seq);
+        self.send_numbers(kind::INTERRUPT, slot, seq);
     }
 
     /// Ends the oldest loan of a worker's thread: `taken` bytes of it have been read, or the file of an answer has been
@@ -101,10 +103,10 @@ impl Control {
         }));
     }
 
-    fn about(&self, kind: u8, slot: u32, seq: u32) {
-        self.send(frame(kind, |out: &mut BytesMut| {
-            out.put_u32(slot);
-            out.put_u32(seq);
+    fn send_numbers(&self, kind: u8, first: u32, second: u32) {
+        self.send(frame(kind, |out| {
+            out.put_u32(first);
+            out.put_u32(second);
         }));
     }
 }

@@ -1,5 +1,7 @@
 //! The protocol on recorded bytes (wire/*.hex), which the Ruby side is tested on too, and on invalid bytes.
 
+use std::time::Duration;
+
 use engine::{Body, Fault, Input, Request};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
@@ -15,6 +17,13 @@ fn recorded(text: &str) -> BytesMut {
 
 fn frames(mut bytes: BytesMut) -> Vec<Frame> {
     std::iter::from_fn(|| take(&mut bytes).expect("valid frames")).collect()
+}
+
+/// The frames of a request that is the first on its connection.
+fn written(request: &Request) -> Vec<Frame> {
+    let mut out = BytesMut::new();
+    Shapes::default().put(&mut out, 1, request);
+    frames(out)
 }
 
 fn request() -> Request {
@@ -68,14 +77,39 @@ fn recorded_answers_are_read() {
 /// rack-timeout reads it with the pattern `^(?:t=)?(\d+)\.(\d{3})$`, and ignores all other numbers of decimals.
 #[test]
 fn the_start_of_a_request_has_the_form_of_nginx() {
-    let mut out = BytesMut::new();
-    Shapes::default().put(&mut out, 1, &Request::sample(Method::GET, "/"));
-    let frames = frames(out);
+    let frames = written(&Request::sample(Method::GET, "/"));
     let values = String::from_utf8_lossy(&frames[frames.len() - 1].payload).into_owned();
     let start = values.rsplit('\0').next().and_then(|last| last.strip_prefix("t=")).expect("it is the last value");
     let (seconds, millis) = start.split_once('.').expect("it has decimals");
     assert!(seconds.parse::<u64>().is_ok() && millis.parse::<u16>().is_ok(), "{start}");
     assert_eq!(millis.len(), 3, "{start}");
+}
+
+/// Monitoring tools read X-Queue-Start where there is no X-Request-Start.
+#[test]
+fn the_start_of_a_request_that_a_proxy_has_given_is_the_only_one() {
+    for name in ["x-request-start", "x-queue-start"] {
+        let mut request = Request::sample(Method::GET, "/");
+        request.headers.insert(HeaderName::from_static(name), HeaderValue::from_static("t=1"));
+        let shape = String::from_utf8_lossy(&written(&request)[0].payload).into_owned();
+        assert_eq!(shape.matches("_START").count(), 1, "{shape}");
+    }
+}
+
+/// They subtract it from that. The start that the server gives is when the body was there.
+#[test]
+fn the_time_of_a_body_is_told_where_a_proxy_has_given_the_start() {
+    for (has_start, body, is_told) in [(true, "body", true), (true, "", false), (false, "body", false)] {
+        let mut request = Request { input: Input::Memory(body.into()), ..request() };
+        request.complete = request.head_complete + Duration::from_micros(1500);
+        if !has_start {
+            request.headers.remove("x-request-start");
+        }
+        let frames = written(&request);
+        let [shape, values] = [0, 1].map(|at| String::from_utf8_lossy(&frames[at].payload).into_owned());
+        let found = (shape.contains("puma.request_body_wait\0v\0"), values.ends_with("\x001.500body"));
+        assert_eq!(found, (is_told, is_told), "{shape:?} {values:?}");
+    }
 }
 
 #[test]
@@ -105,36 +139,22 @@ fn names_that_could_mean_something_in_ruby_are_spelled_out() {
         let mut request = request();
         let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
         request.headers.insert(name, HeaderValue::from_static("v"));
-        let mut out = BytesMut::new();
-        Shapes::default().put(&mut out, 1, &request);
-        assert_eq!(frames(out).iter().map(|frame| frame.kind).collect::<Vec<_>>(), [kind::REQUEST]);
+        assert_eq!(written(&request).iter().map(|frame| frame.kind).collect::<Vec<_>>(), [kind::REQUEST]);
     }
 }
 
-/// A native worker takes none of more than 1024 bytes in a shape, and ended.
+/// A native worker takes no name of more than 1024 bytes in a shape, and ended.
 #[test]
-fn long_names_are_spelled_out() {
-    for (bytes, is_kept) in [(512, true), (513, false), (65_000, false)] {
+fn names_that_are_long_alone_or_together_are_spelled_out() {
+    let cases = [(1, 512, true), (1, 513, false), (1, 65_000, false), (50, 23, true), (50, 103, false)];
+    for (count, bytes, is_kept) in cases {
         let mut request = request();
-        let name = HeaderName::from_bytes("x".repeat(bytes).as_bytes()).unwrap();
-        request.headers.insert(name, HeaderValue::from_static("v"));
-        let mut out = BytesMut::new();
-        Shapes::default().put(&mut out, 1, &request);
-        assert_eq!(frames(out).iter().any(|frame| frame.kind == kind::SHAPE), is_kept, "{bytes} bytes");
-    }
-}
-
-#[test]
-fn many_names_are_spelled_out_where_they_are_long_together() {
-    for (bytes, is_kept) in [(20, true), (100, false)] {
-        let mut request = request();
-        for number in 100..150 {
-            let name = HeaderName::from_bytes(format!("{}{number}", "x".repeat(bytes)).as_bytes()).unwrap();
+        for number in 0..count {
+            let name = HeaderName::from_bytes(format!("{number:x>bytes$}").as_bytes()).unwrap();
             request.headers.insert(name, HeaderValue::from_static("v"));
         }
-        let mut out = BytesMut::new();
-        Shapes::default().put(&mut out, 1, &request);
-        assert_eq!(frames(out).iter().any(|frame| frame.kind == kind::SHAPE), is_kept, "{bytes} bytes");
+        let has_shape = written(&request).iter().any(|frame| frame.kind == kind::SHAPE);
+        assert_eq!(has_shape, is_kept, "{count} names of {bytes} bytes");
     }
 }
 

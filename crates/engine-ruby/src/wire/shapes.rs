@@ -23,6 +23,8 @@ const NAMES_MAX: usize = 4096;
 const SHAPELESS: u16 = 0;
 
 static START: HeaderName = HeaderName::from_static("x-request-start");
+/// Another name of the same, which monitoring tools read where the first is absent.
+static QUEUE_START: HeaderName = HeaderName::from_static("x-queue-start");
 
 /// The shapes defined on one connection.
 #[derive(Debug, Default)]
@@ -138,13 +140,17 @@ fn put_value(values: &mut Vec<u8>, value: &[u8]) {
 /// Visits all keys and values: those of the client, and X-Request-Start for monitoring tools, from which they take the
 /// time in the queue (seconds since 1970 at the arrival of the complete request; a slow upload does not count as
 /// queueing). It has the form of nginx's `t=${msec}`: rack-timeout takes three decimals, and no other number of them.
+/// Where a proxy has set it, they subtract from it the milliseconds that the body took to arrive, under Puma's key.
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
-    if !request.headers.contains_key(&START) {
+    if !request.headers.contains_key(&START) && !request.headers.contains_key(&QUEUE_START) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let arrived = now.saturating_sub(request.complete.elapsed());
         let (seconds, millis) = (arrived.as_secs(), arrived.subsec_millis());
         visit(Key::Header(&START), format!("t={seconds}.{millis:03}").as_bytes());
+    } else if !request.input.is_empty() {
+        let wait = request.complete.saturating_duration_since(request.head_complete);
+        visit(Key::Fixed(Fixed::RequestBodyWait), format!("{:.3}", wait.as_secs_f64() * 1e3).as_bytes());
     }
 }
 

@@ -1,5 +1,4 @@
 //! Support for tests of the engine: an event loop, an application in a folder of its own, requests and their answers.
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -7,14 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::body::Source;
-use engine::{Answer, Body, Engine, Fault, Input, IoThread, Reply, Request};
+use engine::{Answer, Body, Engine, Fault, IoThread, Request};
 use engine_ruby::{Preload, RubyEngine, Settings, StartError};
 use http::{HeaderMap, Method};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle};
 
-/// One event loop for all tests of this file.
+/// One event loop for all tests.
 pub fn io_thread() -> Handle {
     static IO_THREAD: OnceLock<Handle> = OnceLock::new();
     let io_thread = IO_THREAD.get_or_init(|| {
@@ -54,6 +52,8 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         hooks: None,
         hooks_kind: String::new(),
         hooks_names: Vec::new(),
+        limits_heaps: true,
+        is_passenger: false,
         retries_hooks: false,
         evaluated: None,
         native: Vec::new(),
@@ -105,24 +105,16 @@ pub fn start_with(source: &str, with: impl FnOnce(&Path) -> Settings) -> Result<
     Ok(App { engine, folder })
 }
 
-/// A request of a client.
-pub fn request(method: Method, target: &str, input: Input) -> Request {
-    Request {
-        headers: HeaderMap::from_iter([(http::header::HOST, "example.org".parse().unwrap())]),
-        input,
-        ..Request::sample(method, target)
-    }
+/// A GET of a client.
+pub fn get(target: &str) -> Request {
+    let headers = HeaderMap::from_iter([(http::header::HOST, "example.org".parse().unwrap())]);
+    Request { headers, ..Request::sample(Method::GET, target) }
 }
 
 impl App {
-    pub fn call(&self, request: Request) -> Answer {
-        let waiting = self.ask(request);
-        waiting.recv_timeout(Duration::from_secs(30)).unwrap()
-    }
-
     /// Sends a request; its answer comes later.
     pub fn ask(&self, request: Request) -> mpsc::Receiver<Answer> {
-        let reply: Reply = self.engine.call(request);
+        let reply = self.engine.call(request);
         let (told, telling) = mpsc::channel();
         io_thread().spawn(async move {
             let _ = told.send(reply.await);
@@ -131,28 +123,26 @@ impl App {
     }
 
     pub fn get(&self, target: &str) -> Result<(u16, String), Fault> {
-        self.read(request(Method::GET, target, Input::Empty))
+        self.read(get(target))
     }
 
+    /// Sends a request, and returns the status and the body of its answer.
     pub fn read(&self, request: Request) -> Result<(u16, String), Fault> {
-        let response = self.call(request).result?;
-        let body = match response.body {
-            Body::Empty => String::new(),
-            Body::Full(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-            Body::Stream(source) => drain(source)?,
+        let response = self.ask(request).recv_timeout(Duration::from_secs(30)).unwrap().result?;
+        let mut body = Vec::new();
+        match response.body {
+            Body::Empty => {}
+            Body::Full(bytes) => body.extend_from_slice(&bytes),
+            Body::Stream(mut source) => {
+                let until = Instant::now() + Duration::from_secs(20);
+                while let Some(chunk) = source.next_blocking(until).map_err(|fault| fault.expect("a chunk in time"))? {
+                    body.extend_from_slice(&chunk);
+                }
+            }
             other => panic!("an unexpected body: {other:?}"),
-        };
-        Ok((response.head.status.as_u16(), body))
+        }
+        Ok((response.head.status.as_u16(), String::from_utf8(body).unwrap()))
     }
-}
-
-pub fn drain(mut source: Source) -> Result<String, Fault> {
-    let mut body = Vec::new();
-    let until = Instant::now() + Duration::from_secs(20);
-    while let Some(chunk) = source.next_blocking(until).map_err(|fault| fault.expect("a chunk in time"))? {
-        body.extend_from_slice(&chunk);
-    }
-    Ok(String::from_utf8(body).unwrap())
 }
 
 /// Waits until a condition holds; returns false if it does not in time.

@@ -87,6 +87,8 @@ pub(crate) struct Link {
     received: AtomicU64,
     /// Time when its head was complete.
     head_ended: AtomicU64,
+    /// Time when all of it had come.
+    completed: AtomicU64,
     /// The error in the request body that is arriving.
     malformed: OnceLock<Refusal>,
     /// Early hints and a takeover, left by an engine's thread.
@@ -142,6 +144,7 @@ impl Link {
             unwritten: AtomicU64::new(0),
             received: AtomicU64::new(0),
             head_ended: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
             malformed: OnceLock::new(),
             out_of_band: OutOfBand::default(),
             pending: Mutex::new(Pending::default()),
@@ -175,10 +178,15 @@ impl Link {
         self.clock().instant(self.received.load(Relaxed))
     }
 
+    /// Time when the head of the current request was complete.
+    pub(crate) fn head_ended(&self) -> Instant {
+        self.clock().instant(self.head_ended.load(Relaxed))
+    }
+
     /// Time when the current request was complete: when its head was, or, if it has a body, when [`Link::body_read`]
     /// was called.
     pub(crate) fn completed(&self) -> Instant {
-        self.clock().instant(self.head_ended.load(Relaxed).max(self.state().since))
+        self.clock().instant(self.completed.load(Relaxed))
     }
 
     /// Changes the state. Returns whether it changed.
@@ -220,8 +228,10 @@ impl Link {
     /// begins.
     pub(crate) fn head_given(self: &Arc<Link>, began: Instant, ended: Instant) {
         let at = self.clock().nanos(began);
+        let ended = self.clock().nanos(ended);
         self.received.store(at, Relaxed);
-        self.head_ended.store(self.clock().nanos(ended), Relaxed);
+        self.head_ended.store(ended, Relaxed);
+        self.completed.store(ended, Relaxed);
         self.deadline.clear();
         self.awaited.clear();
         self.change(|state| state.head_given(at));
@@ -237,9 +247,11 @@ impl Link {
         self.change(|state| state.body_came(self.clock().now()));
     }
 
-    /// Records that the body is complete, or that there is none.
+    /// Records that the body of a request that has one is complete.
     pub(crate) fn body_read(self: &Arc<Link>) {
-        self.change(|state| state.body_read(|| self.clock().now()));
+        let now = self.clock().now();
+        self.completed.store(now, Relaxed);
+        self.change(|state| state.body_read(now));
     }
 
     /// Records that hyper has the whole response: the next request may come when it is written.

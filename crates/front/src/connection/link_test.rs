@@ -179,7 +179,7 @@ fn a_request_is_counted_from_its_first_byte() {
     with_body.head_given(begun, begun);
     with_body.body_came();
     with_body.body_read();
-    assert!(with_body.completed() > begun && with_body.received() == begun);
+    assert!(with_body.completed() > begun && with_body.received() == begun && with_body.head_ended() == begun);
     link.answered();
     assert!(link.received() == first && link.since() >= whole);
     link.flushed();
@@ -188,8 +188,12 @@ fn a_request_is_counted_from_its_first_byte() {
     assert_eq!((link.stage(), link.since()), (Stage::Refused, whole));
     let stalled = self::link();
     run(&stalled);
+    let complete = stalled.completed();
     let since = stalled.stalled();
     assert!(since >= whole && stalled.stalled() == since, "it stalls since the first time");
+    // Early hints, say, are written in the end.
+    stalled.wrote();
+    assert!(stalled.since() >= since && stalled.completed() == complete, "it was complete before");
     stalled.closing();
     assert!(stalled.stage() == Stage::Closing && stalled.since() >= since);
 }
@@ -396,7 +400,8 @@ fn who_cut_a_request_off_is_the_client_unless_the_server_stops_or_a_file_cannot_
     link.common.stop.drain();
     assert_eq!(by(), Fault::ClientGone.name());
     link.common.stop.now();
-    assert_eq!(by(), Fault::Stopping.name());
+    link.common.stop.drain();
+    assert_eq!(by(), Fault::Stopping.name(), "it is not taken back");
     assert!(matches!(fails(io::ErrorKind::UnexpectedEof), Poll::Ready(Err(_))));
     assert_eq!(by(), Fault::Broken(String::new()).name());
     assert!(!link.set_file_broken(), "it is in the log");
@@ -418,8 +423,10 @@ fn an_upgrade_is_passed_on_once_and_ends_with_its_connection() {
     assert!(link.stage().is_upgraded());
     assert!(link.take_upgraded().is_some() && link.take_upgraded().is_none());
     link.upgrade(upgraded());
+    let epoch = link.out_of_band.epoch();
     link.end();
     assert!(link.take_upgraded().is_none());
+    link.out_of_band.leave(epoch, |_| panic!("it would be kept for ever"));
 }
 
 #[test]

@@ -163,9 +163,9 @@ impl State {
     }
 
     /// The state after the body is complete.
-    pub(crate) fn body_read(self, now: impl FnOnce() -> u64) -> State {
+    pub(crate) fn body_read(self, at: u64) -> State {
         match self.stage {
-            Stage::Request(Step::Body, output) => self.at_step(Step::Running, output, now()),
+            Stage::Request(Step::Body, output) => self.at_step(Step::Running, output, at),
             _ => self,
         }
     }
@@ -404,7 +404,7 @@ mod tests {
         go(|it| it.body_came(22), Request(Body, Flushed), 22);
         go(|it| it.head_parsed(), Request(Body, Flushed), 22);
         go(|it| it.body_came(23), Request(Body, Flushed), 23);
-        go(|it| it.body_read(|| 24), Request(Running, Flushed), 24);
+        go(|it| it.body_read(24), Request(Running, Flushed), 24);
         go(|it| it.answered(25), Request(Answered, Flushed), 25);
         go(|it| it.yielded(), Request(Answered, Yielded), 25);
         go(|it| it.wrote_part(|| 26), Request(Answered, Partial), 25);
@@ -448,7 +448,7 @@ mod tests {
             },
         );
         check(
-            |state| state.body_read(|| NOW),
+            |state| state.body_read(NOW),
             |stage| match stage {
                 Request(Body, output) => Some((Request(Running, output), unless_stalled(output, NOW))),
                 _ => None,

@@ -182,7 +182,7 @@ impl ConnectionTable {
     /// Returns when `is_there` says that another file can be opened; evicts connections until then. Returns at once if
     /// there are only few connections.
     pub(crate) async fn wait_for_file(&self, is_there: impl Fn() -> bool) {
-        while self.limit - self.permits.available_permits().min(self.limit) > FEW && !is_there() {
+        while self.limit - self.permits.available_permits() > FEW && !is_there() {
             self.evict_for_file().await;
         }
     }
@@ -272,7 +272,6 @@ impl Entries {
         {
             self.queue(spare).remove(&(state.since, link.number()));
         }
-        link.queued_as().set(None);
     }
 
     fn queue(&mut self, spare: Spare) -> &mut BTreeMap<(u64, u64), Weak<dyn Evictable>> {
@@ -450,9 +449,9 @@ mod tests {
         assert!(table.permit_now().is_none());
         let end = Instant::now() + LAST_STEP.1;
         while Instant::now() < end {
-            assert!(!table.evict(&table.places), "the second of two is not here yet");
             std::thread::yield_now();
         }
+        assert!(!table.evict(&table.places), "the second of two is not here yet");
         drop(permits.1);
         assert!(table.evict(&FILES) && slow.is_evicted(), "a place is free");
         let (slow, busy) = (TestConnection::new(1, State::opened(0).head_began(0)), TestConnection::new(2, owed()));
@@ -479,13 +478,16 @@ mod tests {
         assert!(!table.evict(&table.places));
         let since = stuck();
         assert!(since.is_some() && !table.evict(&table.places) && stuck() == since);
-        table.remove(&*busy);
-        assert_eq!((stuck(), table.entries.lock().present), (None, 0));
         // One that was evicted needs a moment to end.
         let idle = TestConnection::new(1, State::opened(0));
         table.add(&idle);
-        assert!(table.evict(&table.places) && idle.is_evicted());
-        assert!(stuck().is_none());
+        assert!(table.evict(&table.places) && idle.is_evicted() && stuck().is_none());
+        assert!(!table.evict(&table.places) && stuck().is_some());
+        for connection in [busy, idle] {
+            table.remove(&*connection);
+            assert_eq!(stuck(), None);
+        }
+        assert_eq!(table.entries.lock().present, 0);
     }
 
     #[test]
@@ -605,7 +607,10 @@ mod tests {
         table.make_evictable(&connection);
         connection.state.set_soon(stalled.answered(3));
         assert_eq!(found(), Some(stalled.answered(3)), "it still waits for the same");
-        table.make_evictable(&connection);
+        for state in [opened, stalled] {
+            connection.state.set(Some(state));
+            table.make_evictable(&connection);
+        }
         table.remove(&*connection);
         assert_eq!(found(), None);
         assert!(table.entries.lock().queues.iter().all(BTreeMap::is_empty));

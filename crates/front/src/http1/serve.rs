@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -22,9 +22,10 @@ use crate::transport::socket::Socket;
 
 /// Size of hyper's buffer: its default. hyper accepts no less than 8 KiB.
 const BUFFER_BYTES: usize = 400 * 1024;
-/// Time and bytes for which input is read and discarded after the last response.
-const LINGER_TIME: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 4 * 1024 * 1024;
+/// After the last response, input is read and discarded (RFC 9112 section 9.6) until none has come for this long.
+const LINGER_PAUSE: Duration = Duration::from_secs(2);
+/// Most time for that, as in nginx and Apache: many clients read a response only when they have sent all of their body.
+const LINGER_TIME: Duration = Duration::from_secs(30);
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,16 +67,15 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let link = Link::new(common.clone(), peer, &socket);
     let _ending = Ending(&link);
     let wire = Wire::new(socket, link.clone());
-    let end = serve_turns(&link, wire).await;
-    common.connections.remove(&*link);
-    end
+    serve_turns(&link, wire).await
 }
 
-/// The end of a connection, which comes also when its task is dropped.
+/// The end of a connection, which comes also when its task is dropped, or panics.
 struct Ending<'a>(&'a Link);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
+        self.0.common.connections.remove(self.0);
         self.0.end();
     }
 }
@@ -85,7 +85,9 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         if until_stopped(link, poll_fn(|cx| wire.poll_parked(cx))).await.is_none() {
             return End::Cut;
         }
-        if wire.is_over() {
+        // It is to end between two requests, or before the first: hyper is not needed. At a shutdown, thousands of idle
+        // connections would each get its buffers for that.
+        if wire.is_ended() {
             return Box::pin(close(link, wire, Ok(()))).await;
         }
         let (turn, io, unused) = exchange(link, wire).await;
@@ -164,7 +166,7 @@ async fn relay(link: &Arc<Link>, mut wire: Wire, mut early: Vec<u8>) -> End {
     let relay = upgrade::relay(link, &wire.socket, early, upgraded);
     let relayed = until_stopped(link, relay).await;
     if relayed == Some(true) {
-        linger(link, &mut wire).await;
+        linger(link, &mut wire, LINGER_PAUSE).await;
     } else {
         reset_if_incomplete(link, &wire);
     }
@@ -177,7 +179,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         let text = refused::answer(link, wire.head(), link.since(), status, &why);
         // It is no answer of an application, and such a connection is not evicted: a client that does not take it soon
         // goes without it.
-        let time = link.common.settings.limits.write_time.min(LINGER_TIME);
+        let time = link.common.settings.limits.write_time.min(LINGER_PAUSE);
         let write = upgrade::write(&wire.socket, &text, time);
         if !matches!(until_stopped(link, write).await, Some(Ok(()))) {
             return End::Finished;
@@ -193,16 +195,22 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         }
     }
     if !wire.is_ended() && !link.closes_for_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        linger(link, &mut wire).await;
+        let most_time = LINGER_TIME.min(link.common.settings.limits.body_time);
+        linger(link, &mut wire, most_time).await;
     }
     End::Finished
 }
 
 /// Waits for the client to close, within limits, and discards what it still sends. No response is owed to it any more.
-async fn linger(link: &Arc<Link>, wire: &mut Wire) {
+async fn linger(link: &Arc<Link>, wire: &mut Wire, most_time: Duration) {
     link.closing();
-    let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
+    let began = Instant::now();
+    let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_PAUSE, most_time));
     let linger = poll_fn(|cx| {
+        // A client that goes on sending does not hold a shutdown up.
+        if link.common.stop.is_draining() && began.elapsed() >= LINGER_PAUSE {
+            return Poll::Ready(());
+        }
         if link.is_evicted() {
             link.confirm_eviction();
             return Poll::Ready(());

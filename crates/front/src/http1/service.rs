@@ -45,7 +45,10 @@ pub(crate) async fn answer(
         Input::Empty
     } else {
         match Box::pin(intake::read(body, &context.link)).await {
-            Ok(input) => input,
+            Ok(input) => {
+                context.link.body_read();
+                input
+            }
             Err(problem) => {
                 let fault = problem.fault(&context.link);
                 context.refused(head, &fault);
@@ -57,15 +60,15 @@ pub(crate) async fn answer(
         }
     };
 
-    context.link.body_read();
     let (reply, complete, deadline) = context.call(head, input);
     let deadline = reply.due().unwrap_or(deadline);
 
     let answer = match wait(&context.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
-        Waited::Late => {
+        Waited::Late(reply) => {
+            context.link.wait_until(None);
             let limit = deadline.saturating_duration_since(complete);
-            Box::new(Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO))
+            context.give_up(reply, Fault::OutOfTime(limit.into()))
         }
         Waited::Takeover(duplex, reply) => {
             upgrade(&context.link.clone(), context.taken_over(duplex, Some(reply))).await
@@ -95,7 +98,7 @@ async fn upgrade<T>(link: &Arc<Link>, upgraded: Upgraded) -> T {
 
 enum Waited {
     Answer(Box<Answer>),
-    Late,
+    Late(Reply),
     Takeover(Duplex, Reply),
 }
 
@@ -124,7 +127,7 @@ async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
         }
         None => match link.out_of_band.take_takeover() {
             Some(duplex) => Waited::Takeover(duplex, reply),
-            None => Waited::Late,
+            None => Waited::Late(reply),
         },
     }
 }

@@ -376,18 +376,19 @@ pub(crate) async fn write(socket: &Socket, mut bytes: &[u8], write_time: Duratio
 }
 
 /// Closes the connection so that the last response arrives: a socket closed with unread input is reset, and the reset
-/// can overtake the response. So input is read and discarded, within limits, until the client closes.
-pub(crate) async fn linger(socket: &mut Socket, most_time: Duration, most_bytes: usize) {
+/// can overtake the response. So input is read and discarded until the client closes or pauses, but for `most_time` at
+/// most.
+pub(crate) async fn linger(socket: &mut Socket, pause: Duration, most_time: Duration) {
     let ends = Instant::now() + most_time;
     let mut buffer = vec![0; READ_BYTES];
-    let mut left = most_bytes;
     if socket.shutdown().await.is_err() {
         return;
     }
-    while left > 0 {
-        match timeout(ends.saturating_duration_since(Instant::now()), socket.read(&mut buffer)).await {
-            Ok(Ok(count)) if count > 0 => left = left.saturating_sub(count),
-            _ => return,
+    let left = || ends.saturating_duration_since(Instant::now());
+    while let Ok(Ok(1..)) = timeout(pause.min(left()), socket.read(&mut buffer)).await {
+        // A client that is never silent is read from even where no time is left.
+        if left().is_zero() {
+            break;
         }
     }
 }

@@ -91,12 +91,6 @@ impl Wire {
         self.incoming != InputState::Open
     }
 
-    /// Whether it is to end between two requests, or before the first: then nothing is left that hyper could do. At a
-    /// shutdown, thousands of idle connections would each get its buffers for that.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_ended() && self.held.rest().is_empty() && matches!(self.link.stage(), Stage::Opened | Stage::Idle)
-    }
-
     /// Whether there is, or will be, input that is never read.
     pub(crate) fn has_leftovers(&self) -> bool {
         !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
@@ -120,10 +114,7 @@ impl Wire {
             self.link.flushed();
         }
         loop {
-            if self.refusal.is_some() || self.give(cursor)? {
-                return Poll::Ready(Ok(()));
-            }
-            if self.refusal.is_some() {
+            if self.give(cursor)? || self.refusal.is_some() {
                 return Poll::Ready(Ok(()));
             }
             if self.is_ended() {
@@ -242,10 +233,11 @@ impl Wire {
         Poll::Pending
     }
 
-    /// Parks a connection that has been idle for long enough; otherwise sets the timer to then.
+    /// Parks a connection that has been idle for long enough, or as long as it may; otherwise sets the timer to then.
     fn park_when_idle(&mut self, cx: &mut Context<'_>) {
         let is_idle = matches!(self.link.stage(), Stage::Opened | Stage::Idle) && self.held.rest().is_empty();
-        if is_idle && self.timer.is_over(cx, self.link.since() + PARK_TIME) {
+        let time = PARK_TIME.min(self.link.common.settings.limits.keep_alive);
+        if is_idle && self.timer.is_over(cx, self.link.since() + time) {
             self.link.park();
         }
     }
@@ -254,17 +246,11 @@ impl Wire {
     fn pending_between(&mut self, cx: &mut Context<'_>, stage: Stage) -> Poll<io::Result<()>> {
         let limits = &self.link.common.settings.limits;
         let since = self.link.since();
-        let until = since + if stage == Stage::Idle { limits.keep_alive } else { limits.header_time };
+        let mut until = since + if stage == Stage::Idle { limits.keep_alive } else { limits.header_time };
         let is_between = matches!(stage, Stage::Opened | Stage::Idle);
-        let until = if is_between && self.link.common.stop.is_draining() {
-            // Input in the kernel is a request of an accepted connection: its event is on the way.
-            if self.socket.has_unread() {
-                return Poll::Pending;
-            }
-            until.min(since + FRESH_TIME)
-        } else {
-            until
-        };
+        if is_between && self.link.common.stop.is_draining() {
+            until = until.min(since + FRESH_TIME);
+        }
         // Input in the kernel is a request: its event is on the way.
         let is_evicted = self.link.is_evicted() && !self.socket.has_unread();
         // The same after the time is over: other tasks of this thread may have kept this one from reading in time.
@@ -300,8 +286,7 @@ impl Wire {
             self.link.body_came();
         }
         let limits = &self.link.common.settings.limits;
-        let keep_alive = Some(limits.keep_alive).filter(|time| !time.is_zero()).unwrap_or(limits.body_time);
-        let time = limits.request_time.min(limits.body_time).min(keep_alive);
+        let time = limits.request_time.min(limits.body_time);
         // The state began before now: a timer that expires by then is early enough, and no clock need be read.
         let earliest = self.link.since() + time;
         let next_check = if self.timer.expires_by(earliest) { earliest } else { Instant::now() + time };

@@ -21,6 +21,7 @@ use crate::connection::table::ClientPermit;
 use crate::drain::Guard;
 use crate::http1::serve::{self, End};
 use crate::io_threads::{IoThreadHandle, IoThreads};
+use crate::listener::address::BindError;
 use crate::listener::listen::{Bound, FileKeeper, Listener};
 use crate::proxy::trust;
 use crate::transport::socket::{DetachedSocket, Socket};
@@ -52,11 +53,16 @@ pub(crate) enum AsyncListener {
 }
 
 impl AsyncListener {
-    pub(crate) fn new(listener: Listener) -> io::Result<AsyncListener> {
-        Ok(match listener.socket {
-            Bound::Tcp(listener) => AsyncListener::Tcp(TcpListener::from_std(listener)?),
-            Bound::Unix(listener, file) => AsyncListener::Unix(UnixListener::from_std(listener)?, file),
-        })
+    /// Registers a listener with the event loop that the calling thread has entered.
+    pub(crate) fn new(listener: Listener) -> Result<AsyncListener, BindError> {
+        let bind = listener.local();
+        let registered = match listener.socket {
+            Bound::Tcp(listener) => TcpListener::from_std(listener).map(AsyncListener::Tcp),
+            Bound::Unix(listener, file) => {
+                UnixListener::from_std(listener).map(|listener| AsyncListener::Unix(listener, file))
+            }
+        };
+        registered.map_err(|why| BindError { bind, why })
     }
 
     /// Accepts a connection that the kernel holds, if there is one. Asks the kernel itself, since the event loop may
@@ -270,8 +276,44 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
+    use std::os::fd::OwnedFd;
+
+    use rustix::net::sockopt::tcp_nodelay;
+
     use super::*;
+    use crate::listener::address::Bind;
+    use crate::listener::listen::listen;
     use crate::tests_support::block_on;
+
+    /// As at the kernel's limit of watched files (`fs.epoll.max_user_watches`): epoll takes no regular file. What has
+    /// begun to serve would end as if it had been asked to.
+    #[test]
+    fn a_listener_that_the_event_loop_does_not_take_is_an_error_with_its_address() {
+        let mut listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let Bind::Tcp(address) = listener.local() else { panic!("not TCP") };
+        let file = tempfile::tempfile().unwrap();
+        rustix::io::ioctl_fionbio(&file, true).unwrap();
+        listener.socket = Bound::Tcp(OwnedFd::from(file).into());
+        let error = block_on(async { AsyncListener::new(listener) }).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot listen on tcp://{address}: ")), "{error}");
+    }
+
+    /// Otherwise each part of a stream would wait until the client has confirmed the one before.
+    #[test]
+    fn short_parts_of_answers_are_sent_at_once_however_their_connection_was_accepted() {
+        block_on(async {
+            let listener = listen(&["127.0.0.1:0".parse().unwrap()]).unwrap().remove(0);
+            let Bind::Tcp(address) = listener.local() else { panic!("not TCP") };
+            let listener = AsyncListener::new(listener).unwrap();
+            let _clients = [(); 2].map(|()| TcpStream::connect(address).unwrap());
+            let (polled, _) = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+            let of_backlog = std::iter::repeat_with(|| listener.accept_now().unwrap()).flatten().next().unwrap();
+            for socket in [polled, of_backlog.attach().unwrap()] {
+                assert!(tcp_nodelay(&socket).unwrap());
+            }
+        });
+    }
 
     /// Three quarters of all files are for connections, and their numbers are far from that here.
     #[test]

@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::sockopt::{
     set_ipv6_v6only, set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
@@ -290,8 +291,7 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
     let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
     // No client can connect before the socket listens, whatever its mode is until then.
     if options.owner.is_some() || options.group.is_some() {
-        chown(path, options.owner, options.group)
-            .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
+        set_owner(path, options).map_err(|error| worded(&error, "its owner or group cannot be set"))?;
     }
     if let Some(mode) = options.mode {
         set_mode(path, mode).map_err(|error| worded(&error, "its mode cannot be set"))?;
@@ -299,12 +299,20 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
     Ok((Bound::Unix(UnixListener::from(socket), file), local))
 }
 
+/// Gives the file of a socket the owner and the group of these options.
+fn set_owner(path: &Path, options: &SocketOptions) -> io::Result<()> {
+    let file = opened_socket(path)?;
+    chown(through(&file, path), options.owner, options.group)
+}
+
 /// Gives the file of a socket this mode. A file system that a virtual machine shares with its host (virtiofs, as in
 /// Docker Desktop) may refuse that for any socket: the file then keeps the mode with which it was made, unless that
 /// allows connections that the wanted mode does not.
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    let Err(error) = fs::set_permissions(path, Permissions::from_mode(mode)) else { return Ok(()) };
-    let made = fs::symlink_metadata(path)?.mode() & 0o7777;
+    let file = opened_socket(path)?;
+    let set = fs::set_permissions(through(&file, path), Permissions::from_mode(mode));
+    let Err(error) = set else { return Ok(()) };
+    let made = fstat(&file)?.st_mode & 0o7777;
     if !may_stay(&error, made, mode) {
         return Err(error);
     }
@@ -315,6 +323,22 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
          {error}"
     );
     Ok(())
+}
+
+/// The file of the socket at this path, opened neither for reading nor for writing. Its owner and its mode are changed
+/// through that: whoever can write to its folder could put a link in its place, and have root change any other file.
+fn opened_socket(path: &Path) -> io::Result<OwnedFd> {
+    let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if !FileType::from_raw_mode(fstat(&file)?.st_mode).is_socket() {
+        return Err(io::Error::other("another file has taken its place"));
+    }
+    Ok(file)
+}
+
+/// The path that leads to an open file, whatever is at its own path by now; the latter where there is no /proc.
+fn through(file: &OwnedFd, path: &Path) -> PathBuf {
+    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    if opened.exists() { opened } else { path.to_owned() }
 }
 
 /// Whether a socket may keep the mode with which it was made: the error says that none can be set, and the wanted mode
@@ -363,12 +387,14 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
         AddressFamily::UNIX => {
             let listener = UnixListener::from(socket);
             let address = listener.local_addr()?;
-            let path = match (address.as_pathname(), address.as_abstract_name()) {
-                (Some(path), _) => path.to_owned(),
-                (None, name) => PathBuf::from(format!("@{}", String::from_utf8_lossy(name.unwrap_or_default()))),
+            // An abstract socket, or one whose file is gone, has nothing to remove.
+            let (path, file) = match address.as_pathname() {
+                Some(path) => (path.to_owned(), SocketFile::find(path, false).ok().map(Arc::new)),
+                None => {
+                    let name = String::from_utf8_lossy(address.as_abstract_name().unwrap_or_default());
+                    (PathBuf::from(format!("@{name}")), None)
+                }
             };
-            // A socket without a name, or whose file is gone, has nothing to remove.
-            let file = SocketFile::find(&path, false).ok().map(Arc::new);
             Ok((Bound::Unix(listener, FileKeeper(file)), Bind::Unix(path)))
         }
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a TCP nor a Unix socket")),
@@ -464,7 +490,8 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    use rustix::net::sockopt::{socket_keepalive, tcp_keepcnt, tcp_keepidle, tcp_keepintvl};
+    use rustix::io::fcntl_getfd;
+    use rustix::net::sockopt::{socket_keepalive, socket_reuseaddr, tcp_keepcnt, tcp_keepidle, tcp_keepintvl};
 
     #[test]
     fn a_stale_socket_is_replaced_a_live_one_is_not_and_the_end_removes_it() {
@@ -481,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unix_socket_gets_the_mode_and_the_owner_that_were_asked_for() {
+    fn a_unix_socket_gets_the_mode_the_backlog_and_the_owner_that_were_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.sock");
         let own = fs::metadata(folder.path()).unwrap();
@@ -493,7 +520,9 @@ mod tests {
             let listener = bound(mode, Some(own.uid()), Some(own.gid())).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
             listener.open().unwrap();
-            UnixStream::connect(&path).unwrap();
+            // The kernel holds one more than the backlog.
+            let _waiting: Vec<UnixStream> = (0..8).map(|_| UnixStream::connect(&path).unwrap()).collect();
+            assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         }
         let other = 54_321;
         for (owner, group) in [(Some(other), Some(own.gid())), (Some(other), None), (None, Some(other))] {
@@ -523,6 +552,20 @@ mod tests {
         ] {
             assert_eq!(may_stay(&number.into(), made, wanted), may, "{number:?} {made:o} {wanted:o}");
         }
+    }
+
+    /// The owner of its folder can put one there at any time.
+    #[test]
+    fn of_a_link_in_the_place_of_a_socket_no_owner_and_no_mode_is_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("s.sock"), folder.path().join("precious"));
+        fs::write(&precious, "").unwrap();
+        fs::set_permissions(&precious, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        let before = fs::metadata(&precious).unwrap();
+        let options = SocketOptions { owner: Some(before.uid()), ..SocketOptions::default() };
+        assert!(set_mode(&path, 0o777).is_err() && set_owner(&path, &options).is_err());
+        assert_eq!(fs::metadata(&precious).unwrap().mode(), before.mode());
     }
 
     #[test]
@@ -619,11 +662,14 @@ mod tests {
     fn tcp_sockets_of_either_origin_notice_peers_that_are_gone_and_have_no_file() {
         let bound = listen(&["127.0.0.1:0".parse().unwrap()]).unwrap().remove(0);
         let inherited = TcpListener::bind("127.0.0.1:0").unwrap();
+        fcntl_setfd(&inherited, FdFlags::empty()).unwrap();
         let local = Bind::Tcp(inherited.local_addr().unwrap());
         let adopted = Listener::adopt(inherited.into(), Bind::Inherited(3)).unwrap();
         assert_eq!(adopted.local(), local);
+        assert!(socket_reuseaddr(bound.fd()).unwrap(), "a successor may bind it at once");
         for listener in [&bound, &adopted] {
             let socket = listener.fd();
+            assert!(fcntl_getfd(socket).unwrap().contains(FdFlags::CLOEXEC), "a worker would keep it");
             assert!(socket_keepalive(socket).unwrap());
             let times = (tcp_keepidle(socket).unwrap(), tcp_keepintvl(socket).unwrap(), tcp_keepcnt(socket).unwrap());
             assert_eq!(times, (KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES));
@@ -631,11 +677,14 @@ mod tests {
         }
     }
 
+    /// Not even a file in the working directory that happens to be called so.
     #[test]
-    fn an_abstract_socket_that_is_taken_over_has_its_name() {
-        let bind = Bind::Unix(format!("@foolsgold-adopted-{}", std::process::id()).into());
+    fn an_abstract_socket_that_is_taken_over_has_its_name_and_no_file() {
+        let other = tempfile::Builder::new().prefix("@foolsgold-adopted-").tempfile_in(".").unwrap();
+        let bind = Bind::Unix(other.path().file_name().unwrap().into());
         let share = listen(std::slice::from_ref(&bind)).unwrap().remove(0).share().unwrap();
-        assert_eq!(Listener::adopt(share.socket, Bind::Inherited(3)).unwrap().local(), bind);
+        let adopted = Listener::adopt(share.socket, Bind::Inherited(3)).unwrap();
+        assert_eq!((adopted.local(), adopted.share().unwrap().path()), (bind, None));
     }
 
     /// Another server takes the file of a socket that does not listen yet for one that was left behind.

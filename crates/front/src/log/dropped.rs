@@ -26,3 +26,15 @@ pub(crate) fn write(dropped: &[(String, &'static str)], identity: &RequestIdenti
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_that_makes_names_up_fills_neither_the_log_nor_the_memory() {
+        let dropped: Vec<_> = (0..2 * NAMES_MAX).map(|number| (number.to_string(), "it is no name")).collect();
+        write(&dropped, &RequestIdentity::default());
+        assert_eq!(NAMES.lock().as_ref().map(HashSet::len), Some(NAMES_MAX));
+    }
+}

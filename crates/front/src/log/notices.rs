@@ -135,6 +135,8 @@ mod tests {
         let said = distrusted(&names[..1], ip(0x0102_0304), &[Trusted::Private, "10.0.0.0/8".parse().unwrap()]);
         assert!(said.contains("requests: x-forwarded-for. If"), "{said}");
         assert!(said.ends_with("--trust-proxy private,10.0.0.0/8,1.2.3.4"), "{said}");
+        let said = distrusted(&names[..NAMES_MAX], None, &[Trusted::None]);
+        assert!(said.contains("x-forwarded-for, a, b, c. If"), "{said}");
         let said = distrusted(&names, None, &[Trusted::None]);
         assert!(said.contains("x-forwarded-for, a, b, c and others."), "{said}");
         assert!(said.ends_with("--trust-proxy private"), "{said}");

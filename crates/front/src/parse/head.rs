@@ -66,11 +66,11 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Result<Option<Head>, Refusa
     let RequestLine { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
+    // Of a line that ends beyond the limit nothing is looked at: the pieces in which it came must not matter. The empty
+    // line counts, too.
+    let allowed = &bytes[..bytes.len().min(limits.header_bytes)];
     loop {
-        if at > limits.header_bytes {
-            return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long");
-        }
-        let Some((line, next)) = next_line(bytes, at)? else {
+        let Some((line, next)) = next_line(allowed, at)? else {
             return if bytes.len() > limits.header_bytes {
                 refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long")
             } else {
@@ -79,10 +79,6 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Result<Option<Head>, Refusa
         };
         at = next;
         if line.is_empty() {
-            // The empty line counts too; otherwise a head would pass only if its last bytes arrive together.
-            if at > limits.header_bytes {
-                return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long");
-            }
             break;
         }
         count += 1;

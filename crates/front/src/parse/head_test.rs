@@ -198,7 +198,7 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
 }
 
 #[test]
-fn a_request_line_that_is_too_long_has_the_same_status_however_it_arrives() {
+fn what_is_too_long_has_the_same_status_however_it_arrives() {
     let line = format!("GET /{} HTTP/1.0", "a".repeat(9000));
     let head = format!("{line}\r\nA: b\r\n\r\n");
     for header_bytes in [8192, line.len() + 1] {
@@ -209,8 +209,13 @@ fn a_request_line_that_is_too_long_has_the_same_status_however_it_arrives() {
         }
     }
     let limits = Limits { header_bytes: line.len() + 2, ..limits() };
-    let found = refusal(head.as_bytes(), &limits).map(|refusal| refusal.status);
-    assert_eq!(found, Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), "the line fits, and the rest does not");
+    for head in [&head, &head.replace("A: b", "no colon"), &head.replace("A: b", "A: \x01")] {
+        for end in [line.len() + 3, head.len()] {
+            let found = refusal(&head.as_bytes()[..end], &limits).map(|refusal| refusal.status);
+            let wanted = Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+            assert_eq!(found, wanted, "the line fits, and the rest does not: {end} bytes");
+        }
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ mod tests {
                 String::from_utf8_lossy(&plain).replace("HTTP", "http").trim_end_matches('/')
             );
         }
-        for target in [&b"#"[..], b"#/a", b"", b"*", b"http://<", b"http://a%2e/", b"a<b"] {
+        for target in [&b"#"[..], b"#/a", b"", b"*", b"http://<", b"http://a%2e/", b"a<b", b"/a\tb"] {
             assert!(read(b"GET", target).is_err(), "{}", target.escape_ascii());
         }
     }

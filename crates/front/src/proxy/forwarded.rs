@@ -1,7 +1,7 @@
 //! Information about the client that a trusted proxy forwards: the scheme and the request id.
 
 use engine::Scheme;
-use http::header::{self, HeaderMap, HeaderName};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::proxy::request_id::RequestId;
 
@@ -9,6 +9,8 @@ const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const SCHEME: HeaderName = HeaderName::from_static("x-forwarded-scheme");
 const SSL: HeaderName = HeaderName::from_static("x-forwarded-ssl");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_START: HeaderName = HeaderName::from_static("x-request-start");
+const QUEUE_START: HeaderName = HeaderName::from_static("x-queue-start");
 
 /// Information that a trusted proxy has forwarded.
 #[derive(Debug, Default)]
@@ -17,9 +19,25 @@ pub(crate) struct ForwardedInfo {
     pub(crate) id: Option<RequestId>,
 }
 
-/// Reads the headers of a request from a trusted peer.
-pub(crate) fn read(headers: &HeaderMap) -> ForwardedInfo {
+/// Reads the headers of a request from a trusted peer, and leaves one time of those at which proxies got the request.
+pub(crate) fn read(headers: &mut HeaderMap) -> ForwardedInfo {
+    for name in [REQUEST_START, QUEUE_START] {
+        keep_last(headers, name);
+    }
     ForwardedInfo { scheme: scheme(headers), id: id(headers) }
+}
+
+/// Leaves the last of several values. Proxies may add a time to that of another one, or of a client, and tools that
+/// read such a list find no time in it, or a wrong one.
+fn keep_last(headers: &mut HeaderMap, name: HeaderName) {
+    let mut lines = headers.get_all(&name).iter();
+    let is_one = lines.next().is_none_or(|line| !line.as_bytes().contains(&b',')) && lines.next().is_none();
+    if is_one {
+        return;
+    }
+    if let Some(value) = last(headers, &name).and_then(|word| HeaderValue::from_str(word).ok()) {
+        headers.insert(name, value);
+    }
 }
 
 /// The scheme, by the first header that has one. Of several values the last one counts, as in Rack 3: it is what the
@@ -79,7 +97,6 @@ fn id(headers: &HeaderMap) -> Option<RequestId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
@@ -91,7 +108,7 @@ mod tests {
     }
 
     fn scheme_of(pairs: &[(&'static str, &'static str)]) -> Scheme {
-        read(&map(pairs)).scheme
+        read(&mut map(pairs)).scheme
     }
 
     #[test]
@@ -106,10 +123,29 @@ mod tests {
 
     #[test]
     fn one_request_id_is_taken_over_and_of_two_none() {
-        let id_of = |pairs: &[(&'static str, &'static str)]| read(&map(pairs)).id.map(|id| id.as_str().to_owned());
+        let id_of = |pairs: &[(&'static str, &'static str)]| read(&mut map(pairs)).id.map(|id| id.as_str().to_owned());
         assert_eq!(id_of(&[("x-request-id", "from-the-proxy")]).as_deref(), Some("from-the-proxy"));
         assert_eq!(id_of(&[("x-request-id", "one"), ("x-request-id", "two")]), None);
         assert_eq!(id_of(&[]), None);
+    }
+
+    #[test]
+    fn of_several_times_the_last_one_stays() {
+        for (lines, left) in [
+            (&["t=1.5"][..], "t=1.5"),
+            (&["t=1.5", "t=2.5"], "t=2.5"),
+            (&["1", "2", "3"], "3"),
+            (&["t=1.5, t=2.5"], "t=2.5"),
+            (&["1", "2,3"], "3"),
+            (&["1", "1"], "1"),
+        ] {
+            for name in ["x-request-start", "x-queue-start"] {
+                let pairs: Vec<_> = lines.iter().map(|line| (name, *line)).collect();
+                let mut headers = map(&pairs);
+                read(&mut headers);
+                assert_eq!(headers.get_all(name).iter().collect::<Vec<_>>(), [left], "{lines:?}");
+            }
+        }
     }
 
     #[test]

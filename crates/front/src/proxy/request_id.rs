@@ -31,13 +31,6 @@ impl RequestId {
         std::str::from_utf8(id).ok().map(|id| RequestId::Forwarded(id.into()))
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        match self {
-            RequestId::Generated(id) => id,
-            RequestId::Forwarded(id) => id.as_bytes(),
-        }
-    }
-
     pub(crate) fn as_str(&self) -> &str {
         match self {
             // Hexadecimal digits are ASCII.

@@ -118,7 +118,7 @@ impl RequestContext {
 
     /// Value of the response's `X-Request-Id`.
     pub(crate) fn id_header(&self) -> Option<HeaderValue> {
-        HeaderValue::from_maybe_shared(Bytes::copy_from_slice(self.id.as_bytes())).ok()
+        HeaderValue::from_maybe_shared(Bytes::copy_from_slice(self.id().as_bytes())).ok()
     }
 
     /// Identity of the request, for the log.
@@ -170,17 +170,25 @@ impl RequestContext {
         result
     }
 
+    /// The answer to a request whose engine has not answered in time: this fault, or that of the engine, if it has just
+    /// come.
+    #[cold]
+    pub(crate) fn give_up(&self, reply: Reply, fault: Fault) -> Box<Answer> {
+        let meter = self.link.common.engine.meter_of(self.app.as_deref()).unwrap_or_default();
+        reply.give_up(fault, self.link.completed(), &meter, || self.past())
+    }
+
     /// Counts a fault that was found in the application's response; what the engine has counted stays.
     #[cold]
     pub(crate) fn failed(&mut self, fault: &Fault) {
-        let ran = self.link.since().elapsed().saturating_sub(self.waited);
+        let ran = self.link.completed().elapsed().saturating_sub(self.waited);
         let tally = std::mem::take(&mut self.tally);
         tally.fail(fault, self.waited, ran, || self.past());
     }
 
     /// Identity of the request, for the recorder.
     fn past(&self) -> Past {
-        let (id, method, path) = (self.id().to_owned(), self.method.to_string(), target(&self.uri).1);
+        let (id, method, path) = (self.id().to_owned(), self.method.to_string(), self.uri.path().to_owned());
         Past { id, method, path, ..Past::default() }
     }
 
@@ -196,7 +204,7 @@ impl RequestContext {
         let request = self.request(head, Input::Empty);
         let engine = &self.link.common.engine;
         let app = engine.app_of(&request);
-        if let Some(meter) = engine.meter_of(&request) {
+        if let Some(meter) = engine.meter_of(app.as_deref()) {
             let status = match fault {
                 Fault::BodyMalformed(_) => Some(self.link.body_refusal().status.as_u16()),
                 _ => None,
@@ -218,8 +226,7 @@ impl RequestContext {
 
     fn request(&self, head: Parts, input: Input) -> Request {
         let limits = &self.link.common.settings.limits;
-        // Without a body it was complete when its head was, only just now: the clock need not be read again.
-        let complete = if input.is_empty() { self.link.completed() } else { Instant::now() };
+        let complete = self.link.completed();
         let (target, path, query) = target(&head.uri);
         let mut headers = head.headers;
         make_length_plain(&mut headers);
@@ -243,6 +250,7 @@ impl RequestContext {
             peer,
             input,
             received: self.link.received(),
+            head_complete: self.link.head_ended(),
             complete,
             deadline: complete + limits.request_time,
             queue_deadline: complete + limits.queue_wait,
@@ -269,14 +277,11 @@ fn forwarded_info(link: &Link, headers: &mut HeaderMap) -> ForwardedInfo {
 /// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
 /// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is close enough for an application.
 fn target(uri: &Uri) -> (String, String, String) {
-    let path = uri.path();
-    let path = if path.is_empty() { "/" } else { path };
-    let query = uri.query().unwrap_or_default();
     let target = match (uri.authority(), uri.path_and_query()) {
         (None, Some(whole)) => whole.as_str().to_owned(),
         _ => uri.to_string(),
     };
-    (target, path.to_owned(), query.to_owned())
+    (target, uri.path().to_owned(), uri.query().unwrap_or_default().to_owned())
 }
 
 /// Removes leading zeros from the Content-Length, which programs interpret differently.

@@ -88,7 +88,6 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
         store.add(bytes).map_err(IntakeError::Disk)?;
         link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
     }
-    link.wait_until(None);
     store.finish().map_err(IntakeError::Disk)
 }
 

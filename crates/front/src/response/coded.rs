@@ -65,9 +65,6 @@ impl Coding {
     }
 
     fn decode(&mut self, bytes: &Bytes) -> Result<Bytes, Fault> {
-        if bytes.is_empty() {
-            return Ok(Bytes::new());
-        }
         let mut pieces = Vec::new();
         let fed = self.chunks.decode(bytes, |range| pieces.push(bytes.slice(range)));
         let fed = fed.map_err(|refusal| wrong(&format!("is not in chunks ({})", refusal.why)))?;

@@ -267,12 +267,7 @@ impl Body for Out {
                     return this.fail(&fault);
                 }
                 Some(Ok(bytes)) => {
-                    let is_surplus = !bytes.is_empty() && this.announced == Some(0);
                     let bytes = this.count(bytes);
-                    if is_surplus {
-                        this.kind = Kind::Empty;
-                        return Poll::Ready(None);
-                    }
                     if bytes.is_empty() {
                         continue;
                     }
@@ -291,7 +286,6 @@ impl Body for Out {
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Empty if self.is_end_stream() => SizeHint::with_exact(0),
             Kind::Full(bytes) if self.announced.is_none() => SizeHint::with_exact(bytes.len() as u64),
             Kind::File(reader) if self.announced.is_none() => SizeHint::with_exact(reader.len - reader.at),
             // hyper then uses the Content-Length header, if there is one.
@@ -508,6 +502,21 @@ mod tests {
                 assert_eq!(link.must_yield(), must_yield, "{} bytes", part.len());
                 link.wrote();
             }
+        });
+    }
+
+    /// An engine that asks later would write before what was written earlier.
+    #[test]
+    fn a_socket_is_asked_for_no_longer_when_other_bytes_come_first() {
+        let link = link();
+        link.head_given(Instant::now(), Instant::now());
+        link.head_parsed();
+        assert!(link.ask_for_socket().is_none());
+        block_on(async {
+            let (_sink, source) = engine::body::stream(1);
+            let mut out = Out::new(Kind::Spool(spool(source), Direct::Asked), Some(9), link.clone(), None);
+            assert_eq!(next(&mut out).await, "first");
+            link.give_socket(|| panic!("nobody asks any more"));
         });
     }
 

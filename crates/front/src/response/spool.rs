@@ -290,9 +290,8 @@ impl SpoolState {
             wake(&mut self.reader);
         }
         let in_file = self.written - self.freed;
-        let is_full = self.memory_len >= MEMORY_BYTES && in_file >= file_bytes;
-        let is_file_full = self.written > self.read && in_file >= file_bytes;
-        !(is_full || is_file_full || self.refused.is_some())
+        let is_full = in_file >= file_bytes && (self.memory_len >= MEMORY_BYTES || self.written > self.read);
+        !is_full && self.refused.is_none()
     }
 
     /// Wakes the pump if it waits for the room that the reader has just made.
@@ -420,6 +419,14 @@ mod tests {
             assert!(rest == [piece(3), piece(4), piece(5)].concat(), "{} bytes", rest.len());
             assert!(spool.is_read_out());
         });
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once_for_each_response() {
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let mut state = SpoolState { memory_len: MEMORY_BYTES, file: Some(full.into()), ..SpoolState::default() };
+        let told = [(); 3].map(|()| state.put("part".into()).is_some());
+        assert_eq!(told, [true, false, false]);
     }
 
     /// Sends 40 pieces to a client that takes each as soon as it comes; whether all stayed in memory.

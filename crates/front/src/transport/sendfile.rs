@@ -182,6 +182,7 @@ mod tests {
         assert!(shorter.kind() == io::ErrorKind::UnexpectedEof && is_of_file(&shorter));
         drop(theirs);
         assert!(!is_of_file(&Part::new(file.clone(), 0, 1).send(&ours, 1).unwrap_err()), "the client is gone");
+        assert!([Errno::IO, Errno::STALE].into_iter().all(|number| is_of_file(&number.into())), "the disk fails");
         assert_eq!(now(&file, 10, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(bring_into_memory(&file, 5, 6).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         bring_into_memory(&file, 0, 10).unwrap();

@@ -211,10 +211,6 @@ impl AsyncWrite for Socket {
         }
     }
 
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Neither kind of socket buffers in user space.
         Poll::Ready(Ok(()))

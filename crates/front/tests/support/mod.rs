@@ -29,7 +29,7 @@ pub struct TestEngine {
     pub calls: AtomicUsize,
     pub targets: Mutex<VecDeque<String>>,
     pub shows_faults: AtomicBool,
-    /// Counts what the front refuses.
+    /// Counts what the front refuses or gives up.
     pub meter: Arc<Meter>,
 }
 
@@ -47,7 +47,7 @@ impl Engine for TestEngine {
         request.path.strip_prefix("/app/").map(Arc::from)
     }
 
-    fn meter_of(&self, _: &Request) -> Option<Arc<Meter>> {
+    fn meter_of(&self, _: Option<&str>) -> Option<Arc<Meter>> {
         Some(self.meter.clone())
     }
 
@@ -217,7 +217,7 @@ impl Server {
         let ending = stop.clone();
         let serving = runtime.spawn(async move {
             let io_threads = front::IoThreads::start(io_threads).unwrap();
-            front::serve(listeners, &io_threads, theirs, Arc::new(settings), ending).await
+            front::serve(listeners, &io_threads, theirs, Arc::new(settings), ending).unwrap().await
         });
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
     }

@@ -3,6 +3,7 @@
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
+use super::plain_float;
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
@@ -13,18 +14,26 @@ pub fn of(value: &Tree) -> Result<f64, Raise> {
         Tree::Int(number) => Ok(*number as f64),
         Tree::Raw(digits) => Ok(String::from_utf8_lossy(digits).parse().unwrap_or(f64::INFINITY)),
         Tree::Str(text) | Tree::Bytes(text) => {
-            let text = String::from_utf8_lossy(text).into_owned();
-            let plain = text.trim().replace('_', "");
-            let starts = plain.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit());
-            plain
-                .parse()
-                .ok()
-                .filter(|_| starts)
-                .ok_or_else(|| raise("ArgumentError", format!("invalid value for Float(): {text:?}")))
+            let wrong = || format!("invalid value for Float(): {:?}", String::from_utf8_lossy(text));
+            plain_float::whole(text).ok_or_else(|| raise("ArgumentError", wrong()))
         }
         Tree::Nil => Err(raise("TypeError", "can't convert nil into Float")),
         _ => Err(raise("TypeError", "can't convert this into Float")),
     }
+}
+
+/// Appends an Integer as `%f` says, all digits of any size, without a Float. Returns whether the value is an Integer.
+pub fn put_whole(out: &mut Vec<u8>, directive: &Directive<'_>, value: &Tree) -> bool {
+    let text = match value {
+        Tree::Int(number) => number.to_string(),
+        Tree::Raw(digits) => String::from_utf8_lossy(digits).into_owned(),
+        _ => return false,
+    };
+    let size = text.trim_start_matches('-');
+    let places = directive.precision.unwrap_or(6);
+    let digits = format!("{size}{}{}", if places > 0 { "." } else { "" }, "0".repeat(places));
+    pad_number(out, directive, sign(directive, size.len() < text.len()), &digits, true);
+    true
 }
 
 /// Appends a number as a directive says.

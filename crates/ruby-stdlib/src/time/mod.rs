@@ -8,8 +8,7 @@ mod known;
 pub mod strptime;
 pub mod zone;
 
-use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
@@ -64,10 +63,15 @@ pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(seconds as i64))
 }
 
-/// `monotonic`: seconds of a monotonic clock as a Float, from the first call in the process on.
+/// `monotonic`: seconds of the monotonic clock as a Float, from the start of the machine on as in CRuby: for code that
+/// begins with a last time of 0, that is long ago.
 pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    static BEGIN: OnceLock<Instant> = OnceLock::new();
-    Ok(Value::Float(BEGIN.get_or_init(Instant::now).elapsed().as_secs_f64()))
+    Ok(Value::Float(of_clock(ClockId::Monotonic)))
+}
+
+fn of_clock(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// `processor_time(whole)`: processor time so far in seconds, as a Float: that of this process, or with false that of
@@ -78,6 +82,5 @@ pub fn processor_time(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if !whole {
         context.work.migrate();
     }
-    let used = clock_gettime(if whole { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime });
-    Ok(Value::Float(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9))
+    Ok(Value::Float(of_clock(if whole { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime })))
 }

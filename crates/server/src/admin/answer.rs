@@ -25,7 +25,8 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    fn new(status: StatusCode, message: impl Into<String>) -> ApiError {
+    /// An error with a status for which there is no function below.
+    pub fn new(status: StatusCode, message: impl Into<String>) -> ApiError {
         ApiError { status, message: message.into(), allowed: "" }
     }
 
@@ -49,24 +50,9 @@ impl ApiError {
         ApiError::new(StatusCode::CONFLICT, message)
     }
 
-    /// 401: the listener has a token, and the request does not.
-    pub fn unauthorized(message: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::UNAUTHORIZED, message)
-    }
-
     /// 403: not allowed on this listener.
     pub fn refused(message: impl Into<String>) -> ApiError {
         ApiError::new(StatusCode::FORBIDDEN, message)
-    }
-
-    /// 500: a defect of the server.
-    pub fn broken(message: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
-    }
-
-    /// 503: not while the server is starting or shutting down.
-    pub fn unready(message: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }
 

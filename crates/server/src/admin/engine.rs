@@ -104,7 +104,7 @@ fn refused(is_token: bool, why: &str) -> Response {
     if !is_token {
         return json_of(Err(ApiError::refused(why)));
     }
-    let response = json_of(Err(ApiError::unauthorized(why)));
+    let response = json_of(Err(ApiError::new(StatusCode::UNAUTHORIZED, why)));
     with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")
 }
 

@@ -1,10 +1,11 @@
 //! Past numbers, by second and by minute, so that users see what led to the present.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::admin::histogram::{Peaks, Reading, Summary, rounded};
 
@@ -70,8 +71,34 @@ struct Point {
     max_ms: f64,
 }
 
-/// Columns of numbers, as the page draws them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+/// The name of a number of a point, and its value.
+type Column = (&'static str, fn(&Point) -> Value);
+
+/// The numbers of each point, as the page draws them.
+const COLUMNS: [Column; 19] = [
+    ("at_ms", |point| json!(point.at_ms)),
+    ("queued", |point| json!(point.queued)),
+    ("oldest_wait_ms", |point| json!(rounded(point.oldest_wait_ms))),
+    ("busy", |point| json!(point.busy)),
+    ("capacity", |point| json!(point.capacity)),
+    ("workers", |point| json!(point.workers)),
+    ("memory_kib", |point| json!(point.memory_kib)),
+    ("server_memory_kib", |point| json!(point.server.memory_kib)),
+    ("memory_used_kib", |point| json!(point.server.memory_used_kib)),
+    ("memory_limit_kib", |point| json!(point.server.memory_limit_kib)),
+    ("rate", |point| json!(rounded(point.rate))),
+    ("answered_rate", |point| json!(rounded(point.answered_rate))),
+    ("error_rate", |point| json!(rounded(point.error_rate))),
+    ("refused_rate", |point| json!(rounded(point.refused_rate))),
+    ("queue_p99_ms", |point| json!(rounded(point.queue_p99_ms))),
+    ("p50_ms", |point| json!(rounded(point.p50_ms))),
+    ("p95_ms", |point| json!(rounded(point.p95_ms))),
+    ("p99_ms", |point| json!(rounded(point.p99_ms))),
+    ("max_ms", |point| json!(rounded(point.max_ms))),
+];
+
+/// Points of an application, as the control API prints them.
+#[derive(Debug, Serialize)]
 pub struct Columns {
     pub app: String,
     /// Seconds between two points.
@@ -79,25 +106,9 @@ pub struct Columns {
     /// Numbers of the first point and of the next one to come: a request with `from` gets only new ones.
     pub from: u64,
     pub next: u64,
-    pub at_ms: Vec<u64>,
-    pub queued: Vec<usize>,
-    pub oldest_wait_ms: Vec<f64>,
-    pub busy: Vec<usize>,
-    pub capacity: Vec<usize>,
-    pub workers: Vec<usize>,
-    pub memory_kib: Vec<Option<u64>>,
-    pub server_memory_kib: Vec<Option<u64>>,
-    pub memory_used_kib: Vec<Option<u64>>,
-    pub memory_limit_kib: Vec<Option<u64>>,
-    pub rate: Vec<f64>,
-    pub answered_rate: Vec<f64>,
-    pub error_rate: Vec<f64>,
-    pub refused_rate: Vec<f64>,
-    pub queue_p99_ms: Vec<f64>,
-    pub p50_ms: Vec<f64>,
-    pub p95_ms: Vec<f64>,
-    pub p99_ms: Vec<f64>,
-    pub max_ms: Vec<f64>,
+    /// The numbers of all points, by their names in [`COLUMNS`].
+    #[serde(flatten)]
+    pub points: BTreeMap<&'static str, Vec<Value>>,
 }
 
 /// Rates and times of the last [`RECENT`] seconds.
@@ -166,9 +177,8 @@ impl History {
     pub fn columns(&self, app: &str, step: Step, from: u64) -> Columns {
         let all = self.0.lock();
         let seconds = STEPS.iter().find(|(of, _, _)| *of == step).map_or(1, |(_, seconds, _)| *seconds);
-        let Some(track) = all.get(app).and_then(|past| past.tracks.get(&step)) else {
-            return Columns { app: app.to_owned(), step_s: seconds, ..Columns::default() };
-        };
+        let none = Track::default();
+        let track = all.get(app).and_then(|past| past.tracks.get(&step)).unwrap_or(&none);
         track.columns(app, seconds, from)
     }
 
@@ -231,29 +241,9 @@ impl Track {
         // A number from before a restart of the server is in the future: then all points are new.
         let from = if from > next { self.dropped } else { from.max(self.dropped) };
         let skip = usize::try_from(from - self.dropped).unwrap_or(usize::MAX);
-        let mut columns = Columns { app: app.to_owned(), step_s, from, next, ..Columns::default() };
-        for point in self.points.iter().skip(skip) {
-            columns.at_ms.push(point.at_ms);
-            columns.queued.push(point.queued);
-            columns.oldest_wait_ms.push(rounded(point.oldest_wait_ms));
-            columns.busy.push(point.busy);
-            columns.capacity.push(point.capacity);
-            columns.workers.push(point.workers);
-            columns.memory_kib.push(point.memory_kib);
-            columns.server_memory_kib.push(point.server.memory_kib);
-            columns.memory_used_kib.push(point.server.memory_used_kib);
-            columns.memory_limit_kib.push(point.server.memory_limit_kib);
-            columns.rate.push(rounded(point.rate));
-            columns.answered_rate.push(rounded(point.answered_rate));
-            columns.error_rate.push(rounded(point.error_rate));
-            columns.refused_rate.push(rounded(point.refused_rate));
-            columns.queue_p99_ms.push(rounded(point.queue_p99_ms));
-            columns.p50_ms.push(rounded(point.p50_ms));
-            columns.p95_ms.push(rounded(point.p95_ms));
-            columns.p99_ms.push(rounded(point.p99_ms));
-            columns.max_ms.push(rounded(point.max_ms));
-        }
-        columns
+        let of_all = |of: fn(&Point) -> Value| self.points.iter().skip(skip).map(of).collect::<Vec<Value>>();
+        let points = BTreeMap::from(COLUMNS.map(|(name, of)| (name, of_all(of))));
+        Columns { app: app.to_owned(), step_s, from, next, points }
     }
 }
 
@@ -291,9 +281,11 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn columns(history: &History, step: Step, from: u64) -> Value {
+        serde_json::to_value(history.columns("a", step, from)).unwrap()
+    }
 
     fn sample(requests: u64, queued: usize) -> Sample {
         let reading = Reading { requests, ..Reading::default() };
@@ -308,11 +300,10 @@ mod tests {
             let queued = if second == 30 { 7 } else { 0 };
             history.note("a", &sample(second * 10, queued), start + Duration::from_secs(second));
         }
-        let seconds = history.columns("a", Step::Second, 0);
-        assert_eq!((seconds.rate.len(), seconds.next), (60, 60));
-        assert!(seconds.rate.iter().all(|rate| *rate == 10.0), "{seconds:?}");
-        let minutes = history.columns("a", Step::Minute, 0);
-        assert_eq!((minutes.rate, minutes.queued), (vec![10.0], vec![7]));
+        let seconds = columns(&history, Step::Second, 0);
+        assert_eq!((&seconds["rate"], &seconds["next"]), (&json!(vec![10.0; 60]), &json!(60)));
+        let minutes = columns(&history, Step::Minute, 0);
+        assert_eq!((&minutes["rate"], &minutes["queued"]), (&json!([10.0]), &json!([7])));
         let recent = history.recent("a", &sample(620, 0).reading, start + Duration::from_secs(62));
         assert_eq!((recent.requests_per_s, recent.seconds), (10.0, 12.0));
     }
@@ -331,13 +322,15 @@ mod tests {
             let sample = Sample { reading, memory_kib: (second > 40).then_some(second), server, ..Sample::default() };
             history.note("a", &sample, start + Duration::from_secs(second));
         }
-        let minutes = history.columns("a", Step::Minute, 0);
-        assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
-        assert_eq!((minutes.rate, minutes.answered_rate), (vec![10.0], vec![3.0]));
-        assert_eq!((minutes.memory_kib, minutes.server_memory_kib), (vec![Some(60)], vec![Some(10)]));
-        assert_eq!(minutes.memory_used_kib, [Some(49)]);
+        let minutes = columns(&history, Step::Minute, 0);
+        for (name, rate) in [("error_rate", 5.0), ("refused_rate", 3.0), ("rate", 10.0), ("answered_rate", 3.0)] {
+            assert_eq!(minutes[name], json!([rate]), "{name}");
+        }
+        for (name, kib) in [("memory_kib", 60), ("server_memory_kib", 10), ("memory_used_kib", 49)] {
+            assert_eq!(minutes[name], json!([kib]), "{name}");
+        }
         // What is not known is null for those who read it, and not 0.
-        let seconds = serde_json::to_value(history.columns("a", Step::Second, 38)).unwrap();
+        let seconds = columns(&history, Step::Second, 38);
         assert_eq!(seconds["memory_kib"].as_array().unwrap()[..3], [json!(null), json!(null), json!(41)]);
         assert_eq!(seconds["memory_limit_kib"][0], json!(null));
     }
@@ -350,10 +343,10 @@ mod tests {
             history.note("a", &sample(second, 0), start + Duration::from_secs(second));
         }
         let all = history.columns("a", Step::Second, 0);
-        assert_eq!((all.from, all.next, all.rate.len()), (100, 1000, 900));
+        assert_eq!((all.from, all.next, all.points["rate"].len()), (100, 1000, 900));
         let new = history.columns("a", Step::Second, 998);
-        assert_eq!((new.from, new.next, new.rate.len()), (998, 1000, 2));
-        assert_eq!(history.columns("a", Step::Second, 5000).rate.len(), 900);
+        assert_eq!((new.from, new.next, new.points["rate"].len()), (998, 1000, 2));
+        assert_eq!(history.columns("a", Step::Second, 5000).points["rate"].len(), 900);
         assert_eq!(history.columns("nobody", Step::Minute, 0).next, 0);
     }
 }

@@ -27,6 +27,7 @@ const STATES: [&str; 6] = ["booting", "ready", "out_of_band", "draining", "hung"
 type MetricRow = (Vec<(&'static str, String)>, Value);
 
 /// State of an application from which its metrics are made.
+#[derive(Default)]
 struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,
@@ -306,17 +307,7 @@ mod tests {
 
     /// The memory of an application by kind of process, in bytes.
     fn memory(workers: &[Option<u64>], molds: &[Option<u64>]) -> Vec<(String, f64)> {
-        let shown = Shown {
-            labels: Vec::new(),
-            snapshot: Snapshot::default(),
-            sizes: [workers.to_vec(), molds.to_vec()],
-            reading: Reading::default(),
-            longest: Peaks::default(),
-            faults: [0; Fault::NAMES.len()],
-            generation: 1,
-            last_deploy: None,
-            is_reloading: false,
-        };
+        let shown = Shown { sizes: [workers.to_vec(), molds.to_vec()], ..Shown::default() };
         let all = of_workers(&[shown]);
         let family = all.into_iter().find(|family| family.name == "foolsgold_memory_bytes").unwrap();
         let rows = family.rows.into_iter().map(|(labels, value)| {

@@ -1,10 +1,9 @@
-//! Memory, processor time, threads and files of this process, as the kernel reports them; `None` if it does not. Lines
-//! are found by name and not by the crate procfs, which fails on a file in which a kernel leaves one line out (gVisor).
-//! The other crates of the server read /proc in the same way.
+//! Memory, processor time, threads and files of this process, as the kernel reports them; `None` if it does not.
 
 use std::fs;
 use std::time::Duration;
 
+use machine::proc_lines::number;
 use serde::Serialize;
 
 /// The server's process, without its workers.
@@ -27,10 +26,10 @@ impl Process {
         // One of them is that of the folder being read.
         let files = fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64);
         Process {
-            pss_kib: number(&rollup, "Pss:"),
-            rss_kib: number(&status, "VmRSS:"),
+            pss_kib: number(&rollup, "Pss"),
+            rss_kib: number(&status, "VmRSS"),
             cpu_s: cpu_time().as_secs_f64(),
-            threads: number(&status, "Threads:"),
+            threads: number(&status, "Threads"),
             open_files: files,
         }
     }
@@ -39,7 +38,7 @@ impl Process {
 /// Proportional set size of this process, or its resident set size if the kernel does not report that.
 pub fn share_kib() -> Option<u64> {
     let of = |file: &str, name: &str| number(&fs::read_to_string(file).ok()?, name);
-    of("/proc/self/smaps_rollup", "Pss:").or_else(|| of("/proc/self/status", "VmRSS:"))
+    of("/proc/self/smaps_rollup", "Pss").or_else(|| of("/proc/self/status", "VmRSS"))
 }
 
 fn cpu_time() -> Duration {
@@ -48,22 +47,9 @@ fn cpu_time() -> Duration {
     Duration::new(seconds, nanos)
 }
 
-/// The number after a name at the beginning of a line.
-fn number(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_found_by_their_names() {
-        let text = "Rss:  12 kB\nPss:    3456 kB\nPss_Dirty: 1 kB\n";
-        assert_eq!(number(text, "Pss:"), Some(3456));
-        assert_eq!(number(text, "Swap:"), None);
-    }
 
     #[cfg(target_os = "linux")]
     #[test]

@@ -128,13 +128,11 @@ mod tests {
         let mut histogram = Histogram { total_us: 1_500_000, ..Histogram::default() };
         (histogram.counts[0], histogram.counts[128]) = (2, 1);
         let label = |value: &str| vec![("app", value.to_owned())];
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(MetricSet(vec![
+        let families = vec![
             Family { name: "n", help: "N", rows: vec![(label("a\"b\\"), Value::Count(3))] },
             Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(Box::new(histogram)))] },
-        ])));
-        let mut text = String::new();
-        encode(&mut text, &registry).unwrap();
+        ];
+        let (_, text) = write(families, true);
         for line in [
             "n_total{app=\"a\\\"b\\\\\"} 3",
             "t_seconds_sum{app=\"x\"} 1.5",

@@ -2,7 +2,7 @@
 
 use engine::snapshot::Past;
 use engine::{Order, Request};
-use http::Method;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::admin::answer::{ApiError, Outcome};
@@ -102,7 +102,10 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
         "/v1/reopen-logs" => orders::reopen_logs(state),
-        _ => Err(ApiError::unready("the server is starting: its applications are being loaded")),
+        _ => {
+            let why = "the server is starting: its applications are being loaded";
+            Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, why))
+        }
     }
 }
 
@@ -209,7 +212,7 @@ fn history(state: &AdminState, running: &RunningServer, params: &Params) -> Outc
 }
 
 fn json_value(view: impl serde::Serialize) -> Outcome {
-    serde_json::to_value(view).map_err(|error| ApiError::broken(error.to_string()))
+    serde_json::to_value(view).map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
 }
 
 #[cfg(test)]

@@ -130,7 +130,17 @@ impl Service {
         let engine = AdminEngine { state, access, guard, place: Place::of(&listener), runtime };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
-            front::serve(vec![listener], &service.io_threads, Arc::new(engine), Arc::new(front_settings()), stop).await;
+            let (engine, settings) = (Arc::new(engine), Arc::new(front_settings()));
+            match front::serve(vec![listener], &service.io_threads, engine, settings, stop.clone()) {
+                Ok(serving) => {
+                    serving.await;
+                }
+                Err(error) => {
+                    tracing::error!(target: "server", "{error}");
+                    // An admin listener is tried again.
+                    stop.drain();
+                }
+            }
         });
         let mut serving = self.serving.lock();
         serving.retain(|task| !task.is_finished());

@@ -55,8 +55,8 @@ pub struct AdminState {
     called_off: Arc<AtomicBool>,
     /// A shutdown was requested before the server ran.
     is_unwanted: AtomicBool,
-    /// Notified when that happens.
-    unwanted: Notify,
+    /// Notified when that happens. For one waiter.
+    pub unwanted: Notify,
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
     /// Memory of the server, and when it was read.
@@ -90,11 +90,6 @@ impl AdminState {
         let by = signal.map(|name| format!("SIG{name}: ")).unwrap_or_default();
         info!(target: "server", "{by}shutting down, while applications are being loaded");
         self.unwanted.notify_one();
-    }
-
-    /// Waits until a shutdown is requested before the server runs. For one waiter.
-    pub async fn unwanted(&self) {
-        self.unwanted.notified().await;
     }
 
     /// Whether a shutdown was requested before the server ran.

@@ -61,8 +61,9 @@ struct DeployLog {
     deploys: VecDeque<DeployRecord>,
     /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
-    /// The generation that is being replaced; it may get requests until it is.
-    outgoing: Option<Arc<Generation>>,
+    /// Generations that are being replaced, each of which may get requests until it is; if new code is given up batch
+    /// by batch, both.
+    outgoing: Vec<Arc<Generation>>,
     /// Counts of generations that have ended.
     past: PastCounts,
 }
@@ -234,12 +235,6 @@ impl App {
         Ok(told)
     }
 
-    /// The server shuts down: from now on orders that change the workers are refused. Does not wait for one that is
-    /// being carried out.
-    pub fn refuse_orders(&self) {
-        self.shutdown.refuse_orders();
-    }
-
     /// Ends a pause at shutdown, so that waiting requests are answered.
     pub fn end_pause(&self) {
         let mut overrides = self.overrides();
@@ -294,16 +289,16 @@ impl App {
         self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.reloads.is_running());
         // Their processes may have been told before to exit, with more time.
-        self.leaving().iter().for_each(|old| old.hurry(time));
+        self.leaving().iter().for_each(|old| old.running.hurry(time));
         // Meanwhile it may have become less.
-        self.current().stop(self.shutdown.end_time());
+        self.current().running.stop(self.shutdown.end_time());
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }
 
     /// Leaves at most this time to a [stop](App::stop) that has begun. Does not wait.
     pub fn hurry(&self, time: Duration) {
         self.shutdown.hurry(time);
-        self.leaving().iter().chain([&self.current()]).for_each(|generation| generation.hurry(time));
+        self.leaving().iter().chain([&self.current()]).for_each(|generation| generation.running.hurry(time));
     }
 
     /// Number of requests since the start.
@@ -344,7 +339,7 @@ impl App {
 
     /// Marks a generation as about to be replaced: its counts are included until it is gone.
     pub(crate) fn part_with(&self, old: &Arc<Generation>) {
-        self.log.lock().outgoing = Some(old.clone());
+        self.log.lock().outgoing.push(old.clone());
     }
 
     pub(crate) fn overrides(&self) -> MutexGuard<'_, Overrides> {
@@ -361,8 +356,9 @@ impl App {
     /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the
     /// new one. Returns when no other generation can get any.
     pub(crate) fn enter(&self, generation: Arc<Generation>, previous: Option<Arc<Generation>>) {
-        let active = Arc::new(ActiveGeneration::new(generation, previous, &self.context));
+        let active = Arc::new(ActiveGeneration::new(generation.clone(), previous, &self.context));
         let before = self.active.swap(active);
+        generation.running.serve();
         // A holder of the previous value is handing over a request. That takes a moment, or, if a script in the I/O
         // thread cannot be interrupted, as long as that script.
         wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
@@ -385,7 +381,7 @@ impl App {
     pub(crate) fn retire(self: &Arc<App>, old: Arc<Generation>) {
         {
             let mut log = self.log.lock();
-            log.outgoing = None;
+            log.outgoing.clear();
             log.leaving.push(old.clone());
         }
         let app = self.clone();
@@ -459,7 +455,7 @@ impl Engine for App {
         active.engine().call(request).with_due(now + times.request)
     }
 
-    fn meter_of(&self, _: &Request) -> Option<Arc<Meter>> {
+    fn meter_of(&self, _: Option<&str>) -> Option<Arc<Meter>> {
         Some(self.meter().clone())
     }
 
@@ -483,18 +479,6 @@ impl Engine for App {
     fn unfinished(&self) -> usize {
         let leaving: usize = self.leaving().iter().map(|old| old.engine().unfinished()).sum();
         leaving + self.engine().unfinished()
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.engine().snapshot()
-    }
-
-    fn recorded(&self) -> engine::Recorded {
-        self.engine().recorded()
-    }
-
-    fn order(&self, order: Order) -> Result<String, String> {
-        App::order(self, order)
     }
 }
 

@@ -44,11 +44,12 @@ impl AppContext {
     /// The engine context of a new application.
     pub fn engine_context(&self) -> EngineContext {
         EngineContext {
+            io_threads: self.io_threads.clone(),
             called_off: self.called_off.clone(),
             drain_time: self.drain_time,
             budget: self.budget.clone(),
             retries_hooks: self.retries_hooks,
-            ..EngineContext::new(self.io_threads.clone())
+            ..EngineContext::default()
         }
     }
 

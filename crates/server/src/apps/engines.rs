@@ -16,11 +16,11 @@ use tracing::{info, warn};
 use crate::apps::native::{self, Extensions};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial::{self, Verdict};
-use crate::config::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
+use crate::config::app_settings::{AppSettings, DEFAULT_NAME, Ruby, RubyWorker};
 use crate::config::compat;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
-use crate::process::{bundle, open_files};
+use crate::process::{bundle, heaps, open_files};
 
 /// Number of workers that an engine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub enum Size {
 }
 
 /// State that outlives a generation of an application and is given to each.
+#[derive(Default)]
 pub struct EngineContext {
     /// Event loops of the I/O threads.
     pub io_threads: Vec<Handle>,
@@ -50,22 +51,6 @@ pub struct EngineContext {
     pub keep: engine_mruby::Keep,
 }
 
-impl EngineContext {
-    /// The context of an application that has had no request yet, on these event loops.
-    pub fn new(io_threads: Vec<Handle>) -> EngineContext {
-        EngineContext {
-            io_threads,
-            meter: Arc::default(),
-            called_off: Arc::default(),
-            is_shutting_down: Arc::default(),
-            drain_time: Duration::ZERO,
-            budget: None,
-            retries_hooks: false,
-            keep: engine_mruby::Keep::default(),
-        }
-    }
-}
-
 /// An engine context without a server, with its runtime.
 pub struct Alone {
     pub engine_context: Arc<EngineContext>,
@@ -76,7 +61,8 @@ impl Alone {
     /// With one event loop, on a thread of its own.
     pub fn new() -> io::Result<Alone> {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let engine_context = EngineContext::new(vec![runtime.handle().clone()]);
+        let io_threads = vec![runtime.handle().clone()];
+        let engine_context = EngineContext { io_threads, ..EngineContext::default() };
         Ok(Alone { engine_context: Arc::new(engine_context), _runtime: runtime })
     }
 }
@@ -191,6 +177,15 @@ impl RunningEngine {
         }
     }
 
+    /// Reports that clients reach the application from now on. Does not wait.
+    pub fn serve(&self) {
+        match self {
+            // It runs no hooks.
+            RunningEngine::Mruby(_) => {}
+            RunningEngine::Ruby(engine) => engine.serve(),
+        }
+    }
+
     /// Ends what still runs in this process. Other processes end when the engine is stopped.
     pub fn cut(&self) {
         if let RunningEngine::Mruby(engine) = self {
@@ -281,6 +276,8 @@ fn start_ruby(
             retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
             hooks_names: compat::directives(hooks_kind),
             hooks_kind: hooks_kind.to_owned(),
+            limits_heaps: heaps::are_free(),
+            is_passenger: ruby.is_passenger,
             evaluated: ruby.evaluated.clone(),
             native: extensions.paths,
             needs_native: extensions.is_needed,
@@ -329,7 +326,7 @@ fn start_ruby(
             }
             StartError::Hook(..) => RefusalKind::Hook,
             StartError::User(..)
-            | StartError::NoRuby(..)
+            | StartError::NoRuby { .. }
             | StartError::Ruby(..)
             | StartError::NoNative
             | StartError::CalledOff
@@ -350,9 +347,8 @@ fn start_ruby(
 
 /// The error message for a Ruby process that failed before it ran the server's code, if Bundler is the likely cause.
 fn ended_by_bundler(error: &StartError, gemfile: Option<&Path>) -> Option<String> {
-    let StartError::NoRuby(_, how) = error else { return None };
-    let has_failed = how.starts_with("exited with status ") && how != "exited with status 0";
-    let remedy = bundle::remedy(gemfile).filter(|_| has_failed)?;
+    let StartError::NoRuby { how, has_failed: true, .. } = error else { return None };
+    let remedy = bundle::remedy(gemfile)?;
     Some(format!("Ruby {how} before it ran any code of the server, {remedy}"))
 }
 
@@ -378,5 +374,5 @@ fn tag(spec: &AppSpec, settings: &AppSettings) -> String {
 
 /// The application's name, if it was configured.
 fn name(settings: &AppSettings) -> Option<&String> {
-    Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
+    Some(&settings.name).filter(|name| *name != DEFAULT_NAME)
 }

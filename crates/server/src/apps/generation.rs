@@ -32,7 +32,7 @@ pub struct Generation {
     pub number: u64,
     pub spec: AppSpec,
     pub settings: AppSettings,
-    running: RunningEngine,
+    pub running: RunningEngine,
     engine: Arc<dyn Engine>,
 }
 
@@ -126,16 +126,6 @@ impl Generation {
         }
         self.settings.queue_wait.min(LONGEST_WAIT) + self.settings.request_time + self.settings.ruby.kill_time
     }
-
-    /// Stops it within this time, whatever it does.
-    pub fn stop(&self, time: Duration) {
-        self.running.stop(time);
-    }
-
-    /// Leaves at most this time to a [stop](Generation::stop) that has begun. Does not wait.
-    pub fn hurry(&self, time: Duration) {
-        self.running.hurry(time);
-    }
 }
 
 impl ShutdownState {
@@ -157,7 +147,8 @@ impl ShutdownState {
         self.is_hurried.load(Ordering::SeqCst)
     }
 
-    /// The server shuts down: from now on orders that change its workers are refused.
+    /// The server shuts down: from now on orders that change its workers are refused. Does not wait for one that is
+    /// being carried out.
     pub fn refuse_orders(&self) {
         self.refuses_orders.store(true, Ordering::SeqCst);
     }

@@ -70,19 +70,11 @@ pub fn build_wanted(ruby: &Path, user: Option<&User>) -> Result<PathBuf, String>
         Some(user) => native::build(ruby, Some(user), &cache_in(user.home.join(".cache"))),
         None => build(ruby),
     };
-    let told = |error| {
-        format!(
-            "the native worker cannot be built{}: {error}; {}say --ruby-worker plain to go without it",
-            by(user),
-            remedy(ruby, user)
-        )
-    };
-    built.map_err(told)
-}
-
-/// ` by NAME` for an error message, if a user other than the server's own was to build the extension; else empty.
-fn by(user: Option<&User>) -> String {
-    user.map_or_else(String::new, |user| format!(" by {}", user.name))
+    built.map_err(|error| {
+        let by = user.map_or_else(String::new, |user| format!(" by {}", user.name));
+        let remedy = remedy(ruby, user);
+        format!("the native worker cannot be built{by}: {error}; {remedy}say --ruby-worker plain to go without it")
+    })
 }
 
 /// What root can do where another user, who may have no home to write to, cannot build the extension.

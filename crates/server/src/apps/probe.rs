@@ -3,9 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use engine::{Culprit, Engine, Fault, Input, Peer, Request, Scheme, brief};
-use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, StatusCode, Version};
+use engine::{Culprit, Engine, Fault, Request, Scheme, brief};
+use http::header::{self, HeaderValue};
+use http::{Method, StatusCode};
 use tracing::warn;
 
 use crate::apps::router;
@@ -124,34 +124,20 @@ fn answer(engine: &dyn Engine, settings: &AppSettings, path: &str, scheme: Schem
 
 /// A GET as a client of this machine would send it.
 pub fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
-    let now = Instant::now();
-    let host = settings.host.as_deref().unwrap_or("localhost");
-    let mut headers = HeaderMap::new();
-    headers.insert(header::HOST, HeaderValue::from_str(host).unwrap_or(HeaderValue::from_static("localhost")));
-    headers.insert(header::USER_AGENT, HeaderValue::from_static(engine::env::SOFTWARE));
-    headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+    let due = Instant::now() + time;
     let target = format!("{}{path}", settings.prefix);
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut request = Request {
         id: "probe".to_owned(),
-        method: Method::GET,
-        path: path.to_owned(),
-        script_length: 0,
-        query: query.to_owned(),
-        target: target.clone(),
-        version: Version::HTTP_11,
-        headers,
-        scheme: Scheme::Http,
-        peer: Peer::default(),
-        input: Input::Empty,
-        received: now,
-        complete: now,
-        deadline: now + time,
-        queue_deadline: now + time,
+        deadline: due,
+        queue_deadline: due,
         is_own: true,
-        hints: None,
-        takeover: None,
+        ..Request::sample(Method::GET, &target)
     };
+    let host = settings.host.as_deref().unwrap_or("localhost");
+    let host = HeaderValue::from_str(host).unwrap_or(HeaderValue::from_static("localhost"));
+    request.headers.insert(header::HOST, host);
+    request.headers.insert(header::USER_AGENT, HeaderValue::from_static(engine::env::SOFTWARE));
+    request.headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
     router::mount(&mut request, &settings.prefix);
     request
 }

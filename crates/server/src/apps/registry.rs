@@ -136,11 +136,6 @@ impl Apps {
         Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
     }
 
-    /// Refuses orders that change the workers from now on, at shutdown.
-    pub fn refuse_orders(&self) {
-        self.0.iter().for_each(|app| app.refuse_orders());
-    }
-
     /// Ends all pauses, at shutdown.
     pub fn end_pauses(&self) {
         self.0.iter().for_each(|app| app.end_pause());
@@ -172,11 +167,6 @@ impl Apps {
         let pairs = self.0.iter().zip(generations);
         let reloaded = pairs.filter(|(app, before)| app.current().number != **before || app.is_reloading());
         reloaded.map(|(app, _)| app.name()).collect()
-    }
-
-    /// Blocks until each application has as many workers as an operator wants at least.
-    pub fn wait_for_scale(&self) {
-        self.0.iter().for_each(|app| app.wait_for_scale());
     }
 
     /// Repeats the manual orders of the previous process.
@@ -226,16 +216,6 @@ impl Apps {
                 }
             }
         });
-    }
-
-    /// Leaves at most this time to a [stop](Apps::stop) that has begun. Does not wait.
-    pub fn hurry(&self, time: Duration) {
-        self.0.iter().for_each(|app| app.hurry(time));
-    }
-
-    /// Number of requests since the start.
-    pub fn served(&self) -> u64 {
-        self.0.iter().map(|app| app.served()).sum()
     }
 
     /// Their names, with commas between them.

@@ -14,7 +14,7 @@ use crate::apps::deploy_record::{DeployOutcome, DeployRecord};
 use crate::apps::engines::Size;
 use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
-use crate::apps::spec::{self, AppSpec, Missing};
+use crate::apps::spec::{self, AppSpec, SpecError};
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
 
 /// Time for a failed generation to stop.
@@ -75,7 +75,7 @@ impl App {
         match ready.and_then(|()| self.probe(&new, until).map_err(|why| self.failed(why))) {
             Ok(()) => Ok((Arc::new(new), surge)),
             Err(error) => {
-                new.stop(FAILED_END_TIME);
+                new.running.stop(FAILED_END_TIME);
                 Err(error)
             }
         }
@@ -88,7 +88,7 @@ impl App {
 
     /// The application and its settings, as the files on disk are now.
     fn find_now(&self) -> Result<(AppSpec, AppSettings), String> {
-        let settings = (self.context.reload_settings)().map_err(|problems| Missing::Options(problems).to_string())?;
+        let settings = (self.context.reload_settings)().map_err(|problems| SpecError::Options(problems).to_string())?;
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
         let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;
@@ -180,6 +180,7 @@ impl App {
             self.enter_as_ordered(new, Some(old.clone()));
             if let Err(error) = self.shrink(&old, new, workers) {
                 self.scale(&old, self.wanted(&old));
+                self.part_with(new);
                 self.enter(old, None);
                 self.hand_over_waiting(new);
                 self.retire(new.clone());

@@ -15,6 +15,8 @@ use crate::apps::statements::{self, Possible, Required};
 /// Limits of files and their size. Files beyond them are a doubt: this must not make a start slow.
 const FILES_MAX: usize = 200;
 const BYTES_MAX: u64 = 1 << 20;
+/// What only the embedded engine has.
+const EMBEDDED: [&str; 4] = ["FoolsGold.store", "FoolsGold.requests", "FoolsGold.allow_read", "fools_gold.context"];
 /// Limits of libraries to look for, and of folders of the application to look in.
 const REQUIRED_MAX: usize = 5000;
 const FOLDERS_MAX: usize = 50;
@@ -50,8 +52,20 @@ pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Requirements {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
     let app = fs::canonicalize(&app).unwrap_or(app);
     let found = Requirements::default();
-    let mut search = Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0, found };
+    let mut search = Search {
+        app,
+        provides,
+        load_path: Vec::new(),
+        seen: HashSet::new(),
+        looked: 0,
+        is_for_embedded: false,
+        is_portable: false,
+        found,
+    };
     search.file(rackup, true);
+    if search.is_for_embedded && !search.is_portable {
+        search.found.doubt = None;
+    }
     search.found
 }
 
@@ -64,6 +78,10 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// Number of libraries that were looked for.
     looked: usize,
+    /// Whether it uses what only the embedded engine has, so that Ruby cannot run it.
+    is_for_embedded: bool,
+    /// Whether it asks before it does so.
+    is_portable: bool,
     found: Requirements,
 }
 
@@ -102,6 +120,10 @@ impl Search<'_> {
             }
             let is_plain =
                 text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
+            if !text.trim_start().starts_with('#') {
+                self.is_for_embedded |= EMBEDDED.iter().any(|name| text.contains(name));
+                self.is_portable |= text.contains("defined?") && text.contains("FoolsGold");
+            }
             if let Some(what) = statements::only_ruby(text) {
                 self.doubt(|| format!("{shown} uses {what} ({shown}:{line})"));
             }

@@ -72,6 +72,17 @@ fn what_may_be_required_or_is_computed_is_a_doubt() {
 }
 
 #[test]
+fn what_is_written_for_the_embedded_engine_is_no_doubt() {
+    for (text, is_doubt) in [
+        ("FoolsGold.store\nrun ->(_) { [200, {}, [GC.stat.to_s]] }", false),
+        ("run ->(_) { [200, {}, [GC.stat.to_s]] } # FoolsGold", true),
+        ("kept = defined?(FoolsGold) ? FoolsGold.store : {}\nfork { kept }", true),
+    ] {
+        assert_eq!(found(&[("config.ru", text)]).doubt.is_some(), is_doubt, "{text}");
+    }
+}
+
+#[test]
 fn computed_paths_of_the_usual_kinds_are_followed() {
     for line in [
         "require File.expand_path('../lib/app', __FILE__)",

@@ -87,8 +87,10 @@ impl Engine for Router {
         self.find(request).filter(|_| self.0.len() > 1).map(|route| route.name.clone())
     }
 
-    fn meter_of(&self, request: &Request) -> Option<Arc<Meter>> {
-        self.find(request).and_then(|route| route.app.meter_of(request))
+    fn meter_of(&self, app: Option<&str>) -> Option<Arc<Meter>> {
+        let mut named = self.0.iter().filter(|route| app.is_none_or(|app| *route.name == *app));
+        let route = named.next()?;
+        if named.next().is_some() { None } else { route.app.meter_of(app) }
     }
 
     fn shows_faults(&self, app: Option<&str>) -> bool {

@@ -33,18 +33,18 @@ pub struct AppSpec {
 
 /// Why an application cannot be loaded.
 #[derive(Debug)]
-pub enum Missing {
+pub enum SpecError {
     /// Options that do not fit the engine, or a misspelt command in the place of its file.
     Options(Vec<Problem>),
     /// Its file is missing, or cannot be used.
     File(String),
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::File(why) => f.write_str(why),
-            Missing::Options(problems) => {
+            SpecError::File(why) => f.write_str(why),
+            SpecError::Options(problems) => {
                 let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
                 f.write_str(&lines.join("; "))
             }
@@ -55,11 +55,15 @@ impl fmt::Display for Missing {
 /// Finds an application. `BUNDLE_GEMFILE` is for the only one; among several, each has its own Gemfile, and the
 /// variable is for those without one. One that another server's file sets for the application counts more, as in
 /// Passenger, which sets its `envvars` last.
-pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
+pub fn find(
+    settings: &mut AppSettings,
+    bundle_gemfile: Option<&OsStr>,
+    is_only_one: bool,
+) -> Result<AppSpec, SpecError> {
     if let Some(why) = settings.rackup.as_deref().and_then(rackup::missing_command) {
-        return Err(Missing::Options(vec![Problem(why)]));
+        return Err(SpecError::Options(vec![Problem(why)]));
     }
-    let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
+    let rackup = rackup::find(settings.rackup.as_deref()).map_err(SpecError::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None, None) };
     // As Bundler does, which begins in the working directory.
     let top = std::env::current_dir().ok().filter(|_| is_only_one);
@@ -73,7 +77,7 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let (engine, why) = choice::choose(settings.engine, &traits);
     let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
-    settings.fit_to(engine).map_err(Missing::Options)?;
+    settings.fit_to(engine).map_err(SpecError::Options)?;
     let mut found = AppSpec { engine, why, rackup, gemfile, lockfile, load_path: Vec::new(), instead: None };
     if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
         let theirs = AppSpec { engine: EngineKind::Ruby, ..found.clone() };

@@ -23,13 +23,14 @@ const LOADERS: [&str; 4] = ["require", "require_relative", "load", "autoload"];
 const RUBYS_METHODS: [&str; 6] = ["fork", "spawn", "system", "exec", "trap", "syscall"];
 
 /// Ruby's constants, and those of their methods that the embedded interpreter lacks; an empty list is all.
-const RUBYS_CONSTANTS: [(&str, &[&str]); 22] = [
+const RUBYS_CONSTANTS: [(&str, &[&str]); 24] = [
     ("Thread", &["new", "start", "fork"]),
     ("Process", &["fork", "spawn", "daemon", "detach", "kill", "wait", "wait2", "waitpid", "setproctitle"]),
+    ("GC", &["stat", "count", "compact", "stress"]),
     ("Kernel", &["fork", "spawn", "system", "exec", "trap", "sleep"]),
     ("IO", &["popen", "pipe", "select", "write", "binwrite"]),
-    ("File", &["write", "binwrite", "delete", "unlink", "rename", "symlink", "chmod", "mkfifo"]),
-    ("Dir", &["mkdir", "rmdir", "mktmpdir", "unlink"]),
+    ("File", &["write", "binwrite", "delete", "unlink", "rename", "symlink", "chmod", "mkfifo", "WRONLY", "RDWR"]),
+    ("Dir", &["mkdir", "rmdir", "mktmpdir", "unlink", "chdir"]),
     ("ObjectSpace", &["each_object", "count_objects"]),
     ("FileUtils", &[]),
     ("Signal", &[]),
@@ -41,12 +42,22 @@ const RUBYS_CONSTANTS: [(&str, &[&str]); 22] = [
     ("UNIXSocket", &[]),
     ("UNIXServer", &[]),
     ("Open3", &[]),
+    ("OpenSSL", &["PKey", "OCSP", "BN"]),
     ("PTY", &[]),
     ("Etc", &["getpwuid", "getpwnam", "getgrgid", "getgrnam"]),
     ("YAML", &["dump"]),
     ("TracePoint", &[]),
     ("RubyVM", &[]),
 ];
+
+/// What there is of Rack without its gem; with another server all of it is loaded before the application.
+const EMBEDDED_RACK: [&str; 4] = ["Builder", "URLMap", "RELEASE", "release"];
+
+/// Keys by which an application takes a connection over, as they stand in code.
+const HIJACKS: [&str; 2] = ["'rack.hijack'", "\"rack.hijack\""];
+
+/// Number of characters after a word that are looked at.
+const BEGINNING_CHARS: usize = 200;
 
 /// Words in an expression that joins quoted words to a path.
 const PATH_WORDS: [&str; 10] =
@@ -111,19 +122,51 @@ pub fn only_ruby(line: &str) -> Option<String> {
             let has_one = !argument.is_empty() && !argument.starts_with([')', ',', '.', '&', '|', '?', '}', ']', ';']);
             return (has_one || word.text == "fork").then(|| word.text.to_owned());
         }
-        let (_, methods) = RUBYS_CONSTANTS.iter().find(|(name, _)| *name == word.text && word.is_constant)?;
+        if !word.is_constant {
+            return None;
+        }
         let method = word.rest.strip_prefix('.').or_else(|| word.rest.strip_prefix("::"))?;
         let end = method.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(method.len());
-        let is_lacking = methods.is_empty() || methods.contains(&&method[..end]);
-        is_lacking.then(|| format!("{}.{}", word.text, &method[..end]))
+        let (name, arguments) = method.split_at(end);
+        let shown = &word.rest[..word.rest.len() - arguments.len()];
+        is_lacking(word.text, name, arguments).then(|| format!("{}{shown}", word.text))
     });
-    found.or_else(|| has_command.then(|| "a command in backticks".to_owned()))
+    let hijack = || {
+        let is_there = !line.trim_start().starts_with('#') && HIJACKS.into_iter().any(|key| line.contains(key));
+        is_there.then(|| "rack.hijack".to_owned())
+    };
+    found.or_else(|| has_command.then(|| "a command in backticks".to_owned())).or_else(hijack)
+}
+
+/// The beginning of a text: a line may have a megabyte, and very many words of which each is followed.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(BEGINNING_CHARS).map_or(text, |(at, _)| &text[..at])
+}
+
+/// Whether the embedded interpreter lacks a method or a constant of this constant.
+fn is_lacking(constant: &str, name: &str, arguments: &str) -> bool {
+    match constant {
+        "Rack" => !EMBEDDED_RACK.contains(&name),
+        "File" | "CSV" if matches!(name, "open" | "new") => opens_to_write(arguments),
+        _ => {
+            let listed = RUBYS_CONSTANTS.iter().find(|(other, _)| *other == constant);
+            listed.is_some_and(|(_, names)| names.is_empty() || names.contains(&name))
+        }
+    }
+}
+
+/// Whether one of the quoted words is the mode of a file that is opened for writing, such as "a+" or "w:utf-8".
+fn opens_to_write(arguments: &str) -> bool {
+    beginning(arguments).split(['"', '\'']).skip(1).step_by(2).any(|word| {
+        let mode = word.split(':').next().unwrap_or_default();
+        ["w", "a", "w+", "a+", "r+", "wb", "ab", "wb+", "ab+", "rb+", "w+b", "a+b", "r+b", "wt", "at"].contains(&mode)
+    })
 }
 
 fn by_loader(word: &str, rest: &str) -> Option<Possible> {
     let argument = rest.trim_start().trim_start_matches('(').trim_start();
-    // A method of that name, an assignment, or a key.
-    if argument.starts_with('=') || (rest.starts_with(':') && !rest.starts_with("::")) {
+    // A method of that name, an assignment, a variable, or a key.
+    if argument.starts_with(['=', '}']) || (rest.starts_with(':') && !rest.starts_with("::")) {
         return None;
     }
     let argument = match word {
@@ -175,15 +218,22 @@ struct Word<'a> {
     is_constant: bool,
 }
 
-/// All names outside of strings and comments, and whether there is a command in backticks.
+/// All names outside of comments and of the text of strings, and whether there is a command, in backticks or `%x`.
 fn words(line: &str) -> (Vec<Word<'_>>, bool) {
     let mut found = Vec::new();
     let mut has_command = false;
     let (mut quote, mut before, mut at) = (None, ' ', 0);
+    // Strings in which code is inserted here, each with the number of braces that are open in that code.
+    let mut outer: Vec<(char, usize)> = Vec::new();
     while let Some(c) = line[at..].chars().next() {
         let next = at + c.len_utf8();
         match (quote, c) {
             (Some(_), '\\') => at = next + line[next..].chars().next().map_or(0, char::len_utf8),
+            (Some(end @ ('"' | '`')), '#') if line[next..].starts_with('{') => {
+                outer.push((end, 0));
+                quote = None;
+                at = next + 1;
+            }
             (Some(end), c) => {
                 quote = Some(end).filter(|end| *end != c);
                 at = next;
@@ -194,13 +244,21 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
                 quote = Some(c);
                 at = next;
             }
+            (None, '{' | '}') => {
+                match outer.pop() {
+                    Some((end, 0)) if c == '}' => quote = Some(end),
+                    Some((end, open)) => outer.push((end, if c == '{' { open + 1 } else { open - 1 })),
+                    None => {}
+                }
+                at = next;
+            }
             (None, c) if c.is_alphabetic() || c == '_' => {
                 let rest = &line[at..];
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '?' || c == '!'));
                 let (text, rest) = rest.split_at(end.unwrap_or(rest.len()));
                 let is_method = before != '.' && before != '@' && before != '$' && !is_defined(&line[..at]);
-                let is_constant = before != '.' && before != ':' && !before.is_alphanumeric();
-                found.push(Word { text, rest, is_method, is_constant });
+                has_command |= text == "x" && before == '%' && rest.starts_with(['(', '{', '[', '|', '/']);
+                found.push(Word { text, rest, is_method, is_constant: is_top(&line[..at]) });
                 at += text.len();
             }
             (None, _) => at = next,
@@ -208,6 +266,12 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
         before = line[..at].chars().next_back().unwrap_or(' ');
     }
     (found, has_command)
+}
+
+/// Whether a constant after this text is looked up from the top level: `Socket` and `::Socket`, but not `My::Socket`.
+fn is_top(before: &str) -> bool {
+    let before = before.strip_suffix("::").unwrap_or(before);
+    !before.ends_with(|c: char| matches!(c, '.' | ':' | ')' | '_') || c.is_alphanumeric())
 }
 
 /// Whether the next name is only defined or a symbol: `def load` and `:load`, but not `&method(:require)`.
@@ -255,6 +319,7 @@ mod tests {
             "rule :require",
             "load = 3",
             "{ load: 3 }",
+            "\"the load is #{load}\"",
             "YAML.load File.read('x') # load",
         ] {
             assert_eq!(possible(line), [], "{line}");
@@ -273,7 +338,18 @@ mod tests {
             ("Process.daemon(true)", "Process.daemon"),
             ("run ->(e) { [200, {}, [`uptime`]] }", "a command in backticks"),
             ("File.write(\"x\", \"y\")", "File.write"),
-            ("rescue Socket::ResolutionError", "Socket.ResolutionError"),
+            ("rescue Socket::ResolutionError", "Socket::ResolutionError"),
+            ("request = Rack::Request.new(env)", "Rack::Request"),
+            ("run ::Rack::Directory.new('.')", "Rack::Directory"),
+            ("Rack::Builder.new { use Rack::Lint }", "Rack::Lint"),
+            ("io = env['rack.hijack'].call", "rack.hijack"),
+            ("text = \"#{`uptime`}\"", "a command in backticks"),
+            ("text = \"#{{ a: { b: 1 } }} #{fork { 1 }}\"", "fork"),
+            ("text = %x(uptime)", "a command in backticks"),
+            ("File.open(path, 'a+') { |file| file.puts 1 }", "File.open"),
+            ("CSV.open(\"x.csv\", \"w:utf-8\")", "CSV.open"),
+            ("GC.stat[:count]", "GC.stat"),
+            ("key = OpenSSL::PKey::RSA.new(File.read(path))", "OpenSSL::PKey"),
         ] {
             assert_eq!(only_ruby(line).as_deref(), Some(expected), "{line}");
         }
@@ -290,6 +366,16 @@ mod tests {
             "class Socket",
             "File.read('x')",
             "Process.clock_gettime(1)",
+            "Timeout.timeout(1) { }",
+            "http.verify_mode = OpenSSL::SSL::VERIFY_PEER",
+            "Rack::Builder.new { map('/') { run Rack::URLMap.new({}) } }",
+            "module Rack",
+            "env[\"rack.hijack?\"]",
+            "# io = env['rack.hijack']",
+            "\"a }\" + '#{`uptime`}'",
+            "n %x",
+            "File.open('a.txt', 'rb')",
+            "File.open(path, File::RDONLY)",
         ] {
             assert_eq!(only_ruby(line), None, "{line}");
         }

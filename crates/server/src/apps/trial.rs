@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -124,7 +124,7 @@ fn wait(mut child: Child, boot_time: Duration, called_off: &AtomicBool) -> Resul
     let mut look = FIRST_LOOK;
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return judge(status),
+            Ok(Some(status)) => return status.signal().map_or(Ok(()), |signal| Err(Verdict::Killed(signal))),
             // Another waiter has reaped it, so its exit is unknown.
             Err(_) => return Ok(()),
             Ok(None) => {}
@@ -142,10 +142,6 @@ fn wait(mut child: Child, boot_time: Duration, called_off: &AtomicBool) -> Resul
         let _ = child.wait();
         return Err(verdict);
     }
-}
-
-fn judge(status: ExitStatus) -> Result<(), Verdict> {
-    status.signal().map_or(Ok(()), |signal| Err(Verdict::Killed(signal)))
 }
 
 fn signal_name(number: i32) -> String {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::apps::context::ReloadSettings;
 use crate::apps::registry;
-use crate::apps::spec::{self, Missing};
+use crate::apps::spec::{self, SpecError};
 use crate::boot::prepare::{self, Arrived};
 use crate::boot::serve::{self, Plan};
 use crate::config::invocation::Invocation;
@@ -61,8 +61,8 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     for app in &mut settings.apps {
         match spec::find(app, bundle_gemfile.as_deref(), is_only_one) {
             Ok(one) => specs.push(one),
-            Err(Missing::Options(problems)) => return Err(NotServing::refused(&problems)),
-            Err(Missing::File(why)) => return Err(NotServing::Failed(registry::named(!is_only_one, &app.name, why))),
+            Err(SpecError::Options(problems)) => return Err(NotServing::refused(&problems)),
+            Err(SpecError::File(why)) => return Err(NotServing::Failed(registry::named(!is_only_one, &app.name, why))),
         }
     }
     let engines: Vec<_> = specs.iter().map(|one| one.engine).collect();

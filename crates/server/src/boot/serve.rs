@@ -28,7 +28,7 @@ use crate::boot::setup;
 use crate::config::app_settings::LATER_BOOT_TIME;
 use crate::config::settings::{LogForm, Settings};
 use crate::control::handle::ServerHandle;
-use crate::control::restart_file::{self, RestartFiles};
+use crate::control::restart_file::{self, RestartFile};
 use crate::control::signals::Signals;
 use crate::control::upgrade::{Relaunch, Upgrade};
 use crate::log::files::LogFiles;
@@ -89,17 +89,18 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    // Bound to names first, so dropped last.
+    let waiting = Waiting::new().map_err(no_threads)?;
+    let (habit, log_files) = (plan.settings.operating.signals, plan.prepared.log_files.clone());
+    // Before anything is taken that a signal for a shutdown would leave behind.
+    let signals = waiting.block_on(async { Signals::listen(habit, log_files.clone()) });
+    let mut signals = signals.map_err(|error| format!("signals cannot be listened to: {error}"))?;
+    // Bound to names before what uses them, so dropped after it.
     let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
     files::temporary::check();
     let Plan { settings, specs, bundle_gemfile, reload_settings, prepared, flush } = plan;
     for (app, spec) in settings.apps.iter().zip(&specs) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
     }
-    let waiting = Waiting::new().map_err(no_threads)?;
-    let (habit, log_files) = (settings.operating.signals, prepared.log_files.clone());
-    let signals = waiting.block_on(async { Signals::listen(habit, log_files.clone()) });
-    let mut signals = signals.map_err(|error| format!("signals cannot be listened to: {error}"))?;
     let threads = Threads { waiting, io_threads: IoThreads::start(settings.io_threads).map_err(no_threads)? };
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
@@ -109,14 +110,14 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let is_successor = prepared.is_successor();
     let admin = Admin::start(&settings.admin, state, sockets.admin.take(), sockets.control.take(), is_successor)?;
     let server_context = ServerContext { threads, admin, front_settings };
-    let restart_files = RestartFiles::note(&settings);
+    let restart_files = restart_file::note(&settings);
     // The applications first: until they are ready, no client should be able to connect.
     let ordered = prepared.parent.as_ref().map(|parent| parent.ordered.clone()).unwrap_or_default();
     let app_settings = settings.apps.clone();
     let load = move || {
         let apps = Apps::start(app_settings, specs, &context)?;
         apps.follow(&ordered);
-        apps.wait_for_scale();
+        apps.all().iter().for_each(|app| app.wait_for_scale());
         Ok(apps)
     };
     // The previous process may be exiting: nobody would accept the connections of sockets that stay open here.
@@ -152,7 +153,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(access_log) = &front_settings.access_log {
         access_log.end(log_files.last_time());
     }
-    let served = count(apps.served(), "request");
+    let served = count(apps.all().iter().map(|app| app.served()).sum::<u64>(), "request");
     let finished = count(ended.finished, "connection");
     let cut = ended.cut;
     info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
@@ -197,16 +198,18 @@ impl Server {
                         _ = &mut all_ended => return,
                         () = &mut hurried, if !is_hurried => {
                             is_hurried = true;
-                            apps.hurry(WORKERS_CUT_TIME);
+                            apps.all().iter().for_each(|app| app.hurry(WORKERS_CUT_TIME));
                         }
                         () = signals.follow(handle) => {}
                         () = tokio::time::sleep(SAY_TIME), if !is_hurried && !is_said => {
                             is_said = true;
+                            signals.expect_interrupt();
                             let left = brief(end_time.saturating_sub(SAY_TIME));
                             info!(
                                 target: "server",
                                 "waiting for workers to exit, for {left} at most; SIGINT, or foolsgold stop --now, \
-                                 ends them"
+                                 leaves them {}",
+                                brief(WORKERS_CUT_TIME)
                             );
                         }
                     }
@@ -255,7 +258,7 @@ impl ServerContext {
         let lost = || Err(StartFailure::Failed("the thread that loads applications was lost".to_owned()));
         let outcome = self.threads.waiting.block_on(async {
             let mut given_up = pin!(async {
-                self.admin.state.unwanted().await;
+                self.admin.state.unwanted.notified().await;
                 tokio::time::sleep(patience).await;
             });
             loop {
@@ -318,7 +321,7 @@ struct BootedParts<'a> {
     apps: &'a Arc<Apps>,
     context: &'a ServerContext,
     run_files: &'a Arc<RunFiles>,
-    restart_files: RestartFiles,
+    restart_files: Vec<RestartFile>,
     flush: Flush,
 }
 
@@ -357,10 +360,12 @@ async fn run(
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
     let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
+    let serving = serving.map_err(|error| error.to_string())?;
     // Before the parent reports success, so that the log says where the server listens.
     flush();
     prepared.log_files.let_starter_go();
     setup::tell(prepared.parent, upgrade, run_files, &taken, io_threads)?;
+    apps.all().iter().for_each(|app| app.current().running.serve());
     restart_file::watch(restart_files, &server);
     tokio::pin!(serving);
     loop {

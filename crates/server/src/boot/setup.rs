@@ -26,7 +26,7 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     // Before any socket: a second server must fail before it removes the file of one that has not begun to listen.
     let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
     let run_files = RunFiles::claim(operating.pidfile.as_deref(), state, is_successor, settings.links())?;
-    let run_files = Claimed::new(run_files);
+    let run_files = Claimed(Arc::new(run_files));
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let mut handed = std::mem::take(&mut prepared.sockets);

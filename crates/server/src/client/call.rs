@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lexopt::Arg;
 
 use crate::client::outcome::Failure;
-use crate::config::commands::{Action, ClientCommand, Flag};
+use crate::config::commands::{ClientCommand, Flag};
 use crate::config::suggest::nearest;
 
 /// Options of all commands.
@@ -54,16 +54,10 @@ impl Call {
                 Arg::Short('c') | Arg::Long("dir" | "chdir") => {
                     call.which.dir = Some(value(&mut parser, "--dir DIR")?.into());
                 }
-                Arg::Short('P') | Arg::Long("pid" | "pidfile" | "pid-file") => {
-                    return Err(Failure::usage("a pid file names no server here: say --dir DIR, its folder"));
-                }
+                Arg::Short('P') | Arg::Long("pid" | "pidfile" | "pid-file") => return Err(names_none("a pid file")),
                 // Passenger and Thin take these where they stop a server.
-                Arg::Short('p') | Arg::Long("port") => {
-                    return Err(Failure::usage("a port names no server here: say --dir DIR, its folder"));
-                }
-                Arg::Short('e' | 'E') | Arg::Long("env" | "environment") => {
-                    return Err(Failure::usage("an environment names no server here: say --dir DIR, its folder"));
-                }
+                Arg::Short('p') | Arg::Long("port") => return Err(names_none("a port")),
+                Arg::Short('e' | 'E') | Arg::Long("env" | "environment") => return Err(names_none("an environment")),
                 Arg::Short('C') | Arg::Long("config") => {
                     call.which.config = Some(value(&mut parser, "-C FILE")?.into());
                 }
@@ -115,7 +109,7 @@ impl Call {
 
 /// Whether a command replaces what serves, as a restart in other servers does.
 fn replaces(command: &ClientCommand) -> bool {
-    matches!(command.action, Action::Reload | Action::Restart)
+    ["reload", "restart"].contains(&command.word)
 }
 
 fn control(path: &OsString) -> PathBuf {
@@ -131,6 +125,11 @@ fn value(parser: &mut lexopt::Parser, usage: &str) -> Result<OsString, Failure> 
         .ok()
         .filter(|value| !value.is_empty())
         .ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
+}
+
+/// The error for what names a server in other programs.
+fn names_none(what: &str) -> Failure {
+    Failure::usage(format!("{what} names no server here: say --dir DIR, its folder"))
 }
 
 fn unknown(command: &ClientCommand, word: &str) -> Failure {

@@ -33,9 +33,6 @@ pub struct ControlClient {
     pub socket: PathBuf,
 }
 
-/// Ctrl-C as an awaitable signal.
-pub struct Interrupts(Signal);
-
 /// Why there was no good response.
 #[derive(Debug)]
 pub enum ClientError {
@@ -78,19 +75,19 @@ impl ControlClient {
         self.ask(Method::POST, target, &parameters.to_string(), LOOK_TIME)
     }
 
-    /// From now on Ctrl-C ends waits, and not this program.
-    pub fn interrupts(&self) -> Result<Interrupts, Failure> {
+    /// Ctrl-C, which from now on ends waits, and not this program.
+    pub fn interrupts(&self) -> Result<Signal, Failure> {
         let _inside = self.runtime.enter();
         let signal = signal(SignalKind::interrupt());
-        signal.map(Interrupts).map_err(|error| Failure::failed(format!("Ctrl-C cannot be listened to: {error}")))
+        signal.map_err(|error| Failure::failed(format!("Ctrl-C cannot be listened to: {error}")))
     }
 
     /// Waits for this time, or until Ctrl-C. Returns whether the time has passed.
-    pub fn wait(&self, time: Duration, interrupts: &mut Interrupts) -> bool {
+    pub fn wait(&self, time: Duration, interrupts: &mut Signal) -> bool {
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
-                _ = interrupts.0.recv() => false,
+                _ = interrupts.recv() => false,
                 () = tokio::time::sleep(time) => true,
             }
         })

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::client::call::{Call, Which};
 use crate::client::control_client::{ClientError, ControlClient, silent};
 use crate::client::outcome::Failure;
+use crate::client::text::plain;
 use crate::config::arguments::Arguments;
 use crate::config::compat;
 use crate::config::control_path::{self, Candidate};
@@ -233,7 +234,9 @@ fn list(servers: &[Living]) -> String {
             (None, Some(user)) => format!(", of user {user}: only by --control"),
             (None, None) => String::new(),
         };
-        format!("\n  --control {}  (process {pid}, {folder}{more})", line.socket.display())
+        // Any user can make a socket, or a folder, of any name.
+        let (socket, folder) = (plain(&line.socket.display().to_string()), plain(folder));
+        format!("\n  --control {socket}  (process {pid}, {folder}{more})")
     });
     lines.collect()
 }
@@ -252,6 +255,16 @@ mod tests {
             let asked = by_file(&path, None, &Call::default()).unwrap();
             assert_eq!(user_in_settings(&asked), expected, "{user}");
         }
+    }
+
+    /// Root's commands show the servers of all users.
+    #[test]
+    fn names_that_users_have_chosen_do_not_control_the_terminal() {
+        let socket = Path::new("/tmp/foolsgold-1000/a\u{1b}]0;b.sock");
+        let seen = Living::seen(ControlClient::to(socket).unwrap(), 0);
+        let living = Living { folder: "/tmp/\u{1b}[2J\n".to_owned(), ..seen };
+        let told = list(&[living]);
+        assert!(!told.trim_start().contains(char::is_control) && told.contains("a\u{fffd}]0;b.sock"), "{told:?}");
     }
 
     #[test]

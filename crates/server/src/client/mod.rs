@@ -25,10 +25,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     let word = invocation.arguments.first()?.to_str()?;
     let command = COMMANDS.iter().find(|command| command.word == word)?;
     let outcome = match Call::read(command, &invocation.arguments[1..], &invocation.environment) {
-        Ok(None) => {
-            say(&commands::help(command));
-            Ok(())
-        }
+        Ok(None) => say(&commands::help(command)),
         Ok(Some(call)) => match &call.surplus {
             Some(word) => Err(Failure::usage(surplus(command, word, &call))),
             None => act(command, &call),
@@ -44,9 +41,7 @@ fn act(command: &ClientCommand, call: &Call) -> Result<(), Failure> {
         Action::Workers => show::workers(call),
         Action::Recorder => show::recorder(call),
         Action::Deploys => show::deploys(call),
-        Action::Reload | Action::Restart | Action::Recycle | Action::Pause | Action::Resume | Action::ReopenLogs => {
-            orders::plain(call, command.word)
-        }
+        Action::Plain => orders::plain(call, command.word),
         Action::Scale => orders::scale(call),
         Action::KillWorker => orders::kill_worker(call),
         Action::Drain => orders::drain(call),

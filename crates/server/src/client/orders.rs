@@ -11,6 +11,7 @@ use crate::client::call::Call;
 use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::find;
 use crate::client::outcome::{Failure, say};
+use crate::client::text::plain_lines;
 use crate::config::commands::Flag;
 
 /// Interval at which a server is polled until it is gone.
@@ -83,7 +84,7 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
             return Err(unwaited());
         }
     }
-    say("ended\n");
+    let _ = say("ended\n");
     Ok(())
 }
 
@@ -122,6 +123,7 @@ fn tell(
         all.insert("app".to_owned(), json!(app));
     }
     let answer = order(&Value::Object(all)).map_err(|error| error.failure(&line.socket))?;
-    say(&format!("{}\n", answer["message"].as_str().unwrap_or("done")));
+    // It is carried out, whether this can be written or not.
+    let _ = say(&format!("{}\n", plain_lines(answer["message"].as_str().unwrap_or("done"))));
     Ok(())
 }

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::client::text::plain_lines;
+use crate::process::exit::print;
+
 /// Exit code: the action was tried and failed.
 const FAILED: u8 = 1;
 /// Exit code: the command line is not valid.
@@ -31,14 +34,14 @@ impl Failure {
     }
 }
 
-/// Writes to standard output. An error means that the reader has gone.
-pub fn say(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+/// Writes to standard output what a command was asked for.
+pub fn say(text: &str) -> Result<(), Failure> {
+    print(text).map_err(Failure::failed)
 }
 
 /// Prints why a command failed and returns its exit code.
 pub fn fail(command: &str, failure: &Failure) -> ExitCode {
     let hint = if failure.code == BAD_USAGE { format!("\nSee foolsgold {} --help.", command) } else { String::new() };
-    let _ = writeln!(io::stderr(), "foolsgold {}: {}{hint}", command, failure.why);
+    let _ = writeln!(io::stderr(), "foolsgold {}: {}{hint}", command, plain_lines(&failure.why));
     ExitCode::from(failure.code)
 }

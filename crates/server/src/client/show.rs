@@ -47,7 +47,7 @@ pub fn deploys(call: &Call) -> Result<(), Failure> {
 pub fn recorder(call: &Call) -> Result<(), Failure> {
     let (line, answer) = ask(call, "/v1/recorder")?;
     if !call.has(Flag::Json) {
-        say(&recorder_text(&answer["apps"]));
+        say(&recorder_text(&answer["apps"]))?;
     }
     let mut dumps = Vec::new();
     if call.has(Flag::Backtraces) {
@@ -69,12 +69,11 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
         if call.has(Flag::Backtraces) {
             answer["backtraces"] = Value::Array(dumps);
         }
-        say(&format!("{answer}\n"));
-        return Ok(());
+        return say(&format!("{answer}\n"));
     }
     for dump in &dumps {
-        let lines: String = text(&dump["backtraces"]).lines().map(|line| format!("  {}\n", plain(line))).collect();
-        say(&format!("\nworker {} of {}:\n{lines}", text(&dump["worker"]), text(&dump["app"])));
+        let lines: String = lines(&dump["backtraces"]).map(|line| format!("  {line}\n")).collect();
+        say(&format!("\nworker {} of {}:\n{lines}", text(&dump["worker"]), text(&dump["app"])))?;
     }
     Ok(())
 }
@@ -83,8 +82,7 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
 pub fn control(call: &Call) -> Result<(), Failure> {
     let line = find::server(call)?;
     line.look("/v1").map_err(|error| error.failure(&line.socket))?;
-    say(&format!("{}\n", absolute(&line.socket).display()));
-    Ok(())
+    say(&format!("{}\n", absolute(&line.socket).display()))
 }
 
 /// GETs a path of the API for the named application, or for all.
@@ -96,8 +94,7 @@ fn ask(call: &Call, target: &str) -> Result<(ControlClient, Value), Failure> {
 }
 
 fn show(call: &Call, answer: &Value, table: impl FnOnce() -> String) -> Result<(), Failure> {
-    say(&if call.has(Flag::Json) { format!("{answer}\n") } else { table() });
-    Ok(())
+    say(&if call.has(Flag::Json) { format!("{answer}\n") } else { table() })
 }
 
 /// Table of the workers of these applications.
@@ -204,18 +201,22 @@ pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(0.0)
 }
 
-/// A JSON value as text; empty for null.
+/// A JSON value as one line of text; empty for null.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) if text.contains('\n') => text.clone(),
         Value::String(text) => plain(text),
         other => other.to_string(),
     }
 }
 
+/// The lines of a JSON text.
+pub fn lines(value: &Value) -> impl Iterator<Item = String> {
+    value.as_str().unwrap_or_default().lines().map(plain)
+}
+
 fn first_line(value: &Value) -> String {
-    plain(text(value).lines().next().unwrap_or_default())
+    lines(value).next().unwrap_or_default()
 }
 
 /// Time since a moment, as text.
@@ -235,6 +236,7 @@ mod tests {
         assert_eq!(path(&json!("x".repeat(80))).chars().count(), 60);
         assert_eq!(worker_table(&json!([])), "no workers\n");
         assert!(recorder_text(&json!([])).contains("runs now:\nnothing"));
+        assert_eq!(text(&json!("a\n\u{1b}[2J")), "a\u{fffd}\u{fffd}[2J");
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use engine::count;
 use serde_json::Value;
 
-use crate::client::show::{ago, in_short, number, rows, text, worker_table};
+use crate::client::show::{ago, in_short, lines, number, rows, text, worker_table};
 use crate::client::table::Table;
-use crate::client::text::{lasting, millis, plain, rate, size};
+use crate::client::text::{lasting, millis, rate, size};
 
 /// Text about the server and its applications. No line of a table is longer than the width; a path may be.
 pub fn status_text(status: &Value, width: Option<usize>) -> String {
@@ -91,10 +91,9 @@ fn log_text(log: &Value, is_wide: bool) -> String {
     let between = if is_wide { " " } else { "\n  " };
     for file in rows(&log["files"]).iter().filter(|file| !file["why"].is_null()) {
         let name = text(&file["file"]);
-        let why = plain(&text(&file["why"]));
+        let why = text(&file["why"]);
         let since = ago(&file["failing_since_ms"]);
-        let _ =
-            write!(out, "\nlog: CANNOT BE WRITTEN{between}to {}:{between}{why}{between}(began {since})", plain(&name));
+        let _ = write!(out, "\nlog: CANNOT BE WRITTEN{between}to {name}:{between}{why}{between}(began {since})");
     }
     if number(&log["lost_lines"]) > 0.0 {
         let _ = write!(out, "\nlog: {} lost since the start", count(log["lost_lines"].as_u64().unwrap_or(0), "line"));
@@ -251,8 +250,8 @@ fn failed_deploy(app: &Value) -> String {
     if deploy["outcome"] != "failed" {
         return String::new();
     }
-    let (name, error) = (text(&app["name"]), text(&deploy["error"]));
-    let error: String = error.lines().map(|line| format!("  {}\n", plain(line))).collect();
+    let name = text(&app["name"]);
+    let error: String = lines(&deploy["error"]).map(|line| format!("  {line}\n")).collect();
     let when = ago(&deploy["at_ms"]);
     let failed = text(&deploy["generation"]);
     let old = text(&app["generation"]);

@@ -39,6 +39,11 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
+/// The same for a text of several lines.
+pub fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +55,7 @@ mod tests {
         assert_eq!([12.4, 80.0].map(lasting), ["12s", "1m 20s"]);
         assert_eq!([812.0, 46_285.0, 1_258_291.0].map(size), ["812 KiB", "45.2 MiB", "1.20 GiB"]);
         assert_eq!([0.0, 0.5, 120.4].map(rate), ["0", "0.5", "120"]);
-        assert_eq!(plain("/a\u{1b}[2J"), "/a\u{fffd}[2J");
+        assert_eq!(plain("/a\u{1b}[2J\n"), "/a\u{fffd}[2J\u{fffd}");
+        assert_eq!(plain_lines("a\n\u{9b}2J\n"), "a\n\u{fffd}2J\n");
     }
 }

@@ -27,8 +27,7 @@ pub fn status(call: &Call) -> Result<(), Failure> {
         return watch(call, &line);
     }
     let width = size().map(|(width, _)| width);
-    say(&look(call, &line, width).map_err(|error| error.failure(&line.socket))?);
-    Ok(())
+    say(&look(call, &line, width).map_err(|error| error.failure(&line.socket))?)
 }
 
 fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, ClientError> {
@@ -46,11 +45,11 @@ fn watch(call: &Call, line: &ControlClient) -> Result<(), Failure> {
     // A file or a pipe gets plain texts one after the other, or JSON line by line.
     let draws = io::stdout().is_terminal() && !call.has(Flag::Json);
     if draws {
-        say(ENTER);
+        say(ENTER)?;
     }
     let outcome = watch_on(call, line, draws);
     if draws {
-        say(LEAVE);
+        say(LEAVE)?;
     }
     outcome
 }

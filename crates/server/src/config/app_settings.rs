@@ -64,6 +64,8 @@ pub struct Ruby {
     pub variables: Vec<(String, String)>,
     /// With this configuration Puma would run in single mode, without workers' hooks.
     pub is_single: bool,
+    /// This configuration is of Passenger, whose hooks the application gives to `PhusionPassenger`.
+    pub is_passenger: bool,
     /// Time to load the application, and for a worker to be ready; [`FOREVER`] is no limit. Holds for the embedded
     /// engine, too.
     pub boot_time: Duration,
@@ -114,7 +116,7 @@ pub const DEVELOPMENT: &str = "development";
 const MRUBY_BOOT_TIME: Duration = Duration::from_secs(60);
 
 /// Name of an application without a configured one.
-pub const NOBODY_NAMED_IT: &str = "app";
+pub const DEFAULT_NAME: &str = "app";
 
 /// Settings of one application.
 #[derive(Debug, Clone)]

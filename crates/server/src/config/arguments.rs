@@ -617,8 +617,9 @@ impl Arguments {
             // The first counts; but between our own and the others stands another server's file.
             let mut others = false;
             for name in row.variables() {
-                // An empty variable counts as absent: container tools cannot remove one.
-                let counts = |value: &&OsString| !value.is_empty() && !is_service_link(&name, value);
+                // A blank variable counts as absent: container tools cannot remove one.
+                let is_blank = |value: &OsStr| value.as_encoded_bytes().trim_ascii().is_empty();
+                let counts = |value: &&OsString| !is_blank(value.as_os_str()) && !is_service_link(&name, value);
                 let Some(value) = find(&name).filter(counts) else { continue };
                 if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
                     self.take(row, value, Origin::Variable(name));

@@ -13,7 +13,7 @@ use crate::config::reader::SettingsReader;
 const PORT: u16 = 9292;
 
 /// An address to listen on, as it was configured.
-pub struct Said {
+pub struct ListenAddress {
     pub given: RawValue,
     pub uri: String,
     /// Only a port was given.
@@ -26,7 +26,7 @@ impl SettingsReader<'_> {
     pub fn binds(&mut self) -> Vec<Endpoint> {
         let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
         let umask = bind_query::permission_bits(&self.pick(Name::Umask).value);
-        for Said { given, uri, is_port } in self.addresses() {
+        for ListenAddress { given, uri, is_port } in self.addresses() {
             match bind_query::parse(&uri, umask) {
                 Ok(one) if binds.iter().any(|other| other.bind == one.bind) => {}
                 Ok(one) => {
@@ -48,9 +48,9 @@ impl SettingsReader<'_> {
     }
 
     /// The addresses, each with its source.
-    pub fn addresses(&mut self) -> Vec<Said> {
+    pub fn addresses(&mut self) -> Vec<ListenAddress> {
         let [has_bind, has_port] = self.address_sources();
-        let said = |given: RawValue| Said { uri: given.value.clone(), given, is_port: false };
+        let said = |given: RawValue| ListenAddress { uri: given.value.clone(), given, is_port: false };
         let mut wanted = Vec::new();
         if has_bind {
             wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
@@ -62,7 +62,7 @@ impl SettingsReader<'_> {
             wanted.push(said(self.pick(Name::Bind)));
         }
         // In Unicorn and Pitchfork, `listen` in the file adds to the addresses of their flags. They have no --bind.
-        let is_theirs = |one: &Said| matches!(&one.given.origin, Origin::Flag(flag) if !is_bind(flag));
+        let is_theirs = |one: &ListenAddress| matches!(&one.given.origin, Origin::Flag(flag) if !is_bind(flag));
         if self.asked.reads_file_of(&["Unicorn", "Pitchfork"]) && wanted.iter().any(is_theirs) {
             wanted.extend(self.asked.of_file(Name::Bind).cloned().map(said));
         }
@@ -84,7 +84,7 @@ impl SettingsReader<'_> {
 
     /// The address from `--host` and `--port`. If one of them is missing, that part is taken from another server's
     /// file: a server that the file binds to 127.0.0.1 stays there when only its port is changed.
-    fn port_address(&mut self) -> Option<Said> {
+    fn port_address(&mut self) -> Option<ListenAddress> {
         let asked = self.asked;
         let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
         let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
@@ -98,7 +98,8 @@ impl SettingsReader<'_> {
         }
         let usual = u64::from(asked.file_port.unwrap_or(PORT));
         let number = if port.value.is_empty() { usual } else { self.number_of(&port, &port.value) };
-        (self.problems.len() == before).then(|| Said { given: shown, uri: tcp(name, &number.to_string()), is_port })
+        let uri = tcp(name, &number.to_string());
+        (self.problems.len() == before).then_some(ListenAddress { given: shown, uri, is_port })
     }
 }
 

@@ -20,16 +20,12 @@ pub enum Action {
     Workers,
     Recorder,
     Deploys,
-    Reload,
-    Restart,
-    Recycle,
+    /// The order of the API that has the name of the command, and no parameters but the application.
+    Plain,
     Scale,
-    Pause,
-    Resume,
     KillWorker,
     Drain,
     Stop,
-    ReopenLogs,
     Control,
 }
 
@@ -67,20 +63,20 @@ pub static COMMANDS: [ClientCommand; 15] = [
     ClientCommand {
         more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the \
                error is shown, and the exit code is 1.",
-        ..command("reload", &[App], Action::Reload, "load new code and settings, without losing a request")
+        ..command("reload", &[App], Action::Plain, "load new code and settings, without losing a request")
     },
     ClientCommand {
         more: "For a new version of foolsgold, and for settings that a reload cannot change. For new code, reload is \
                enough.",
-        ..command("restart", &[], Action::Restart, "start the program again, with the same sockets")
+        ..command("restart", &[], Action::Plain, "start the program again, with the same sockets")
     },
-    command("recycle", &[App], Action::Recycle, "replace the workers by new ones with the same code"),
+    command("recycle", &[App], Action::Plain, "replace the workers by new ones with the same code"),
     ClientCommand { value: "N|MIN:MAX", ..command("scale", &[App], Action::Scale, "set the number of workers") },
     ClientCommand {
         more: "For example while a database is moved. A request that waits too long gets 503, as always.",
-        ..command("pause", &[App], Action::Pause, "make requests wait, within the limits of the queue")
+        ..command("pause", &[App], Action::Plain, "make requests wait, within the limits of the queue")
     },
-    command("resume", &[App], Action::Resume, "end a pause"),
+    command("resume", &[App], Action::Plain, "end a pause"),
     ClientCommand {
         value: "N",
         more: "It finishes what it runs; with --now it is killed at once.",
@@ -95,23 +91,18 @@ pub static COMMANDS: [ClientCommand; 15] = [
         more: "Waits until the server has exited. With --now, running requests are cut off.",
         ..command("stop", &[Now, NoWait], Action::Stop, "shut down when running requests are finished")
     },
-    command("reopen-logs", &[], Action::ReopenLogs, "reopen log files, after they were renamed"),
+    command("reopen-logs", &[], Action::Plain, "reopen log files, after they were renamed"),
     command("control", &[], Action::Control, "print the path of the control socket, for curl --unix-socket"),
 ];
 
 impl Flag {
     /// The flag without its dashes.
     pub fn word(self) -> &'static str {
-        match self {
-            App => "app",
-            Json => "json",
-            Watch => "watch",
-            Now => "now",
-            NoWait => "no-wait",
-            Backtraces => "backtraces",
-        }
+        let (flag, _) = self.help();
+        flag.trim_start_matches('-').split(' ').next().unwrap_or(flag)
     }
 
+    /// The flag with the name of its value, and what it does.
     fn help(self) -> (&'static str, &'static str) {
         match self {
             App => ("--app NAME", "only this application, where there are several"),
@@ -190,13 +181,6 @@ mod tests {
             for flag in command.flags.iter().filter(|flag| **flag != App) {
                 assert!(row.contains(&format!("--{}", flag.word())), "{}: --{}", command.word, flag.word());
             }
-        }
-    }
-
-    #[test]
-    fn help_fits_the_terminal() {
-        for command in &COMMANDS {
-            assert!(help(command).contains("--control"), "{}", command.word);
         }
     }
 }

@@ -24,10 +24,8 @@ const FRESH: Duration = Duration::from_secs(60);
 /// previous process.
 pub fn listen_at(path: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
     let path = absolute(path);
-    match front::listen_privately(&path, is_successor) {
-        Ok(listener) => Ok((listener, path)),
-        Err(error) => Err(format!("--control: {error}")),
-    }
+    let listener = front::listen_privately(&path, is_successor).map_err(|error| format!("--control: {error}"))?;
+    Ok((listener, path))
 }
 
 /// Opens the control socket of a server that serves this folder at the default path, and returns that.
@@ -262,18 +260,11 @@ mod tests {
         let own = format!("{}.sock", name(Path::new("/srv/a/shop")));
         let with_pid = format!("{}.123.sock", name(Path::new("/srv/b/shop")));
         let names = [own.as_str(), with_pid.as_str(), "web.sock", "shop-web.sock", "puma.123.sock"];
-        for name in names {
+        let long_ago = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let times = rustix::fs::Timestamps { last_access: long_ago, last_modification: long_ago };
+        for path in names.map(|name| folder.path().join(name)) {
             // Bound, and closed without removing the file.
-            drop(std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap());
-        }
-        let before = std::time::SystemTime::now() - 2 * FRESH;
-        for name in names {
-            let path = std::ffi::CString::new(folder.path().join(name).as_os_str().as_bytes()).unwrap();
-            let time = rustix::fs::Timespec {
-                tv_sec: before.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().cast_signed(),
-                tv_nsec: 0,
-            };
-            let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+            drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
             rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty()).unwrap();
         }
         sweep(folder.path());

@@ -11,6 +11,7 @@ use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
 use crate::config::toml_file;
+use crate::process::folder::is_same;
 
 /// Name of the file that is read by default.
 pub const USUAL: &str = "foolsgold.toml";
@@ -248,11 +249,6 @@ fn is_part(folder: &Path, home: &Path) -> bool {
     let (Ok(folder), Ok(home)) = (folder.canonicalize(), home.join(".").canonicalize()) else { return false };
     let gemfile = rackup::gemfile(&folder.join("config.ru"), None, Some(&home));
     folder != home && folder.starts_with(&home) && gemfile.is_none_or(|gemfile| gemfile.parent() == Some(&*home))
-}
-
-/// Whether two paths lead to the same file or folder, which must be there.
-fn is_same(one: &Path, other: &Path) -> bool {
-    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Other servers' files in this folder; of Puma's the one that it would read.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::config::commands;
 use crate::config::compat::flags;
 use crate::config::options::{Kind, Row, Section, TABLE};
+use crate::config::paragraph;
 use crate::config::size::{show_size, show_time};
 
 const USAGE: &str = "\
@@ -12,6 +13,19 @@ Usage: foolsgold [OPTIONS] [CONFIG.RU]
 
 Serves a Rack application, on embedded mruby or on your own Ruby. CONFIG.RU is a file, or a folder with a config.ru in
 it (default: the current one).
+";
+
+const OTHERS: &str = "
+Others:
+  -h, --help                this text
+  -V, --version             the versions of the program and of its engine
+      config [--json]       the resolved settings, each with its source
+      config --check        only whether the settings can be used
+      explain FILE          another server's configuration in terms of this one
+      doctor [CONFIG.RU]    whether the application can run embedded, and what it lacks
+      native [--ruby PATH]  build the native worker for this Ruby
+      options --markdown    these options as a page of Markdown
+
 ";
 
 const FORMS: &str = "\
@@ -65,8 +79,7 @@ Usage: foolsgold options --markdown
 Prints all options as a page of Markdown, which is docs/options.md.
 ";
 
-/// Columns at which help is wrapped, to fit a usual terminal.
-const COLUMNS: usize = 100;
+/// Column at which the text about an option begins.
 const INDENT: usize = 28;
 
 /// The text of `--help` behind this word, which may be a command.
@@ -83,8 +96,8 @@ pub fn of(word: Option<&str>) -> String {
 /// The text of `foolsgold --help`.
 fn help() -> String {
     let mut out = String::from(USAGE);
-    for section in Section::ALL {
-        let _ = writeln!(out, "\n{}:", section.title());
+    for (section, title) in Section::ALL {
+        let _ = writeln!(out, "\n{title}:");
         for row in rows(section) {
             terminal_row(&mut out, row);
         }
@@ -93,22 +106,7 @@ fn help() -> String {
     for (words, help) in commands::words() {
         let _ = writeln!(out, "{:INDENT$}{help}", format!("      {words}"));
     }
-    out.push_str("\nOthers:\n");
-    let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
-    let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
-    let _ = writeln!(out, "{:INDENT$}the resolved settings, each with its source", "      config [--json]");
-    let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
-    let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
-    let _ = writeln!(
-        out,
-        "{:INDENT$}whether the application can run embedded, and what it lacks",
-        "      doctor [CONFIG.RU]"
-    );
-    let _ = writeln!(out, "{:INDENT$}build the native worker for this Ruby", "      native [--ruby PATH]");
-    let _ = writeln!(out, "{:INDENT$}these options as a page of Markdown", "      options --markdown");
-    out.push('\n');
-    out.push_str(FORMS);
-    out
+    out + OTHERS + FORMS
 }
 
 /// The text of docs/options.md.
@@ -123,8 +121,8 @@ pub fn markdown() -> String {
          durations with \
          `ms`, `s`, `m` or `h` (none: seconds).\n",
     );
-    for section in Section::ALL {
-        let _ = writeln!(out, "\n## {}\n", section.title());
+    for (section, title) in Section::ALL {
+        let _ = writeln!(out, "\n## {title}\n");
         if section == Section::Elsewhere {
             for row in rows(section) {
                 let _ = writeln!(out, "- {}: {}", flags(row, "`"), row.help);
@@ -199,22 +197,14 @@ fn terminal_row(out: &mut String, row: &Row) {
         "" => String::new(),
         words => format!(" [{words}]"),
     };
-    let text = format!("{}{default}", row.help);
-    let _ = write!(out, "{names:INDENT$}");
-    if names.len() >= INDENT {
-        let _ = write!(out, "\n{:INDENT$}", "");
+    let mut text = String::new();
+    paragraph::append(&mut text, &" ".repeat(INDENT), &format!("{}{default}", row.help));
+    if names.len() < INDENT {
+        text.replace_range(..names.len(), &names);
+    } else {
+        let _ = writeln!(out, "{names}");
     }
-    let mut column = INDENT;
-    for word in text.split(' ') {
-        if column > INDENT && column + 1 + word.len() > COLUMNS {
-            let _ = write!(out, "\n{:INDENT$}", "");
-            column = INDENT;
-        }
-        let gap = if column > INDENT { " " } else { "" };
-        let _ = write!(out, "{gap}{word}");
-        column += gap.len() + word.len();
-    }
-    out.push('\n');
+    out.push_str(&text);
 }
 
 #[cfg(test)]

@@ -18,16 +18,23 @@ const FRESH_WHY: &str = "only the embedded engine can give each request an inter
 
 const USER_WHY: &str = "the embedded engine runs in the server's own process, and so as its user: say --user, or \
                         --engine ruby";
+const USER_OF_ALL_WHY: &str = "it is for all applications, and one would run on the embedded engine, which is in the \
+                               server's own process, and so as its user: name the engine of that application";
 
 /// Checks the options of an application against an engine. `is_named`: the engine is configured, too, so one of the two
-/// must go. Of several applications, only its own options can be meant for it.
+/// must go.
 pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named: bool) -> Incompatible {
     let mut incompatible = Incompatible::default();
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
-    for given in said.filter(|given| (app.is_none() || given.app == app) && !fits(given, engine)) {
+    for given in said.filter(|given| is_meant_for(given, app) && !fits(given, engine)) {
         let written = given.as_written();
         match given.name {
             Name::Fresh => incompatible.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            // For the others.
+            Name::RubyUser if is_named && given.app != app => {}
+            Name::RubyUser if given.app != app => {
+                incompatible.problems.push(Problem(format!("{written}: {USER_OF_ALL_WHY}")));
+            }
             Name::RubyUser => incompatible.problems.push(Problem(format!("{written}: {USER_WHY}"))),
             // Platforms set WEB_CONCURRENCY for all applications.
             Name::Workers if is_named && given.is_for_this_program() => {
@@ -55,8 +62,7 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
         leanings.push((EngineKind::Ruby, format!("there is a {file}")));
     }
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
-    // With several applications, what is set for all need not be meant for this one.
-    for given in said.filter(|given| given.is_for_this_program() && (app.is_none() || given.app == app)) {
+    for given in said.filter(|given| given.is_for_this_program() && is_meant_for(given, app)) {
         let engine = [EngineKind::Ruby, EngineKind::Mruby].into_iter().find(|engine| !fits(given, engine.other()));
         if let Some(engine) = engine {
             let name = engine.name();
@@ -64,6 +70,13 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
         }
     }
     leanings
+}
+
+/// Whether an option is meant for this application. Of several, what is set for all need not be, but for the user of
+/// the Ruby processes: an application that comes to fit the embedded engine, say without its Gemfile, would run as root
+/// from its next reload on, and its author can do both.
+fn is_meant_for(given: &RawValue, app: Option<usize>) -> bool {
+    app.is_none() || given.app == app || (given.name == Name::RubyUser && !given.value.is_empty())
 }
 
 fn fits(given: &RawValue, engine: EngineKind) -> bool {
@@ -120,6 +133,18 @@ mod tests {
         let [problems, notices] = found(&["--memory-limit", "8MiB"], &rails, EngineKind::Ruby, true);
         assert!(problems.is_empty());
         assert_eq!(notices, ["--memory-limit 8MiB: has no meaning here; it is for --engine mruby"]);
+    }
+
+    #[test]
+    fn a_user_for_all_applications_keeps_each_from_the_embedded_engine_unless_that_is_named() {
+        let problems = |engine, is_named| {
+            let asked = ask(&["--ruby-user", "deploy", "--ruby", "jruby"], &[]);
+            find(&asked, Some(0), engine, is_named).problems.iter().map(Problem::to_string).collect::<Vec<_>>()
+        };
+        let found = problems(EngineKind::Mruby, false);
+        let start = "--ruby-user deploy: it is for all applications";
+        assert!(found.len() == 1 && found[0].starts_with(start), "{found:?}");
+        assert!(problems(EngineKind::Mruby, true).is_empty() && problems(EngineKind::Ruby, false).is_empty());
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod log_filter;
 pub mod machine_defaults;
 pub mod operating;
 pub mod options;
+pub mod paragraph;
 pub mod rackup;
 pub mod reader;
 pub mod settings;

@@ -9,7 +9,7 @@ use engine_ruby::Preload;
 use machine::Machine;
 
 use crate::config::admin::AdminSettings;
-use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
+use crate::config::app_settings::{AppSettings, DEFAULT_NAME, Mruby, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
 use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
@@ -152,7 +152,7 @@ impl SettingsReader<'_> {
     fn apps(&mut self) -> Vec<AppSettings> {
         let asked = self.asked;
         if asked.apps.is_empty() {
-            return vec![self.app(NOBODY_NAMED_IT, asked.rackup.clone())];
+            return vec![self.app(DEFAULT_NAME, asked.rackup.clone())];
         }
         let mut apps = Vec::new();
         for (at, one) in asked.apps.iter().enumerate() {
@@ -239,9 +239,8 @@ impl SettingsReader<'_> {
     /// the servers whose files are read, only Passenger sets these variables, too.
     fn names_environment(&mut self) -> bool {
         let given = self.pick(Name::Environment);
-        let is_passenger = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger");
         let is_named = given.is_for_this_program() && !given.is_for_middleware();
-        is_named || (is_passenger && matches!(given.origin, Origin::File(_)))
+        is_named || (self.is_passenger() && matches!(given.origin, Origin::File(_)))
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.
@@ -306,6 +305,7 @@ impl SettingsReader<'_> {
             evaluated: self.asked.evaluated.clone(),
             variables: self.asked.variables.clone(),
             is_single: self.is_puma_single(),
+            is_passenger: self.is_passenger(),
             boot_time: self.time_or_none(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::app_settings::FOREVER;
 use crate::config::arguments::ask;
+use crate::config::options::WORKER_TIMEOUT_MS;
 
 const MACHINE: Machine = Machine { cores: 2, has_quota: false, memory: None };
 
@@ -28,9 +29,10 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
     // A debugger may stop all threads.
-    let worker_timeout = |arguments: &[&str]| resolved(arguments, &[]).unwrap().apps[0].ruby.worker_timeout.as_secs();
-    assert_eq!((worker_timeout(&[]), worker_timeout(&["-e", "production"])), (0, 60));
-    assert_eq!(worker_timeout(&["--worker-timeout", "9s"]), 9);
+    let worker_timeout = |arguments: &[&str]| resolved(arguments, &[]).unwrap().apps[0].ruby.worker_timeout;
+    let usual = Duration::from_millis(WORKER_TIMEOUT_MS);
+    assert_eq!((worker_timeout(&[]), worker_timeout(&["-e", "production"])), (Duration::ZERO, usual));
+    assert_eq!(worker_timeout(&["--worker-timeout", "9s"]).as_secs(), 9);
     assert_eq!((ruby.min_workers, ruby.max_workers), (1, 1));
     assert_eq!(settings.log_form, LogForm::Text);
     let limits = settings.limits;
@@ -205,6 +207,7 @@ fn workers_are_counted_as_puma_does() {
     };
     assert_eq!(workers(&["-w", "3"], &[("WEB_CONCURRENCY", "4")]), 3);
     assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "4")]), 4);
+    assert_eq!((workers(&[], &[("WEB_CONCURRENCY", " ")]), workers(&[], &[("WEB_CONCURRENCY", " 3 ")])), (1, 3));
     assert_eq!((workers(&["-w", "auto"], &[]), workers(&["-w", "0"], &[])), (2, 1));
 }
 

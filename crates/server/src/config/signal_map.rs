@@ -146,20 +146,17 @@ const PASSENGER: &[Meaning] = &[
 ];
 
 impl Habit {
-    /// The words of `--signals`.
+    const ALL: [Habit; 6] =
+        [Habit::Puma, Habit::Unicorn, Habit::UnicornGraceful, Habit::Pitchfork, Habit::Thin, Habit::Passenger];
+
+    /// The words of `--signals`, in the same order.
     pub const WORDS: &'static [&'static str] =
         &["puma", "unicorn", "unicorn-graceful", "pitchfork", "thin", "passenger"];
 
     /// The server of this word; Puma for any other.
     pub fn named(word: &str) -> Habit {
-        match word {
-            "unicorn" => Habit::Unicorn,
-            "unicorn-graceful" => Habit::UnicornGraceful,
-            "pitchfork" => Habit::Pitchfork,
-            "thin" => Habit::Thin,
-            "passenger" => Habit::Passenger,
-            _ => Habit::Puma,
-        }
+        let found = Habit::WORDS.iter().zip(Habit::ALL).find(|(known, _)| **known == word);
+        found.map_or(Habit::Puma, |(_, habit)| habit)
     }
 
     /// All handled signals, with their actions.

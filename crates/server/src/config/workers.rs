@@ -66,6 +66,11 @@ impl SettingsReader<'_> {
         is_puma && (!is_said || given.value == "0")
     }
 
+    /// Whether Passenger's file is read.
+    pub fn is_passenger(&self) -> bool {
+        self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger")
+    }
+
     /// User of the Ruby processes, if not the server's.
     pub fn ruby_user(&mut self) -> Option<User> {
         let name = self.optional(Name::RubyUser)?;

@@ -177,7 +177,7 @@ impl ServerHandle {
     /// Refuses orders from now on, and ends pauses, so that requests that wait in one are answered before the shutdown.
     /// The latter in a thread, since engines take a moment for an order.
     fn end_pauses(&self) {
-        self.0.apps.refuse_orders();
+        self.0.apps.all().iter().for_each(|app| app.shutdown.refuse_orders());
         let apps = self.0.apps.clone();
         let spawned = thread::Builder::new().name("end of pauses".into()).spawn(move || apps.end_pauses());
         if let Err(error) = spawned {

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The restart file of one application.
 #[derive(Debug)]
-struct Watched {
+pub struct RestartFile {
     app: String,
     /// `None` if the application has no restart file.
     path: Option<PathBuf>,
@@ -23,11 +23,11 @@ struct Watched {
     checked: SystemTime,
 }
 
-impl Watched {
-    fn new(app: String, path: Option<PathBuf>) -> Watched {
+impl RestartFile {
+    fn new(app: String, path: Option<PathBuf>) -> RestartFile {
         let checked = SystemTime::now();
         let touched = path.as_deref().and_then(touched);
-        Watched { app, path, touched, checked }
+        RestartFile { app, path, touched, checked }
     }
 
     /// Watches the file that the settings name now, which a reload may have changed. A touch of another file than
@@ -52,20 +52,14 @@ fn touched(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
-/// The restart files of all applications, with their last modification times.
-#[derive(Debug)]
-pub struct RestartFiles(Vec<Watched>);
-
-impl RestartFiles {
-    /// Records the files before the applications are loaded: a later touch may have changed code that was read.
-    pub fn note(settings: &Settings) -> RestartFiles {
-        let files = settings.apps.iter().map(|app| Watched::new(app.name.clone(), app.restart_file.clone()));
-        RestartFiles(files.collect())
-    }
+/// The restart files of all applications, with their last modification times. To be called before the applications are
+/// loaded: a later touch may have changed code that was read.
+pub fn note(settings: &Settings) -> Vec<RestartFile> {
+    settings.apps.iter().map(|app| RestartFile::new(app.name.clone(), app.restart_file.clone())).collect()
 }
 
 /// Checks the files that the applications' current settings name each second, in a thread, until the server shuts down.
-pub fn watch(RestartFiles(mut files): RestartFiles, server: &ServerHandle) {
+pub fn watch(mut files: Vec<RestartFile>, server: &ServerHandle) {
     let server = server.clone();
     let look = move || {
         while !server.is_draining() {
@@ -98,7 +92,7 @@ mod tests {
             let file = fs::File::create(&path).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
         };
-        let mut file = Watched::new("app".to_owned(), Some(path.clone()));
+        let mut file = RestartFile::new("app".to_owned(), Some(path.clone()));
         assert!(!file.is_touched());
         touch(5);
         assert!(file.is_touched() && !file.is_touched());
@@ -107,7 +101,7 @@ mod tests {
         // An older file is another one, such as that of the previous release.
         touch(4);
         assert!(file.is_touched() && !file.is_touched());
-        let mut file = Watched::new("app".to_owned(), Some(path.clone()));
+        let mut file = RestartFile::new("app".to_owned(), Some(path.clone()));
         assert!(!file.is_touched(), "what was there at the start is no order");
     }
 
@@ -118,7 +112,7 @@ mod tests {
         let touch = |path: &Path, time: SystemTime| fs::File::create(path).unwrap().set_modified(time).unwrap();
         let (before, after) = (SystemTime::UNIX_EPOCH, SystemTime::now() + Duration::from_secs(3600));
         touch(&second, before);
-        let mut file = Watched::new("app".to_owned(), Some(first.clone()));
+        let mut file = RestartFile::new("app".to_owned(), Some(first.clone()));
         assert!(!file.is_touched());
         touch(&first, after);
         file.follow(Some(&second));

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::thread;
 
 use engine::{Order, count};
+use machine::proc_lines::line;
 use nix::sys::signal::SigSet;
 use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -34,7 +35,7 @@ type Errand = (&'static str, SignalAction);
 pub struct Signals {
     heard: Vec<(&'static str, SignalAction, Signal)>,
     log_files: Arc<LogFiles>,
-    /// A signal for a graceful shutdown has come.
+    /// INT is an immediate shutdown now: a signal for a graceful one has come, or [`Signals::expect_interrupt`].
     is_ending: bool,
     errands: SyncSender<Errand>,
     /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays
@@ -77,8 +78,7 @@ fn handle(kinds: &[SignalKind]) -> io::Result<()> {
 /// Whether this process ignores the signal (proc(5), `SigIgn`).
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let mask = line(&status, "SigIgn").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
     mask >> (kind.as_raw_value() - 1) & 1 == 1
 }
 
@@ -130,6 +130,11 @@ impl Signals {
             Poll::Pending
         })
         .await
+    }
+
+    /// Makes INT an immediate shutdown, also where a command, and no signal, has begun the graceful one.
+    pub fn expect_interrupt(&mut self) {
+        self.is_ending = true;
     }
 
     /// Waits for the next signal and triggers its action.

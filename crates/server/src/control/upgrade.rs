@@ -143,13 +143,6 @@ impl State {
         }
     }
 
-    /// Ends without a successor, unless one serves. See [`State::call_off`].
-    fn call_off_unless_followed(&mut self, end: Signal) {
-        if !matches!(self, State::Followed { .. }) {
-            self.call_off(end);
-        }
-    }
-
     /// Ends without a successor. One that is being started is ended: it would hold the sockets of a server that is
     /// gone for as long as it loads, and nobody would accept its connections. `end` is the signal for a graceful
     /// shutdown.
@@ -233,7 +226,7 @@ impl Upgrade {
             // Under the lock, or a SIGQUIT that comes right behind SIGUSR2 could be forgotten here.
             self.leaves.store(false, Ordering::SeqCst);
         }
-        info!(target: "server", "upgrade: starting {}", self.relaunch.program.path().display());
+        info!(target: "server", "upgrade: starting {}", self.relaunch.program.path.display());
         systemd::reloading("starting the new program");
         if self.stays {
             self.run_files.announce();
@@ -414,12 +407,15 @@ impl Upgrade {
 
     /// Must be called when a shutdown is requested that begins later: no successor is waited for, or started, any more.
     pub fn call_off(&self) {
-        self.state.lock().call_off_unless_followed(self.end);
+        let mut state = self.state.lock();
+        if !matches!(*state, State::Followed { .. }) {
+            state.call_off(self.end);
+        }
     }
 
     fn raise(&self) -> Result<Successor, String> {
         let Relaunch { program, log_files } = &self.relaunch;
-        let told = |error: io::Error| format!("{} cannot be started: {error}", program.path().display());
+        let told = |error: io::Error| format!("{} cannot be started: {error}", program.path.display());
         let wanted = self
             .apps
             .before_exec(self.limit)
@@ -607,7 +603,7 @@ mod tests {
     #[test]
     fn once_a_shutdown_is_requested_no_successor_is_started() {
         for mut state in [State::Alone, State::Trying(None), State::Ending] {
-            state.call_off_unless_followed(Signal::TERM);
+            state.call_off(Signal::TERM);
             assert_eq!(state.begin(), Err(ENDS.to_owned()));
             assert!(state.name(rustix::process::getpid()).is_err(), "one that was just started is ended");
         }

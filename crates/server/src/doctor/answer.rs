@@ -119,7 +119,8 @@ fn read(body: Body, end: Instant, time: Duration) -> Result<Looked, String> {
 }
 
 impl Content {
-    fn of(mut all: Vec<u8>, late: Option<End>) -> Content {
+    /// A body of which these bytes were read; `late` is its end if its time was over.
+    pub fn of(mut all: Vec<u8>, late: Option<End>) -> Content {
         let end = if all.len() > LOOKED_MAX { End::Long } else { late.unwrap_or_default() };
         all.truncate(LOOKED_MAX);
         let length = all.len();
@@ -151,13 +152,6 @@ impl Content {
             End::Long => format!("more than {} bytes", self.length),
             End::Late(time) => format!("{} bytes and no end within {} (--request-time)", self.length, brief(time)),
         }
-    }
-}
-
-#[cfg(test)]
-impl From<&[u8]> for Content {
-    fn from(bytes: &[u8]) -> Content {
-        Content::of(bytes.to_vec(), None)
     }
 }
 

@@ -107,7 +107,7 @@ mod tests {
 
     fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Answer { status, headers, body: body.as_bytes().into() }
+        Answer { status, headers, body: Content::of(body.as_bytes().to_vec(), None) }
     }
 
     fn once(here: &Answer, there: &Answer) -> Vec<String> {

@@ -7,10 +7,10 @@ use std::path::Path;
 use machine::Machine;
 use serde_json::{Value, json};
 
-use crate::apps::spec::{self, AppSpec, Missing};
+use crate::apps::spec::{self, AppSpec, SpecError};
 use crate::config::app_settings::{AppSettings, Ruby};
 use crate::config::arguments::{Arguments, HIDDEN, Origin, Problem};
-use crate::config::binds::Said;
+use crate::config::binds::ListenAddress;
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
 use crate::config::machine_defaults;
@@ -103,8 +103,8 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
 /// Finds an application as a start would.
 fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Result<AppSpec, Vec<Problem>> {
     let found = spec::find(app, invocation.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
-        Missing::Options(problems) => problems,
-        Missing::File(why) => vec![Problem(why)],
+        SpecError::Options(problems) => problems,
+        SpecError::File(why) => vec![Problem(why)],
     });
     // Without an application, a configured file may be missing, too.
     let rackup = found.as_ref().map_or(Path::new(""), |found| &found.rackup);
@@ -166,7 +166,7 @@ fn lines(
 fn put_binds(lines: &mut [SettingLine], asked: &Arguments, settings: &Settings, machine: Machine) {
     let mut reader = SettingsReader::new(asked, None, machine);
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
-    if let (Some(line), Some(Said { given, .. })) =
+    if let (Some(line), Some(ListenAddress { given, .. })) =
         (lines.iter_mut().find(|line| line.row.name == Name::Bind), reader.addresses().into_iter().next())
     {
         (line.value, line.origin) = (binds.join(", "), given.origin);

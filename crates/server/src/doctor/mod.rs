@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::apps::engines::Alone;
-use crate::apps::spec::{self, AppSpec, Missing};
+use crate::apps::spec::{self, AppSpec, SpecError};
 use crate::config::app_settings::{AppSettings, FOREVER};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
@@ -94,7 +94,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
             let _ = captured.end();
             examined
         }
-        Err(error) => Err(Missing::File(format!("what the application prints cannot be put aside: {error}"))),
+        Err(error) => Err(SpecError::File(format!("what the application prints cannot be put aside: {error}"))),
     };
     Some(match examined {
         Ok(reports) => {
@@ -106,16 +106,16 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
                 ExitCode::from(1)
             }
         }
-        Err(Missing::Options(problems)) => exit::refuse_to(WHAT, WORD, &problems),
-        Err(Missing::File(why)) => exit::refuse_to(WHAT, WORD, &[why]),
+        Err(SpecError::Options(problems)) => exit::refuse_to(WHAT, WORD, &problems),
+        Err(SpecError::File(why)) => exit::refuse_to(WHAT, WORD, &[why]),
     })
 }
 
-fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
+fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, SpecError> {
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut reports = Vec::new();
-    let alone = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
+    let alone = Alone::new().map_err(|error| SpecError::File(format!("the machine refused threads: {error}")))?;
     for app in &mut settings.apps {
         limit_times(app);
         // Settings that do not fit the other engine must not prevent the checks of this one.

@@ -1,6 +1,6 @@
 //! The recommended engine, from the doctor's findings.
 
-use super::report::{OnRuby, Report, There};
+use super::report::{Asked, OnRuby, Report, There};
 
 /// The recommendation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub enum Recommendation {
 impl Recommendation {
     /// The recommendation for an application.
     pub fn of(report: &Report) -> Recommendation {
-        let fails = |asked: &super::report::Asked| asked.here.as_ref().map_or(true, |answer| answer.status >= 500);
-        let fails_there = |asked: &super::report::Asked| match &asked.there {
+        let fails = |asked: &Asked| asked.here.as_ref().map_or(true, |answer| answer.status >= 500);
+        let fails_there = |asked: &Asked| match &asked.there {
             There::Failed(_) => true,
             There::Same(_) => fails(asked),
             There::Other { .. } | There::NotAsked => false,
@@ -34,7 +34,7 @@ impl Recommendation {
         if report.asked.iter().any(fails) {
             return Recommendation::Neither;
         }
-        let another = |asked: &super::report::Asked| match &asked.there {
+        let another = |asked: &Asked| match &asked.there {
             There::Other { found, .. } => found.another_answer,
             There::NotAsked | There::Same(_) | There::Failed(_) => false,
         };
@@ -122,7 +122,6 @@ mod tests {
 
     use super::super::answer::Answer;
     use super::super::difference::Difference;
-    use super::super::report::Asked;
     use super::*;
 
     fn report(asked: &[(Option<u16>, There)]) -> Report {

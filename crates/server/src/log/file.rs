@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::config::settings::LogForm;
 use crate::log::writer;
 use crate::process::links::Links;
-use crate::process::stream::Stream;
+use crate::process::stream::{Stream, write_in_background};
 
 /// Time after which a line that is still being written shows that the reader of a pipe has stopped reading.
 const STALLED_TIME: Duration = Duration::from_millis(100);
@@ -98,11 +98,6 @@ pub struct FileView {
     pub why: Option<String>,
 }
 
-/// The absolute path, without `.` parts.
-pub fn absolute(path: &Path) -> Result<PathBuf, String> {
-    std::path::absolute(path).map_err(|error| format!("the log file {}: {error}", path.display()))
-}
-
 fn append(path: &Path, links: Links) -> Result<File, String> {
     let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
     let kind = fs::metadata(path).ok().map(|found| found.file_type());
@@ -125,11 +120,10 @@ fn append(path: &Path, links: Links) -> Result<File, String> {
 }
 
 impl LogFile {
-    /// Opens the file for appending.
+    /// Opens the file at an absolute path for appending.
     pub fn open(path: &Path, form: LogForm, errors: ErrorSink, links: Links) -> Result<LogFile, String> {
-        let path = absolute(path)?;
-        let file = append(&path, links)?;
-        Ok(LogFile { path: Some(path), links, ..LogFile::of(Stream::Output, form, errors, file) })
+        let file = append(path, links)?;
+        Ok(LogFile { path: Some(path.to_owned()), links, ..LogFile::of(Stream::Output, form, errors, file) })
     }
 
     /// A standard stream as it is now; `None` if it is closed.
@@ -308,6 +302,7 @@ impl Open {
 
     /// Writes as much as it can. Returns the number of bytes left; if that is not 0, the file is failing.
     fn put(&mut self, mut bytes: &[u8]) -> usize {
+        write_in_background();
         while !bytes.is_empty() {
             let error = match self.file.write(bytes) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),

@@ -19,10 +19,10 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::config::settings::LogForm;
-use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile, absolute};
+use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile};
 use crate::process::init;
 use crate::process::links::Links;
-use crate::process::stream::Stream;
+use crate::process::stream::{Stream, write_in_background};
 
 /// Bytes of application output written at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -69,8 +69,8 @@ impl LogView {
 }
 
 impl LogFiles {
-    /// Opens the configured files and redirects standard output and standard error to them. The server's own lines go
-    /// with standard output, or, with `logs_to_stderr`, to the file of standard error.
+    /// Opens the configured files, whose paths are absolute, and redirects standard output and standard error to them.
+    /// The server's own lines go with standard output, or, with `logs_to_stderr`, to the file of standard error.
     pub fn open(
         stdout: Option<&Path>,
         stderr: Option<&Path>,
@@ -85,7 +85,7 @@ impl LogFiles {
         };
         let errors = || err.clone().map_or(ErrorSink::StandardError, ErrorSink::File);
         let out = match (stdout, &err) {
-            (Some(path), Some(err)) if err.is_at(&absolute(path)?) => Some(err.clone()),
+            (Some(path), Some(err)) if err.is_at(path) => Some(err.clone()),
             (Some(path), _) => opened(path, Stream::Output, form, errors(), links)?,
             (None, _) => None,
         };
@@ -160,6 +160,7 @@ impl LogFiles {
     /// Reports a failed start on the previous standard error, if a file has replaced it.
     pub fn tell_starter(&self, text: &str) {
         if let Some(mut before) = self.former_stderr.lock().take() {
+            write_in_background();
             // It may be closed.
             let _ = before.write_all(text.as_bytes());
         }

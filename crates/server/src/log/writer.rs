@@ -13,8 +13,8 @@ use parking_lot::{Condvar, Mutex};
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
@@ -70,14 +70,13 @@ struct State {
 pub fn open(
     form: LogForm,
     filter: &LogFilter,
-    out: Box<dyn Write + Send>,
+    mut out: Box<dyn Write + Send>,
     dropped: Arc<AtomicU64>,
 ) -> Result<Log, TryInitError> {
     let held = Arc::new(Held { form, ever_dropped: dropped, ..Held::default() });
-    let layer = layer(form, Lines(held.clone()));
+    let layer = layer(form, held.clone());
     tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
     let writer = held.clone();
-    let mut out = out;
     let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut *out));
     // Without a thread to spare nothing else will start either; the lines are then written at the exit.
     Ok(Log { held, thread: thread.ok() })
@@ -86,12 +85,12 @@ pub fn open(
 /// The log lines that this closure writes on this thread.
 pub fn line(form: LogForm, log: impl FnOnce()) -> Vec<u8> {
     let held = Arc::new(Held::default());
-    let subscriber = tracing_subscriber::registry().with(layer(form, Lines(held.clone())));
+    let subscriber = tracing_subscriber::registry().with(layer(form, held.clone()));
     tracing::subscriber::with_default(subscriber, log);
     std::mem::take(&mut held.state.lock().lines)
 }
 
-fn layer<S>(form: LogForm, lines: Lines) -> Box<dyn Layer<S> + Send + Sync>
+fn layer<S>(form: LogForm, lines: Arc<Held>) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
@@ -285,21 +284,9 @@ fn write_escaped(writer: &mut Writer<'_>, text: &str) -> std::fmt::Result {
 }
 
 /// Where the library puts lines: it writes each with one call.
-struct Lines(Arc<Held>);
-
-struct Line<'a>(&'a Held);
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Line<'a>;
-
-    fn make_writer(&'a self) -> Line<'a> {
-        Line(&self.0)
-    }
-}
-
-impl Write for Line<'_> {
+impl Write for &Held {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.put(line);
+        self.put(line);
         Ok(line.len())
     }
 

@@ -19,7 +19,7 @@ use crate::process::program::Program;
 /// Starts the server in the background and returns its process id once it serves.
 pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>) -> Result<u32, NotServing> {
     let told = |error: io::Error| {
-        let path = program.path().display();
+        let path = program.path.display();
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
     };
     let (channel, mut child) = Channel::start(program.again(), StartedAs::Background).map_err(told)?;

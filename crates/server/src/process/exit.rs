@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::process::stream::write_in_background;
+
 /// Why a process does not serve. Exit code and final message follow from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotServing {
@@ -41,18 +43,32 @@ pub const CANNOT_START: u8 = 1;
 /// Exit code: options cannot be used.
 pub const BAD_USAGE: u8 = 2;
 
-// A write error means that the reader has gone; the exit code is all that is left to report.
-
-/// Prints a text on standard output, for a command that succeeded.
-pub fn show(text: &str) -> ExitCode {
-    let _ = io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+/// Writes a text to standard output. That its reader has gone, as with `| head`, is no error.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output cannot be written: {error}"))
+        }
+        _ => Ok(()),
+    }
 }
+
+/// Prints a text on standard output, for a command that succeeded. Returns the exit code: who has redirected the output
+/// to a file on a full disk would otherwise take what is there for all of it.
+pub fn show(text: &str) -> ExitCode {
+    let Err(why) = print(text) else { return ExitCode::SUCCESS };
+    let _ = writeln!(io::stderr(), "foolsgold: {why}");
+    ExitCode::from(CANNOT_START)
+}
+
+// Below, a write error means that the reader has gone; the exit code is all that is left to report.
 
 /// Reports options with which a command cannot do what `what` says, and names its help. `command` is empty for the
 /// server.
 pub fn refuse_to(what: &str, command: &str, problems: &[impl Display]) -> ExitCode {
     let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
+    write_in_background();
     let of_command = if command.is_empty() { String::new() } else { format!("{command} ") };
     let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold {of_command}--help.\n");
     ExitCode::from(BAD_USAGE)
@@ -60,6 +76,7 @@ pub fn refuse_to(what: &str, command: &str, problems: &[impl Display]) -> ExitCo
 
 /// Reports that the server could not start.
 pub fn fail(why: &str) -> ExitCode {
+    write_in_background();
     let _ = io::stderr().write_all(cannot_start(why).as_bytes());
     ExitCode::from(CANNOT_START)
 }

@@ -79,7 +79,8 @@ fn by_release(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
+/// Whether two paths lead to the same file or folder, which must be there.
+pub fn is_same(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,

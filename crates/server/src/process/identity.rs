@@ -9,9 +9,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, chown};
 use std::path::Path;
 
+use engine_ruby::user::{find_group, find_user};
 use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
 
-use crate::process::links::unfollowed;
+use crate::process::links::found;
 
 /// A user and a group that exist, and that this process may become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +33,9 @@ impl Identity {
         };
         let of_given = |why: String| if user.is_some() { [Some(why), None] } else { [None, Some(why)] };
         let (uid, own, name) = match account {
-            Some(account) => {
-                let own = usual_group(&account, (getuid(), getgid()));
-                (account.0, own, account.2)
+            Some((uid, account)) => {
+                let own = usual_group(uid, account.as_ref().map(|account| account.gid), (getuid(), getgid()));
+                (uid, own, account.map(|account| account.name))
             }
             None if given.is_none() => return Ok(None),
             None => (getuid(), None, None),
@@ -67,18 +68,19 @@ impl Identity {
         Ok(())
     }
 
-    /// Refuses paths that are symbolic links of another user than root. To be called before root opens or creates these
-    /// files: otherwise, whoever can write to their folder could make root create a file anywhere, or change the owner
-    /// of any file.
+    /// Refuses paths to which root must not follow symbolic links of another user. To be called before root opens or
+    /// creates these files: otherwise, whoever can write to their folder could make root create a file anywhere, or
+    /// change the owner of any file.
     pub fn check_links<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
         if !getuid().is_root() {
             return Ok(());
         }
         for path in paths {
-            match unfollowed(path) {
-                // A missing file is created later; any other error is reported when the file is opened.
-                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {}
-                found => drop(found.map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?),
+            // A missing file is created later; any other error is reported when the file is opened.
+            if let Err(error) = found(path)
+                && error.kind() == io::ErrorKind::PermissionDenied
+            {
+                return Err(format!("{} cannot be given to {self}: {error}", path.display()));
             }
         }
         Ok(())
@@ -87,11 +89,9 @@ impl Identity {
     /// Changes the owner of a file, and follows a symbolic link only if it is root's.
     fn own_one(&self, path: &Path) -> io::Result<()> {
         let owner = (Some(self.uid.as_raw()), Some(self.gid.as_raw()));
-        match unfollowed(path)? {
-            // By its descriptor: another file may have taken its place.
-            Some(file) => own_what_is_made(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), owner),
-            None => own_what_is_made(path, owner),
-        }
+        let file = found(path)?;
+        // By its descriptor: another file may have taken its place.
+        own_what_is_made(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), owner)
     }
 
     /// Switches to this user and group, irrevocably.
@@ -134,41 +134,20 @@ fn show_user(uid: Uid) -> String {
     User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name)
 }
 
-type Account = (Uid, Option<Gid>, Option<String>);
-
 /// The group for a user alone: the account's. A process that is the user already, and not root, keeps its own (uid and
 /// gid are `own`): a unit of systemd may have another `Group=`, and Unicorn changes no group then either.
-fn usual_group((uid, gid, _): &Account, own: (Uid, Gid)) -> Option<Gid> {
-    if *uid == own.0 && !uid.is_root() { Some(own.1) } else { *gid }
+fn usual_group(uid: Uid, of_account: Option<Gid>, own: (Uid, Gid)) -> Option<Gid> {
+    if uid == own.0 && !uid.is_root() { Some(own.1) } else { of_account }
 }
 
 /// The uid of a user, given by name or number.
 pub fn user_number(word: &str) -> Result<u32, String> {
-    find_user(word).map(|(uid, _, _)| uid.as_raw())
+    find_user(word).map(|(uid, _)| uid.as_raw())
 }
 
 /// The gid of a group, given by name or number.
 pub fn group_number(word: &str) -> Result<u32, String> {
     find_group(word).map(Gid::as_raw)
-}
-
-fn find_user(word: &str) -> Result<Account, String> {
-    let told = |error: nix::Error| format!("the users of this machine cannot be looked up: {error}");
-    if let Some(user) = User::from_name(word).map_err(told)? {
-        return Ok((user.uid, Some(user.gid), Some(user.name)));
-    }
-    let Ok(number) = word.parse::<u32>() else { return Err("there is no such user".to_owned()) };
-    let user = User::from_uid(Uid::from_raw(number)).map_err(told)?;
-    Ok(user.map_or((Uid::from_raw(number), None, None), |user| (user.uid, Some(user.gid), Some(user.name))))
-}
-
-fn find_group(word: &str) -> Result<Gid, String> {
-    let told = |error: nix::Error| format!("the groups of this machine cannot be looked up: {error}");
-    match (Group::from_name(word).map_err(told)?, word.parse::<u32>()) {
-        (Some(group), _) => Ok(group.gid),
-        (None, Ok(number)) => Ok(Gid::from_raw(number)),
-        (None, Err(_)) => Err("there is no such group".to_owned()),
-    }
 }
 
 #[cfg(test)]
@@ -193,8 +172,8 @@ mod tests {
 
     #[test]
     fn who_is_the_user_already_keeps_the_group() {
-        let account = |uid: u32| (Uid::from_raw(uid), Some(Gid::from_raw(uid)), Some("shop".to_owned()));
-        let group = |uid: u32, own: u32| usual_group(&account(uid), (Uid::from_raw(own), Gid::from_raw(33)));
+        let own = |uid: u32| (Uid::from_raw(uid), Gid::from_raw(33));
+        let group = |uid: u32, of: u32| usual_group(Uid::from_raw(uid), Some(Gid::from_raw(uid)), own(of));
         assert_eq!(group(1000, 1000), Some(Gid::from_raw(33)));
         assert_eq!(group(1000, 0), Some(Gid::from_raw(1000)), "root becomes the user with its group");
         assert_eq!(group(1000, 1001), Some(Gid::from_raw(1000)));

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -71,7 +71,7 @@ pub fn fix_variables(program: &Program) -> Result<(), String> {
     }
     let mut command = program.command();
     command.envs(misnamed.into_iter().map(|name| (name, process::id().to_string())));
-    Err(format!("{} cannot be started: {}", program.path().display(), command.exec()))
+    Err(format!("{} cannot be started: {}", program.path.display(), command.exec()))
 }
 
 /// Whether this process was started by our process 1.
@@ -151,14 +151,9 @@ impl Init {
     fn pass_on(&self, signal: Signal) {
         let server = self.outcome.is_none().then_some(self.server);
         let earlier = self.earlier.iter().copied().filter(|_| server.is_none());
-        for pid in server.into_iter().chain(earlier) {
-            // The process may have exited just now.
-            let _ = kill(Pid::from_raw(pid), signal);
-        }
+        server.into_iter().chain(earlier).for_each(|pid| send(pid, signal));
         if server.is_some() && self.is_gone() {
-            for pid in &self.earlier {
-                let _ = kill(Pid::from_raw(*pid), signal);
-            }
+            self.earlier.iter().for_each(|pid| send(*pid, signal));
         }
     }
 
@@ -204,6 +199,18 @@ impl Init {
             self.outcome = Some(CANNOT_START);
         }
         self.outcome.filter(|code| *code != 0 || self.earlier.is_empty()).map(ExitCode::from)
+    }
+}
+
+/// Sends a signal. That the process has exited just now is no error; without the right to send it, the container would
+/// have to be killed, and nothing would say why.
+fn send(pid: i32, signal: Signal) {
+    if kill(Pid::from_raw(pid), signal) == Err(Errno::EPERM) {
+        let _ = writeln!(
+            io::stderr(),
+            "foolsgold: process 1 may not pass {signal} on to process {pid}, which runs as another user (--user): give \
+             the container the capability KILL (docker run --cap-add KILL), or start it as that user"
+        );
     }
 }
 

@@ -6,6 +6,7 @@ pub mod bundle;
 pub mod daemon;
 pub mod exit;
 pub mod folder;
+pub mod heaps;
 pub mod identity;
 pub mod inherited;
 pub mod init;

@@ -28,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// A pid file of this process.
 #[derive(Debug)]
 pub struct Pidfile {
-    path: PathBuf,
+    pub path: PathBuf,
     /// Locked, if the file system has locks.
     file: File,
     links: Links,
@@ -102,11 +102,6 @@ impl Pidfile {
     /// Writes this process's id.
     pub fn write(&self) -> Result<(), String> {
         write_id(&self.file).map_err(|error| not_written(&self.path, &error))
-    }
-
-    /// Path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Leaves the file to a successor; this process's id stays in the `.oldbin` file until it exits.

@@ -21,7 +21,7 @@ const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "W
 /// The program's path, its arguments, and the folder in which it was started.
 #[derive(Debug, Clone)]
 pub struct Program {
-    path: PathBuf,
+    pub path: PathBuf,
     arguments: Vec<OsString>,
     folder: PathBuf,
 }
@@ -58,11 +58,8 @@ impl Program {
         };
         if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
             let gemfile = folder::followed_file(Path::new(&named));
-            match bundle::lockfile(&gemfile) {
-                Some(lockfile) => command.env("BUNDLE_LOCKFILE", lockfile),
-                None => command.env_remove("BUNDLE_LOCKFILE"),
-            };
-            command.env("BUNDLE_GEMFILE", gemfile);
+            let lockfile = bundle::lockfile(&gemfile);
+            engine_ruby::bundle::set_variables(&mut command, Some(&gemfile), lockfile.as_deref());
         }
         let of_sockets = env::vars_os().map(|(name, _)| name).filter(|name| name.to_str().is_some_and(is_of_sockets));
         for name in OF_THIS_ONE.iter().map(OsString::from).chain(of_sockets) {
@@ -87,11 +84,6 @@ impl Program {
             };
         }
         command
-    }
-
-    /// Path of the program.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

@@ -22,16 +22,9 @@ pub struct RunFiles {
     control: OnceLock<String>,
 }
 
-/// The claimed files. Dropping the value removes those that are still this process's.
+/// The claimed files. Dropping the value, when the server exits, removes those that are still this process's.
 #[derive(Debug)]
 pub struct Claimed(pub Arc<RunFiles>);
-
-impl Claimed {
-    /// Files that are removed when the server exits.
-    pub fn new(files: RunFiles) -> Claimed {
-        Claimed(Arc::new(files))
-    }
-}
 
 impl Drop for Claimed {
     fn drop(&mut self) {
@@ -86,10 +79,10 @@ impl RunFiles {
     /// Paths of the files that this process has open.
     pub fn paths(&self) -> Vec<PathBuf> {
         let pid = match &*self.pid.lock() {
-            Pid::Ours(file) => Some(file.path().to_owned()),
+            Pid::Ours(file) => Some(file.path.clone()),
             _ => None,
         };
-        pid.into_iter().chain(self.state.lock().as_ref().map(|file| file.path().to_owned())).collect()
+        pid.into_iter().chain(self.state.lock().as_ref().map(|file| file.path.clone())).collect()
     }
 
     /// Sets the address of the control socket.

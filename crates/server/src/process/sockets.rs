@@ -1,13 +1,12 @@
 //! The listening sockets of this process: those handed over by systemd or by the previous process, and those that it
 //! binds.
 
-use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
 
 use front::{Bind, Endpoint, Listener, Share};
 use tracing::{info, warn};
 
+use crate::process::folder::is_same;
 use crate::process::parent::InheritedSocket;
 
 /// How sockets from systemd are used.
@@ -114,7 +113,8 @@ fn of(bind: &Bind, found: &mut Vec<FoundSocket>) -> Vec<FoundSocket> {
     let addresses = bind.addresses().unwrap_or_default();
     let is_of_it = |local: &Bind| match (bind, local) {
         (_, Bind::Tcp(local)) => addresses.iter().any(|address| address == local || is_wider(*address, *local)),
-        (Bind::Unix(path), Bind::Unix(local)) => path == local || is_same_file(path, local),
+        // systemd makes `/run/web.sock` of `/var/run/web.sock`, and a folder such as `current` may be a symlink.
+        (Bind::Unix(path), Bind::Unix(local)) => path == local || is_same(path, local),
         _ => false,
     };
     found.extract_if(.., |one| is_of_it(&one.listener.local())).collect()
@@ -124,12 +124,6 @@ fn of(bind: &Bind, found: &mut Vec<FoundSocket>) -> Vec<FoundSocket> {
 /// Older versions of this program, and systemd, use the latter for all addresses.
 fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
     address.port() == other.port() && address.ip() == Ipv6Addr::UNSPECIFIED && other.ip() == Ipv4Addr::UNSPECIFIED
-}
-
-/// Whether both paths lead to the same file: systemd makes `/run/web.sock` of `/var/run/web.sock`, and a folder in the
-/// path, such as `current`, may be a symlink.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
 impl Sockets {
@@ -159,6 +153,7 @@ fn share_of(listener: &Listener) -> Result<Share, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
 

@@ -18,7 +18,7 @@ const LOOK_BYTES: u64 = 4096;
 /// A state file of this process.
 #[derive(Debug)]
 pub struct StateFile {
-    path: PathBuf,
+    pub path: PathBuf,
     bits: Option<u32>,
     file: File,
     links: Links,
@@ -55,11 +55,6 @@ impl StateFile {
     pub fn again(&mut self) -> Result<(), String> {
         *self = StateFile::claim(&self.path, self.bits, self.links)?;
         Ok(())
-    }
-
-    /// Path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes process id and control address.

@@ -1,9 +1,17 @@
 //! Paths that stand for this process's own standard output or standard error. They are no files: once a pipe of the
 //! server has taken the stream's place, opening such a path would open that pipe.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::process;
+
+use nix::sys::signal::{SigSet, Signal};
+
+thread_local! {
+    /// Whether this thread may write in the background.
+    static WRITES: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Most symbolic links that are followed, as in Linux.
 const LINKS_MOST: usize = 40;
@@ -29,6 +37,20 @@ impl Stream {
         }
         None
     }
+}
+
+/// Lets this thread write to a terminal in whose background this program is, also after `stty tostop`. The terminal
+/// would answer each write with SIGTTOU for the whole job (termios(3), TOSTOP), and as that does not stop this program,
+/// a write would never end, and each attempt cost a worker. Other threads receive the signal as before.
+pub fn write_in_background() {
+    // Asked before each write: the kernel need hear it once.
+    if WRITES.replace(true) {
+        return;
+    }
+    let mut stop = SigSet::empty();
+    stop.add(Signal::SIGTTOU);
+    // It fails on no known system.
+    let _ = stop.thread_block();
 }
 
 fn named(path: &Path) -> Option<Stream> {

@@ -62,6 +62,8 @@ class File
     mode = options[:mode] || mode
     reads = mode.is_a?(Integer) ? mode & 3 == 0 : mode.start_with?("r") && !mode.include?("+")
     raise NotImplementedError, "File.open with mode #{mode.inspect}: #{FoolsGold::READ_ONLY}" unless reads
+    foreign = FoolsGold.foreign(mode, options)
+    raise NotImplementedError, "File.open: only File.read knows #{foreign[0]}. #{FoolsGold::HINT}" if foreign
     @path = File.path(path)
     @position = 0
     @lineno = 0

@@ -91,7 +91,6 @@ class Time
   def ==(other) = other.is_a?(Time) && @seconds == other.to_i && @nsec == other.nsec
   def eql?(other) = self == other
   def hash = [@seconds, @nsec].hash
-  def succ = self + 1
 
   # A frozen Time that is in UTC already stays as it is.
   def utc = utc? ? self : __set(@seconds, @nsec, 0, :utc)
@@ -183,6 +182,17 @@ class Time
       zone ? made.localtime(zone) : made
     end
 
+    # The nanoseconds in a number of seconds, or of another unit, rounded down. As in CRuby, the exact value of a Float
+    # counts: 0.3 is a little less than its name says, and has 299 999 999.
+    def __nanoseconds(number, unit = 1_000_000_000)
+      return number * unit if number.is_a?(Integer)
+      return (number * unit).floor unless number.is_a?(Float)
+      raise FloatDomainError, number.to_s unless number.finite?
+      part, power = Math.frexp(number)
+      bits = Math.ldexp(part, 53).to_i * unit
+      power > 53 ? bits << (power - 53) : bits >> (53 - power)
+    end
+
     def __utc(seconds, nanoseconds) = Time.allocate.__set(seconds, nanoseconds, 0, :utc)
 
     # Whether an object that stands for a zone converts times itself, as those of the gem tzinfo do.
@@ -206,12 +216,13 @@ class Time
       part, unit = parts
       unit ||= :microsecond
       return copied(time, zone) if time.is_a?(Time)
-      seconds, nanoseconds = split(time)
+      raise TypeError, "can't convert #{time.class} into an exact number" unless time.is_a?(Numeric)
+      nanoseconds = __nanoseconds(time)
       if part
         raise ArgumentError, "unexpected unit: #{unit}" unless UNITS.key?(unit)
-        nanoseconds += part.is_a?(Integer) ? part * UNITS[unit] : (part * UNITS[unit]).floor
+        nanoseconds += __nanoseconds(part, UNITS[unit])
       end
-      made = allocate.__set(seconds, nanoseconds, 0, :utc)
+      made = allocate.__set(0, nanoseconds, 0, :utc)
       zone ? made.localtime(zone) : made.localtime
     end
 
@@ -228,6 +239,9 @@ class Time
     def __make(*fields)
       options = fields.last.is_a?(Hash) ? fields.pop : {}
       raise ArgumentError, "wrong number of arguments (given #{fields.size}, expected 0..7)" if fields.size > 7
+      if fields[6] && options[:in]
+        raise ArgumentError, "timezone argument given as positional and keyword arguments"
+      end
       zone = fields[6] || options[:in]
       return zone ? now(in: zone) : now if fields.empty?
       return __read(fields[0], zone) if fields.size == 1 && fields[0].is_a?(String) && fields[0].size > 4
@@ -273,14 +287,6 @@ class Time
       zone ? made.localtime(zone) : made
     end
 
-    def split(number)
-      raise TypeError, "can't convert #{number.class} into an exact number" unless number.is_a?(Numeric)
-      return [number, 0] if number.is_a?(Integer)
-      raise FloatDomainError, number.to_s unless number.finite?
-      whole = number.floor
-      [whole, ((number - whole) * 1_000_000_000).floor]
-    end
-
     def letter(zone)
       # Military time zones: A to I are +1 to +9, K to M +10 to +12, N to Y -1 to -12; J is none.
       number = zone.ord
@@ -313,8 +319,8 @@ class Time
       sec = sec.to_f if sec.is_a?(String) && sec.include?(".")
       parted = sec.is_a?(Numeric) && !sec.is_a?(Integer)
       whole = parted ? sec.floor : sec
-      nanoseconds = parted ? ((sec - whole) * 1_000_000_000).floor : 0
-      nanoseconds += (micro * 1000).floor if micro
+      nanoseconds = parted ? __nanoseconds(sec) - whole * 1_000_000_000 : 0
+      nanoseconds += __nanoseconds(micro, 1000) if micro
       hour = field(hour, 0..24, 0)
       min = field(min, 0..59, 0)
       whole = field(whole, 0..60, 0)
@@ -344,15 +350,15 @@ class Time
   # As in CRuby, what is computed from a Time of a subclass is a plain Time.
   def moved(other, sign)
     raise TypeError, "can't convert #{other.class} into an exact number" unless other.is_a?(Numeric)
-    whole = other.floor
-    part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
-    made = Time.allocate.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
+    nanoseconds = @nsec + Time.__nanoseconds(sign * other)
+    made = Time.allocate.__set(@seconds, nanoseconds, @utc_offset, @zone, @dst)
     return made if @zone.nil? || utc?
     # The offset of a zone may change between the two times (daylight saving).
     made.localtime(@zone.is_a?(String) ? nil : @zone)
   end
 
   def cut(digits)
+    raise ArgumentError, "negative ndigits given" if digits < 0
     unit = 10**(9 - [digits, 9].min)
     Time.allocate.__set(@seconds, @nsec + yield(@nsec % unit, unit), @utc_offset, @zone, @dst)
   end

@@ -1,19 +1,23 @@
 # Classes of URIs for schemes: http, https, ws, wss, ftp, file and mailto.
 
 module URI
-  class HTTP < Generic
-    DEFAULT_PORT = 80
-    COMPONENT = %i[scheme userinfo host port path query fragment].freeze
-
-    def default_scheme = "http"
-
+  # Of HTTP and of WebSockets.
+  module Requested
     # Path and query for the request line of HTTP.
     def request_uri
       return nil unless @path
       path = @path.start_with?("/") ? @path : "/#{@path}"
       @query ? "#{path}?#{@query}" : path
     end
+  end
 
+  class HTTP < Generic
+    include Requested
+
+    DEFAULT_PORT = 80
+    COMPONENT = %i[scheme userinfo host port path query fragment].freeze
+
+    def default_scheme = "http"
     def authority = "#{@host}#{shown_port}"
     def origin = "#{@scheme}://#{authority}"
   end
@@ -23,7 +27,12 @@ module URI
     def default_scheme = "https"
   end
 
-  class WS < HTTP
+  class WS < Generic
+    include Requested
+
+    DEFAULT_PORT = 80
+    COMPONENT = %i[scheme userinfo host port path query].freeze
+
     def default_scheme = "ws"
   end
 

@@ -446,6 +446,10 @@ fn requests_at_a_stop_have_the_stop_timeout_of_passenger_and_none_of_its_keys_is
     for (name, value) in [("app_connect_timeout", json!([5])), ("old_routing", json!([true]))] {
         assert_eq!(of(ServerKind::Passenger, name, value), (vec![], vec![RemarkKind::Needless]), "{name}");
     }
+    let deferred = of(ServerKind::Passenger, "defer_port_binding", json!([true]));
+    assert_eq!(deferred, (vec![], vec![RemarkKind::Needless]), "Passenger Enterprise");
+    let hard_limit = translated(ServerKind::Passenger, &[("hard_memory_limit", json!([512]))]);
+    assert!(!hard_limit.remarks[0].why.contains("no such setting"), "{}", hard_limit.remarks[0].why);
 }
 
 /// Passenger starts no more than its pool holds.
@@ -751,6 +755,8 @@ fn relative_paths_begin_at_the_folder_that_is_named() {
     );
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop/app.ru")));
     assert!(translation.settings.iter().any(|one| one.value == "unix:///srv/shop/tmp/s"), "{translation:?}");
+    let translation = translated(ServerKind::Puma, &[("worker_directory", json!(["/srv/shop"]))]);
+    assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop")));
     let translation = translated(ServerKind::Unicorn, &[("working_directory", json!(["/srv/shop"]))]);
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop")));
 }

@@ -6,17 +6,16 @@ use std::path::Path;
 
 use machine::Machine;
 
-use super::translation::{Remark, RemarkKind, Setting, Translation};
+use super::translation::{RemarkKind, Setting, Translation};
 use super::{ServerKind, leftover, translate};
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
+use crate::config::paragraph;
 use crate::config::settings::resolve;
 
 /// Column of comments, if the setting is short enough.
 const COLUMN: usize = 40;
-/// Column at which text is wrapped.
-const WIDTH: usize = 100;
 
 /// Output of `explain`.
 pub struct Explained {
@@ -39,7 +38,9 @@ pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>
                 .map_err(|whys| whys.into_iter().map(Problem).collect::<Vec<_>>())?;
             take_variables(&mut translation, asked);
             name_silence(&mut translation);
-            Ok(explained(&translation))
+            let unusable = unusable(&translation);
+            let page = page(&translation, &unusable);
+            Ok(Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() })
         }
     }
 }
@@ -69,12 +70,6 @@ fn name_silence(translation: &mut Translation) {
     }
 }
 
-fn explained(translation: &Translation) -> Explained {
-    let unusable = unusable(translation);
-    let page = page(translation, &unusable);
-    Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
-}
-
 /// Errors that the server would report for these settings, except for users, who may exist only on the machine that
 /// serves.
 fn unusable(translation: &Translation) -> Vec<Problem> {
@@ -96,7 +91,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
         out.push_str("# Its code was run for this, with all that it does.\n");
     }
     if !translation.left.is_empty() {
-        wrapped(&mut out, "# ", &format!("Take care: {}.", leftover::in_words(&translation.left)));
+        paragraph::append(&mut out, "# ", &format!("Take care: {}.", leftover::in_words(&translation.left)));
     }
     out.push('\n');
     let _ = writeln!(out, "{:COLUMN$} # {kind} runs it on Ruby", "engine = \"ruby\"");
@@ -121,7 +116,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
     }
     if !unusable.is_empty() {
         let _ = writeln!(out, "\n# The server does not start with these values:");
-        unusable.iter().for_each(|problem| wrapped(&mut out, "#   ", &problem.0));
+        unusable.iter().for_each(|problem| paragraph::append(&mut out, "#   ", &problem.0));
     }
     for (kind, title) in [
         (RemarkKind::Refused, "The server does not start with these:"),
@@ -130,15 +125,19 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
         (RemarkKind::Hook, "These hooks run:"),
         (RemarkKind::Needless, "These are not needed:"),
     ] {
-        section(
-            &mut out,
-            title,
-            translation.remarks.iter().filter(|remark| remark.kind == kind && !remark.why.is_empty()),
-        );
+        let remarks = translation.remarks.iter().filter(|remark| remark.kind == kind && !remark.why.is_empty());
+        for (at, remark) in remarks.enumerate() {
+            if at == 0 {
+                let _ = writeln!(out, "\n# {title}");
+            }
+            let written = remark.place.written.replace('\n', " ");
+            let _ = writeln!(out, "#   {}: {written}", remark.place);
+            paragraph::append(&mut out, "#       ", &remark.why);
+        }
     }
     let _ = writeln!(out, "\n# In any case:");
     for why in translation.kind.always() {
-        wrapped(&mut out, "#   ", why);
+        paragraph::append(&mut out, "#   ", why);
     }
     out
 }
@@ -151,34 +150,6 @@ fn line(out: &mut String, text: &str, place: &SourcePosition, shown: &str) {
         Some(_) => format!("{place}: "),
     };
     let _ = writeln!(out, "{text:COLUMN$} # {at}{}", place.written.replace('\n', " "));
-}
-
-fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a Remark>) {
-    let mut remarks = remarks.peekable();
-    if remarks.peek().is_none() {
-        return;
-    }
-    let _ = writeln!(out, "\n# {title}");
-    for remark in remarks {
-        let written = remark.place.written.replace('\n', " ");
-        let _ = writeln!(out, "#   {}: {written}", remark.place);
-        wrapped(out, "#       ", &remark.why);
-    }
-}
-
-/// Appends wrapped text, each line with this prefix.
-fn wrapped(out: &mut String, before: &str, words: &str) {
-    let mut column = 0;
-    for word in words.split_whitespace() {
-        if column > 0 && column + 1 + word.len() > WIDTH {
-            out.push('\n');
-            column = 0;
-        }
-        let gap = if column == 0 { before } else { " " };
-        let _ = write!(out, "{gap}{word}");
-        column += gap.len() + word.len();
-    }
-    out.push('\n');
 }
 
 /// A value in TOML's syntax.

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::config::arguments::{Arguments, Origin, RawValue, is_flag_next, value_if};
-use crate::config::compat::passenger::ONE_LOG;
+use crate::config::compat::passenger::{DEFERRED, ONE_LOG};
 use crate::config::compat::thin::THREADPOOL;
 use crate::config::compat::unicorn::{self, has_port};
 use crate::config::options::{Kind, Name, Row};
@@ -84,6 +84,8 @@ const CONFIG_RU: &str = "the application is its config.ru";
 const NGINX: &str = "there is no nginx in it; leave it out";
 const KEEPS_SERVING: &str = "a reload always keeps serving";
 const UPDATES: &str = "no updates are looked for, and nothing is reported";
+const HARD_LIMIT: &str = "no request is cut off for its memory; say --worker-memory with a unit, such as 512MiB, by \
+                          which a worker is replaced when its requests have ended";
 const RESTART: &str = "a restart runs the same command again";
 const ONE_SERVER: &str = "the server is foolsgold; leave it out";
 const PORTS: &str = "one address for all workers, each with one thread unless --threads says more; for the ports of a \
@@ -215,6 +217,8 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--spawn-method"], "Passenger", "X", Word("preload", &[("smart", "yes"), ("direct", "no")])),
     flag(&["--rolling-restarts"], "Passenger", "", Always(KEEPS_SERVING)),
     flag(&["--resist-deployment-errors"], "Passenger", "", Always("the old code goes on when the new fails")),
+    flag(&["--defer-port-binding"], "Passenger", "", Always(DEFERRED)),
+    flag(&["--hard-memory-limit"], "Passenger", "N", Refused(HARD_LIMIT)),
     flag(&["--sticky-sessions"], "Passenger", "", Refused("any worker may get any request; leave it out")),
     flag(&["--envvar"], "Passenger", "X", Refused("set it in the environment of this command")),
     flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Refused(NGINX)),
@@ -730,6 +734,7 @@ mod tests {
             &["--engine=nginx", "app.ru"],
             &["--app-connect-timeout", "60", "--old-routing", "--ctls", "a=b", "app.ru"],
             &["--direct-instance-request-address", "127.0.0.1", "app.ru"],
+            &["start", "--defer-port-binding", "app.ru"],
             &["start", "-A", "rails", "--adapter=rack", "app.ru"],
             &["--max-persistent-conns", "512", "--no-epoll", "--wait=30", "--force", "--trace", "app.ru"],
             &["start", "--startup-file", "app.ru"],
@@ -745,6 +750,7 @@ mod tests {
         ];
         assert_eq!(ask(&["--engine", "builtin", "--auto"]).notices, notices);
         assert_eq!(problems(&["--restart-dir", "x"]), ["--restart-dir: say --restart-file FOLDER/restart.txt"]);
+        assert_eq!(problems(&["--hard-memory-limit", "512"]), [format!("--hard-memory-limit: {HARD_LIMIT}")]);
         let threads = |arguments: &[&str]| ask(arguments).values(Name::Threads).last().map(|given| given.value.clone());
         assert_eq!(threads(&["start", "--threaded", "-p", "3000"]).as_deref(), Some("20"));
         for size in [["--threaded", "--threadpool-size", "5"], ["--threadpool-size", "5", "--threaded"]] {
@@ -863,10 +869,12 @@ mod tests {
     }
 
     #[test]
-    fn no_flag_is_known_twice() {
+    fn no_flag_and_no_variable_is_known_twice() {
         let mut flags: Vec<String> = ALL.iter().flat_map(|one| one.flags).map(|flag| (*flag).to_owned()).collect();
         flags.extend(TABLE.iter().map(|row| format!("--{}", row.long)));
         flags.extend(TABLE.iter().filter_map(|row| row.short).map(|letter| format!("-{letter}")));
+        flags.extend(["--help", "-h", "--version", "-V"].map(String::from));
+        flags.extend(TABLE.iter().flat_map(Row::variables));
         flags.sort();
         let twice: Vec<&[String]> = flags.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert_eq!(twice, Vec::<&[String]>::new());

@@ -49,11 +49,9 @@ impl ServerKind {
     pub fn by_name(path: &Path) -> Option<ServerKind> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let (file, folder) = (name(path), path.parent().map(name).unwrap_or_default());
-        let kinds =
-            [("puma", ServerKind::Puma), ("unicorn", ServerKind::Unicorn), ("pitchfork", ServerKind::Pitchfork)];
-        let of_file = kinds.iter().find(|(word, _)| file.contains(word));
-        let found = of_file.or_else(|| kinds.iter().find(|(word, _)| folder == *word));
-        found.map(|(_, kind)| *kind)
+        let kinds = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Pitchfork];
+        let of_file = kinds.into_iter().find(|kind| file.contains(kind.word()));
+        of_file.or_else(|| kinds.into_iter().find(|kind| folder == kind.word()))
     }
 
     /// The server by the directives in a Ruby file.

@@ -15,14 +15,14 @@ mod unicorn;
 
 use std::path::{self, Path, PathBuf};
 
-use engine_ruby::reader::{self, Question};
+use engine_ruby::reader::{Overriding, Question, ReadError};
 use serde_json::Value;
 
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
-use crate::process::bundle;
+use crate::process::{bundle, heaps};
 use record::Directive;
 use translation::{Beside, DirectiveRule, RemarkKind, Translation};
 
@@ -162,7 +162,12 @@ fn translate(
     let lockfile = gemfile.as_deref().and_then(bundle::lockfile);
     let workers = outdoes(Name::Workers);
     let environment = environment(asked);
-    let (host, port) = (outdoes(Name::Host), outdoes(Name::Port));
+    let overriding = Overriding {
+        workers: workers.clone(),
+        daemonizes: daemonize(asked).is_some_and(|call| call.args == [Value::Bool(true)]),
+        host: outdoes(Name::Host),
+        port: outdoes(Name::Port),
+    };
     let question = Question {
         ruby: Path::new(&ruby),
         path: &absolute,
@@ -170,12 +175,10 @@ fn translate(
         gemfile: gemfile.as_deref(),
         lockfile: lockfile.as_deref(),
         names: &names,
-        workers: workers.as_deref(),
+        overriding,
         environment: &environment,
-        host: host.as_deref(),
-        port: port.as_deref(),
-        daemonizes: daemonize(asked).is_some_and(|call| call.args == [Value::Bool(true)]),
         folder: &folder,
+        limits_heaps: heaps::are_free(),
         stays: asked.command == Command::Serve && kind.is_code(),
     };
     if !question.stays {
@@ -187,10 +190,10 @@ fn translate(
         workers: workers.clone(),
         usual_workers: given_workers.map(|given| given.value.clone()),
     };
-    let words = |why: String| match bundle::remedy(question.gemfile) {
-        _ if why != reader::ENDED => why,
-        Some(remedy) => format!("{why}, {remedy}"),
-        None => format!("{why}; its own words are in the server's output"),
+    let words = |why: ReadError| match (&why, bundle::remedy(question.gemfile)) {
+        (ReadError::Other(_), _) => why.to_string(),
+        (ReadError::Ended, Some(remedy)) => format!("{why}, {remedy}"),
+        (ReadError::Ended, None) => format!("{why}; its own words are in the server's output"),
     };
     let read = record::read(&question, kind.word());
     let (record, evaluated) = read.map_err(|why| vec![format!("{shown}: {}", words(why))])?;

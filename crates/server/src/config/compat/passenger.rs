@@ -19,8 +19,12 @@ const POOL: &str = "there are no preloaders that come and go: the process that f
 const STATIC: &str = "the application serves its files itself; answer with a path in the body (to_path) and the server \
                       sends the file";
 const STICKY: &str = "any worker may get any request";
+const HARD_LIMIT: &str = "no request is cut off for its memory; memory_limit replaces the worker when its requests \
+                          have ended";
 const PANEL: &str = "there is no panel; --admin shows a page of this server";
 const NGINX: &str = "there is no nginx in it";
+/// Why no port need wait for the application.
+pub const DEFERRED: &str = "no connection is accepted before the application is loaded";
 /// Why there is no log of the application alone.
 pub const ONE_LOG: &str = "the application's lines and the server's are in one log";
 const START: &str = "applications are started by their config.ru";
@@ -76,6 +80,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_request_queue_time", Rule::SecondsOrNone("queue-wait")),
     ("max_request_time", Rule::SecondsOrNone("request-time")),
     ("memory_limit", Rule::Custom(memory)),
+    ("hard_memory_limit", Rule::Missing(HARD_LIMIT)),
+    ("defer_port_binding", Rule::Needless(DEFERRED)),
     ("request_queue_overflow_status_code", Rule::Missing("the status is 503")),
     (
         "force_max_concurrent_requests_per_process",

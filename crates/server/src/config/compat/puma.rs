@@ -7,11 +7,9 @@ use serde_json::Value;
 use super::record::Directive;
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, is_no, seconds, text};
 use crate::config::bind_query::{BACKLOG_MAX, tcp};
-use crate::config::options::DAY_MS;
+use crate::config::options::{DAY_MS, WORKER_TIMEOUT_MS};
 use crate::config::size::parse_time;
 
-/// The default of `--worker-timeout` in milliseconds.
-const WORKER_TIMEOUT_MS: u64 = 60_000;
 /// Puma's default of `worker_shutdown_timeout`.
 const WORKER_SHUTDOWN: &str = "30s";
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
@@ -27,8 +25,8 @@ const PRELOADED: &str = "it is for workers that load the application: where that
                          Puma has no limit either; --boot-time sets one";
 const NO_WORKERS: &str = "it is for the workers of a cluster: in single mode Puma does not end a request by it either";
 const NO_HEARTBEAT: &str = "it is for the workers of a cluster: in single mode Puma ends no process by it either";
-const BOOTED: &str = "runs when the first worker has been forked, in the process that forks; with workers 0 in the \
-                      worker";
+const BOOTED: &str = "runs when the server serves, in the process that forks workers; with workers 0 in the worker; \
+                      also when a reload has loaded new code";
 const STOPPED: &str = "runs when all workers have exited, in the process that forked them; with workers 0 in the \
                        worker, before it has answered its requests; also when a reload or an upgrade ends the old one";
 const ADDED: &str = "an option of a library for Puma, which nothing here reads";
@@ -69,6 +67,8 @@ pub const RULES: &[DirectiveRule] = &[
     ("prune_bundler", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("extra_runtime_dependencies", Rule::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Rule::Same("dir")),
+    // Its name up to Puma 4.
+    ("worker_directory", Rule::Same("dir")),
     ("tag", Rule::Custom(tag)),
     // Since they depend on the number of workers, and on the preload.
     ("worker_timeout", Rule::Later),

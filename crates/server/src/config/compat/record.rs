@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine_ruby::Evaluated;
-use engine_ruby::reader::{self, Question, WaitingProcess};
+use engine_ruby::reader::{self, Question, ReadError, WaitingProcess};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,10 +53,10 @@ impl EvaluationError {
 }
 
 /// Evaluates the file. The process that does so exits, unless it is to become the mold.
-pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Option<Evaluated>), String> {
+pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Option<Evaluated>), ReadError> {
     let (line, waiting) = reader::read(question)?;
-    let record: Record =
-        serde_json::from_slice(&line).map_err(|error| format!("Ruby's answer has no meaning: {error}"))?;
+    let record: Record = serde_json::from_slice(&line)
+        .map_err(|error| ReadError::Other(format!("Ruby's answer has no meaning: {error}")))?;
     if !record.stays {
         waiting.dismiss();
         return Ok((record, None));
@@ -72,6 +72,7 @@ fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiti
         ruby: question.ruby.to_owned(),
         // Not the name in the record, which is text, since a path need not be UTF-8.
         gemfile: question.gemfile.filter(|_| !record.bundler.is_empty()).map(Path::to_owned),
+        overriding: question.overriding.clone(),
         changes_user: record.changes_user,
         waiting: Arc::new(Mutex::new(Some(waiting))),
     }

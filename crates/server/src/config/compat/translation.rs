@@ -162,7 +162,7 @@ impl Translation {
         };
         let calls = translation.calls.clone();
         // First, since paths are relative to it.
-        let folders = ["directory", "working_directory", "chdir", "app_root"];
+        let folders = ["directory", "worker_directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
         if kind == ServerKind::Passenger && translation.folder.is_none() {

@@ -10,7 +10,7 @@ use super::puma::{REFORK, absolute, capped_backlog};
 use super::record::Directive;
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::bind_query::tcp;
-use crate::config::options::DAY_MS;
+use crate::config::options::{DAY_MS, WORKER_TIMEOUT_MS};
 use crate::config::size::{parse_time, show_time};
 
 const TIMEOUT: &str = "counts from the last byte of a request to its answer, waiting included; the request is \
@@ -30,7 +30,7 @@ const SERVER: &str = "nothing calls these methods here: what is to run in each w
                       each request in a middleware (or --worker-memory, --oob-gc), at intervals in a thread that \
                       before_fork starts, and before a worker is killed in on_request_timeout of a hooks file";
 const COMPLETE: &str = "runs before the next request of its thread; where it exits, the worker is replaced";
-const MONITOR: &str = "runs when the first worker has been forked, in the process that forks";
+const MONITOR: &str = "runs when the server serves, in the process that forks workers";
 const SPAWN: &str = "it is for a worker from its fork on: loading the application has no limit in Pitchfork either; \
                      --boot-time sets one for both";
 const SERVICE: &str = "there is no service worker, so nothing that it starts runs, such as background jobs: start \
@@ -262,7 +262,8 @@ pub fn finish(to: &mut Translation) {
     let of_requests = to.value("request-time").and_then(parse_time);
     // A silent process is killed no sooner than a request in it would be; and at a graceful shutdown requests have
     // their usual time.
-    to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
+    let of_workers = of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(WORKER_TIMEOUT_MS)));
+    to.assume("worker-timeout", &of_workers, false);
     to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
     to.port = Some(8080);
