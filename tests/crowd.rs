@@ -167,7 +167,7 @@ fn those_that_take_nothing_of_their_answers_are_cut_off_for_others() {
 
 /// Limits the open files of the server to those that it has now, and this many more.
 fn allow_files(server: &Server, more: u64) {
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    let open = support::ruby::open_files(server.id()) as u64;
     let limit = Rlimit { current: Some(open + more), maximum: Some(open + more) };
     prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, limit).unwrap();
 }

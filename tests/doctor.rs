@@ -2,33 +2,27 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::server;
 use serde_json::{Value, json};
 
 /// What it says on standard output, and its exit code.
 fn doctor(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
-    let output = command(folder, words).output().unwrap();
+    let (output, _) = server::run(folder, &[], &[&["doctor"], words].concat());
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
 }
 
 /// What it says on standard error, and its exit code.
 fn refused(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
-    let output = command(folder, words).output().unwrap();
-    (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
-}
-
-fn command(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
-    command.arg("doctor").args(words).current_dir(folder).env_remove("BUNDLE_GEMFILE");
-    command
+    let (code, said) = server::stderr_of(folder, &[], &[&["doctor"], words].concat());
+    (said, code)
 }
 
 /// What it says, as JSON, of an application with these gems.
 fn report(folder: &Path, words: &[&str]) -> (Value, Option<i32>) {
-    let mut command = command(folder, words);
-    let output = command.arg("--json").env("GEM_PATH", server::gems()).output().unwrap();
+    let gems = server::gems();
+    let env = [("GEM_PATH", gems.to_str().unwrap())];
+    let (output, _) = server::run(folder, &env, &[&["doctor", "--json"], words].concat());
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     (all[0].clone(), output.status.code())
 }

@@ -9,10 +9,10 @@ use crate::support::{Folder, server, within};
 
 /// What it does of a config.ru within this time, and how long it took.
 fn doctor(folder: &Path, words: &[&str], limit: Duration) -> (Output, Duration) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
-    command.args(words).current_dir(folder).env_remove("BUNDLE_GEMFILE");
+    let mut command = server::command();
+    command.args(words).current_dir(folder);
     let began = Instant::now();
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let (out, err) = (thread::spawn(|| io_all(out)), thread::spawn(|| io_all(err)));
     let mut status = None;

@@ -136,7 +136,7 @@ fn standard_output_that_cannot_be_written_is_told_too() {
     assert_eq!(errors.matches("the log cannot be written to standard output: No space").count(), 1, "{errors}");
 }
 
-/// Whoever has redirected it to a full disk would take what is there for all of it. What `head` leaves out is no error.
+/// On a full disk the output would otherwise be cut off without an error. `head`, which ends early, causes none.
 #[test]
 fn a_command_whose_words_cannot_be_written_fails() {
     let folder = server::folder_with(&[]);

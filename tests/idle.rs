@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
-use crate::support::{Client, MAX_WAIT, Server, app, within};
+use crate::support::{Client, MAX_WAIT, Server, app, ruby, within};
 
 const CONNECTIONS: usize = 10_000;
 /// What one idle connection may add to the server's resident memory.
@@ -38,7 +38,7 @@ fn ten_thousand_idle_connections_are_held_in_little_memory() {
         }
         idle.push(client);
     }
-    let open = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    let open = || ruby::open_files(server.id());
     assert!(within(MAX_WAIT, || open() >= CONNECTIONS), "only {} are accepted", open());
     let grown = || server.rss_kib().saturating_sub(before);
     let is_little = within(MAX_WAIT, || grown() < KIB_EACH * CONNECTIONS as u64);

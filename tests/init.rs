@@ -128,7 +128,8 @@ fn every_signal_reaches_the_server() {
     assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0));
 }
 
-/// As root of a container without the capability for that: whoever stops the container waits until it is killed.
+/// As root of a container without the capability KILL, which signals to a process of another user need: a stop of the
+/// container then ends only by its time limit.
 #[test]
 fn a_signal_that_may_not_be_passed_on_is_in_the_log() {
     let by = [&AS_FIRST[..], &["setpriv", "--bounding-set=-kill"]].concat();

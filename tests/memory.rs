@@ -96,7 +96,7 @@ fn status(server: &Server) -> serde_json::Value {
 /// Threads of a Ruby allocate one at a time: they gain nothing by heaps of their own, whose memory adds up.
 #[test]
 fn threads_of_a_worker_share_two_heaps_unless_a_variable_says_otherwise() {
-    // A heap of glibc's malloc beside the first is the used part of 64 MiB, and the rest.
+    // Each heap of glibc's malloc but the first is mapped as 64 MiB: a used part, and a rest that nothing may access.
     let app = "HEAPS = /^(\\h+)-(\\h+) ---p 0+ 00:00 0 *$/\nrun lambda { |_|\n  \
                rests = File.read('/proc/self/maps').scan(HEAPS).map { |from, to| to.hex - from.hex }\n  \
                heaps = rests.count { |size| size.between?(32 << 20, 64 << 20) }\n  \

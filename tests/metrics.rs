@@ -184,8 +184,8 @@ fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
     assert!(deployed(1.0), "{}", server.log());
     let began = value("foolsgold_last_deploy_time_seconds");
     fs::write(server.folder.join("config.ru"), app("raise \"pyrite\"", "\"gold\"")).unwrap();
-    let failed = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
-    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    let (code, said) = server::stderr_of(&server.folder, &[], &["reload"]);
+    assert_eq!(code, Some(1), "{said}");
     assert!(deployed(0.0), "{}", server.log());
     assert_eq!(value("foolsgold_generation"), 1.0);
     assert!(value("foolsgold_last_deploy_time_seconds") > began);
@@ -562,7 +562,7 @@ fn the_servers_own_probe_is_no_request() {
             let is_of_requests = ["foolsgold_requests_total", "foolsgold_service_time_seconds_count"];
             assert!(!is_of_requests.iter().any(|name| key.starts_with(name)) || value == 0.0, "{engine} {key} {value}");
         }
-        let status = server::command().current_dir(&server.folder).args(["recorder", "--json"]).output().unwrap();
-        assert!(!String::from_utf8_lossy(&status.stdout).contains("/up"), "{status:?}");
+        let recorder = server.done(&["recorder", "--json"]);
+        assert!(!recorder.contains("/up"), "{recorder}");
     }
 }

@@ -247,7 +247,7 @@ fn a_worker_that_connects_in_the_name_of_one_that_still_is_root_gets_no_files_of
     assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
 }
 
-/// Its author could make it fit, by the removal of its Gemfile, and reload it.
+/// Its author could remove its Gemfile, so that the embedded engine fits, and reload it.
 #[test]
 fn no_application_runs_as_root_because_it_fits_the_embedded_engine() {
     let Some(folder) = folder("run ->(env) { [200, {}, [Process.uid.to_s]] }\n") else { return };
@@ -258,7 +258,7 @@ fn no_application_runs_as_root_because_it_fits_the_embedded_engine() {
     assert_ne!(server.text("/"), "0", "{}", server.log());
 }
 
-/// As root of a container without the capability for that.
+/// As root of a container without the capability KILL, which signals to a process of another user need.
 #[test]
 fn a_worker_that_may_not_be_killed_is_in_the_log() {
     let by = ["setpriv", "--bounding-set=-kill"];

@@ -476,7 +476,7 @@ fn many_reloads_leave_nothing_behind_and_the_store_stays() {
     let server = serve("mruby", &["-t", "4"]);
     let before = "FoolsGold.store.increment(\"loads\")\nLOADS = FoolsGold.store.get(\"loads\")\n";
     let threads = || std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().count();
-    let files = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    let files = || ruby::open_files(server.id());
     let mut first = (0, 0, 0);
     for generation in 2..32 {
         put(&server.folder, "config.ru", &code(generation, before).replace("text(\"up\"", "text(LOADS"));

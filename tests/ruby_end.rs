@@ -192,7 +192,7 @@ fn an_interrupt_ends_at_exit_blocks_that_take_long() {
     for is_by_command in [false, true] {
         let mut server = slow_to_exit();
         let mut stop = server::command();
-        stop.current_dir(&*server.folder).arg("stop").stdout(Stdio::null()).stderr(Stdio::null());
+        stop.current_dir(&server.folder).arg("stop").stdout(Stdio::null()).stderr(Stdio::null());
         let stopping = is_by_command.then(|| stop.spawn().unwrap());
         if stopping.is_none() {
             server.signal(Signal::TERM);

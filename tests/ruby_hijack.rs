@@ -290,11 +290,11 @@ fn a_request_that_writes_to_its_own_connection_has_no_deadline_while_its_client_
 #[test]
 fn many_hijacks_leave_nothing_open() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let files = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
     get(&server, "/full", "").reply().unwrap();
     // Without fork there is one Ruby process only, and it is the worker.
     let pids = [server.id(), *ruby::processes(server.id()).last().unwrap()];
-    let before = pids.map(files);
+    let files = || pids.map(ruby::open_files);
+    let before = files();
     for _ in 0..50 {
         assert_eq!(get(&server, "/full", "").reply().unwrap().text(), "by hand");
         let mut client = get(&server, "/websocket", HANDSHAKE);
@@ -302,7 +302,7 @@ fn many_hijacks_leave_nothing_open() {
         client.send(masked(b"x")).unwrap();
         client.rest().unwrap();
     }
-    let kept = || pids.map(files).iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
+    let kept = || files().iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
     let is_closed = support::within(support::MAX_WAIT, || kept() <= 3);
     assert!(is_closed, "{} files more than before", kept());
     ruby::assert_clean(&server);

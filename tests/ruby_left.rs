@@ -172,10 +172,10 @@ fn many_streams_are_open_at_a_time_and_leave_nothing_open() {
         return;
     }
     let server = ruby::serve(APP, &ONE);
-    let files = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
     let pids = [server.id(), ruby::workers(&server)[0]];
     assert_eq!(server.text("/plain"), "plain");
-    let before = pids.map(files);
+    let files = || pids.map(ruby::open_files);
+    let before = files();
     let mut clients: Vec<Client> = (0..30).map(|_| listen(&server, "/ending", "begun")).collect();
     assert_eq!(server.text("/plain"), "plain");
     ruby::let_go(&server, "go1");
@@ -184,7 +184,7 @@ fn many_streams_are_open_at_a_time_and_leave_nothing_open() {
         assert_eq!(client.chunk().unwrap(), None, "it ends with its thread\n{}", server.log());
     }
     drop(clients);
-    let kept = || pids.map(files).iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
+    let kept = || files().iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
     assert!(within(MAX_WAIT, || kept() <= 3), "{} files more than before\n{}", kept(), server.log());
     ruby::assert_clean(&server);
 }

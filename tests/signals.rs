@@ -197,7 +197,7 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
     }
 }
 
-/// They are so many that the signal comes while they are bound.
+/// There are so many addresses that the signal comes while they are bound.
 #[test]
 fn a_shutdown_while_addresses_are_bound_leaves_no_files() {
     let folder = server::folder_with(&[("config.ru", OK)]);
@@ -205,6 +205,7 @@ fn a_shutdown_while_addresses_are_bound_leaves_no_files() {
     let binds = binds.iter().flat_map(|bind| ["-b", bind.as_str()]);
     let options: Vec<&str> = binds.chain(["--engine", "mruby", "--pidfile", "web.pid"]).collect();
     let mut server = Server::begin(folder, &[], &options);
+    // `within` looks too seldom.
     let end = Instant::now() + MAX_WAIT;
     while !server.folder.join("0.sock").exists() && Instant::now() < end {
         thread::yield_now();

@@ -107,7 +107,7 @@ class Server
     begin
       Process.wait(id, Process::WNOHANG)
     rescue Errno::ECHILD
-      # A successor, which is no child of this process, or one that was waited for.
+      # It is a successor, which is no child of this process, or has been waited for.
     end
     Process.kill(0, id)
     false

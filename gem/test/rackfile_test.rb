@@ -30,12 +30,12 @@ class RackfileTest < Minitest::Test
     assert_equal [0, [path]], use({ config: path })
   end
 
-  # What is said when the code at this path gives an object to the handler.
+  # The warning if the code at this path passes an object to the handler.
   def warning(options, caller = $PROGRAM_NAME)
     Dir.chdir(@folder) { capture_io { FoolsGold::Rackfile.new(nil, options).warn_of_object(caller) }.last }
   end
 
-  def test_a_script_whose_object_is_not_served_is_told_so
+  def test_a_script_whose_object_is_not_served_gets_a_warning
     assert_empty warning({})
     File.write(File.join(@folder, "config.ru"), "run ->(_) {}")
     assert_match(%r{\Afoolsgold: serves /.*/config.ru, and not the object that }, warning({}))
@@ -52,7 +52,7 @@ class RackfileTest < Minitest::Test
     assert_empty Dir.children(ENV["TMPDIR"])
   end
 
-  # systemd-tmpfiles leaves it alone then, however old the file is when the next worker starts.
+  # Then systemd-tmpfiles does not remove the file, however old it is when the next worker starts.
   def test_the_folder_of_a_file_that_is_made_is_locked
     is_locked = FoolsGold::Rackfile.new(nil, { builder: "run ->(_) {}" }).use do |arguments|
       File.open(File.dirname(arguments.last)) { |folder| !folder.flock(File::LOCK_EX | File::LOCK_NB) }
@@ -76,7 +76,7 @@ class RackfileTest < Minitest::Test
     assert_includes arguments, "--daemonize=no"
   end
 
-  # `ruby -I` has put them there.
+  # The test adds one to the load path, as `ruby -I` does.
   def test_folders_of_the_command_are_those_of_the_script
     script = File.join(@folder, "app.rb")
     File.write(script, "")

@@ -42,7 +42,7 @@ pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Whether this machine lets us start programs by this command, in this folder; says so when it does not.
+/// Whether this machine lets us start programs by this command in this folder; prints it when it does not.
 pub fn is_permitted(by: &[&str], folder: impl AsRef<Path>) -> bool {
     let tried = Command::new(by[0]).args(&by[1..]).arg("true").current_dir(folder).output();
     let is_permitted = tried.is_ok_and(|ended| ended.status.success());
@@ -52,7 +52,7 @@ pub fn is_permitted(by: &[&str], folder: impl AsRef<Path>) -> bool {
     is_permitted
 }
 
-/// Whether this machine lets us mount something where nobody else sees it; says so when it does not.
+/// Whether this machine lets us mount something in a namespace of its own; prints it when it does not.
 pub fn can_mount() -> bool {
     is_permitted(&["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /var/cache"], "/")
 }
@@ -93,7 +93,7 @@ pub fn paths(cases: &[(&str, &str)]) -> String {
     ru
 }
 
-/// The same with the paths `/0`, `/1` and so on.
+/// The same for paths with the numbers of the cases: `/0`, `/1` and so on.
 pub fn numbered(cases: impl Iterator<Item = String>) -> String {
     let cases: Vec<(String, String)> = cases.enumerate().map(|(number, ruby)| (format!("/{number}"), ruby)).collect();
     paths(&cases.iter().map(|(path, ruby)| (path.as_str(), ruby.as_str())).collect::<Vec<_>>())

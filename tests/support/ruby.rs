@@ -93,6 +93,11 @@ pub fn user(pid: u32) -> u32 {
     status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap().parse().unwrap()
 }
 
+/// Number of files that a process has open.
+pub fn open_files(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
+}
+
 /// Waits until this is among the notes.
 #[track_caller]
 pub fn wait_for_note(server: &Server, note: &str) {

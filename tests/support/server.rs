@@ -40,7 +40,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder of this name in it. While that value lives, the whole folder stays.
+    /// A folder inside this one. While the returned value lives, the whole folder stays.
     pub fn at(&self, name: impl AsRef<Path>) -> Folder {
         Folder { path: self.path.join(name), whole: self.whole.clone() }
     }

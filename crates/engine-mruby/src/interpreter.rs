@@ -189,7 +189,7 @@ impl Interpreter {
 
     /// The reason to recycle the interpreter before the next call, if there is one. `generation` is the pool's current
     /// generation.
-    pub fn recycle_reason(&mut self, settings: &Settings, generation: u64) -> Option<Reason> {
+    pub fn recycle_reason(&mut self, generation: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
         } else if self.host().run_state.is_to_end() {
@@ -198,7 +198,7 @@ impl Interpreter {
             Some(Reason::Timeout)
         } else if self.ended == Ended::OutOfMemory {
             Some(Reason::Memory)
-        } else if settings.fresh {
+        } else if self.host().shared.settings.fresh {
             Some(Reason::Fresh)
         } else if self.quota.is_some_and(|quota| self.served >= quota) {
             Some(Reason::MaxRequests)
@@ -211,7 +211,9 @@ impl Interpreter {
 
     /// Loads the application into a new interpreter, after the one before is closed. `generation` is the pool's current
     /// generation.
-    pub fn load(&mut self, settings: &Settings, generation: u64) -> Result<(), Box<AppError>> {
+    pub fn load(&mut self, generation: u64) -> Result<(), Box<AppError>> {
+        let shared = self.host().shared.clone();
+        let settings = &shared.settings;
         self.vm = None;
         self.host().handles.clear();
         self.host().folders = Folders::default();

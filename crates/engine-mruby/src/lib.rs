@@ -94,7 +94,7 @@ impl MrubyEngine {
         for (number, run_state) in run_states.iter().enumerate() {
             let opened = Interpreter::new(number, shared.clone(), run_state.clone(), clock, watchdog.clone());
             let mut interpreter = opened.map_err(StartError::Machine)?;
-            interpreter.load(&settings, 0).map_err(StartError::App)?;
+            interpreter.load(0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
         MrubyEngine::with(settings, interpreters, watchdog).map_err(StartError::Machine)

@@ -196,7 +196,7 @@ impl Pool {
     }
 
     fn recycle_reason(&self, interpreter: &mut Interpreter) -> Option<Reason> {
-        interpreter.recycle_reason(&self.settings, self.generation.load(Ordering::Relaxed))
+        interpreter.recycle_reason(self.generation.load(Ordering::Relaxed))
     }
 
     fn recycle(&self, interpreter: &mut Interpreter, reason: Reason) {
@@ -206,7 +206,7 @@ impl Pool {
         let begin = Instant::now();
         let held = interpreter.used_bytes();
         let generation = self.generation.load(Ordering::Relaxed);
-        match self.load_by(interpreter, |interpreter| interpreter.load(&self.settings, generation)) {
+        match self.load_by(interpreter, |interpreter| interpreter.load(generation)) {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();

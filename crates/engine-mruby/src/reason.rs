@@ -22,16 +22,15 @@ pub enum Reason {
 impl Reason {
     /// Label of the reason in metrics and in structured log fields.
     pub fn name(self) -> &'static str {
-        self.told().0
+        self.label_and_words().0
     }
 
     /// Text of the reason in log lines.
     pub fn words(self) -> &'static str {
-        self.told().1
+        self.label_and_words().1
     }
 
-    /// The label and the words.
-    fn told(self) -> (&'static str, &'static str) {
+    fn label_and_words(self) -> (&'static str, &'static str) {
         match self {
             Reason::Load => ("load", "the application did not load"),
             Reason::Timeout => ("timeout", "a request timed out"),

@@ -137,8 +137,8 @@ fn floats_print_as_in_cruby() {
     );
 }
 
-/// Of any magnitude, written with the fewest digits and with more: printed are the fewest that read back as the same
-/// number. The form of the text is compared with CRuby's in ruby-stdlib's float.rs.
+/// Floats of any magnitude, in literals with the fewest digits and in longer ones, are printed with the fewest digits
+/// that read back as the same number. The tests in ruby-stdlib's float.rs compare the form of the text with CRuby's.
 #[test]
 fn floats_are_read_and_printed_exactly() {
     let digits = |text: &str| text.split('e').next().unwrap().replace(['-', '.'], "").trim_matches('0').to_owned();

@@ -20,8 +20,8 @@ module FoolsGold
       @client_method = nil
     end
 
-    # The method of the current request as the client has sent it, by which RFC 9110 section 9.3.2 decides whether there
-    # is a body: a middleware may have put another one into the environment (Rack::MethodOverride, caches).
+    # Sets the method of the current request as the client has sent it: by it the answer has a body or none (RFC 9110
+    # section 9.3.2). A middleware may put another method into the environment (Rack::MethodOverride, caches).
     attr_writer :client_method
 
     # The partial hijack of the current answer, until it is taken.
@@ -124,7 +124,7 @@ module FoolsGold
       finish_more(&block)
     end
 
-    # Sends a head at once, and with it what the flags say of the body: the path of a file, or nothing.
+    # Sends a head at once; with Frames::FILE, `body` is the path of the file.
     def send_head(status, headers, flags, body = "")
       Thread.handle_interrupt(RequestTimeout => :never) do
         head(status, headers, flags, body)

@@ -8,7 +8,7 @@ module FoolsGold
     attr_accessor :application
     # The number of threads in a worker.
     attr_accessor :threads
-    # The number of workers at a start, if it is known.
+    # The number of workers that the server starts with; nil where it is not known.
     attr_accessor :workers
     # Whether the application is loaded before its workers are forked.
     attr_accessor :preloads
@@ -51,7 +51,7 @@ module FoolsGold
     # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare
       @began = now
-      # Rails sizes its pool of database connections by this. A blank one says nothing to the server either.
+      # Rails sizes its pool of database connections by this. The server ignores a blank value, too.
       ENV["RAILS_MAX_THREADS"] = @setup["threads"] if ENV["RAILS_MAX_THREADS"].to_s.b.strip.empty?
       FoolsGold.threads = @setup["threads"].to_i
       FoolsGold.workers = @setup["workers"].to_i unless @setup["workers"].empty?
@@ -187,8 +187,8 @@ module FoolsGold
       end
     end
 
-    # Logs, once, that a library has replaced Unicorn::HttpServer#worker_loop, which is never called here: agents of
-    # monitoring services start in it, in each worker.
+    # Logs, once, that a library has replaced Unicorn::HttpServer#worker_loop, which is never called here. Agents of
+    # monitoring services do so, to start in each worker.
     def warn_of_worker_loop
       return if @has_warned_of_loop || @setup["hooks_kind"] != "unicorn" || !FoolsGold.preloads
       return unless defined?(::Unicorn::HttpServer)
@@ -241,13 +241,13 @@ module FoolsGold
       end
     end
 
-    # What the application holds open: connections, and all else. If there are connections, those that its libraries can
-    # open again are closed first.
+    # What the application holds open, in two lists: connections, and all else. Connections that its libraries can open
+    # again are closed first.
     def opened
       found = @descriptors.opened
       if found.any? { |one| one.kind == :connection }
         @clients.close
-        found = @descriptors.opened.reject { |one| @clients.lent.include?(one.number) }
+        found = @descriptors.opened.reject { |one| @clients.in_use.include?(one.number) }
       end
       found.partition { |one| one.kind == :connection }
     end
@@ -323,8 +323,9 @@ module FoolsGold
       end
     end
 
-    # Not `bundler/setup`: that prints and exits where Bundler.setup raises. A LoadError that Bundler.setup raises does
-    # not say that Bundler is missing: RUBYOPT may have activated a gem in another version than the Gemfile's.
+    # Sets up Bundler without `bundler/setup`, which prints and exits where Bundler.setup raises. A LoadError of
+    # Bundler.setup does not mean that Bundler is missing: RUBYOPT may have activated another version of a gem than the
+    # Gemfile's.
     def set_up_bundler
       begin
         require "bundler"

@@ -46,13 +46,14 @@ module FoolsGold
       @taken = @taken_seq = @answered = @torn = nil
     end
 
-    # Shows nothing of what it has: the callables of an environment refer to it, and applications log and show
-    # environments. In it are the token of the wire, bytes of earlier requests, and the environment itself.
+    # The class and the number alone. The callables of an environment refer to this object, and applications log and
+    # show environments; this object refers to the token of the wire, to bytes of earlier requests, and to the
+    # environment.
     def inspect
       "#<#{self.class} #{@number}>"
     end
 
-    # As Active Support's `to_json` converts it, which would follow these references without end.
+    # The same text for Active Support's `to_json`, which by itself follows these references without end.
     def as_json(*)
       inspect
     end
@@ -74,10 +75,10 @@ module FoolsGold
       @taken_seq = seq
     end
 
-    # Ends the connection that the application took in the current request, which has failed: Puma and Unicorn write an
-    # error to it then, and close it. Here nothing may follow what the application has written, and the front logs that
-    # it is not complete. The descriptor stays open: whatever of the application holds it, such as an event loop, reads
-    # the end, and closes it.
+    # Ends the connection that the application took in the current request, which has failed. Puma and Unicorn write an
+    # error to it then, and close it. Here nothing follows the output of the application, and the front logs that it is
+    # not complete. The descriptor stays open: code of the application that uses it, such as an event loop, reads the
+    # end and closes it.
     def break_off_taken
       io = taken
       return if io.closed?
@@ -85,7 +86,7 @@ module FoolsGold
       break_off(seq)
       io.shutdown(:RDWR)
     rescue SystemCallError, IOError
-      nil # The application has closed its descriptor by another object.
+      nil # The application has closed the descriptor through another object.
     end
 
     # Notes that the body of the current answer has a hole.

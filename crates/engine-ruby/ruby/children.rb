@@ -4,14 +4,16 @@
 
 module FoolsGold
   class Children
-    # A report of a worker: its process, and six figures for Puma.stats. Of these, a read takes whole ones only.
+    # The format of a worker's report: its process id, and the figures of PumaStats.
     FORM = "N6Q>"
-    READ = 128 * 32
-    # In the place of figures, where Puma is not loaded and nobody asks for them.
+    # The bytes of a report, and the most that are read at once: whole reports.
+    SIZE = 32
+    READ = 128 * SIZE
+    # The figures of a worker without Puma.
     NONE = ([0] * 6).freeze
-    private_constant :FORM, :READ, :NONE
+    private_constant :FORM, :SIZE, :READ, :NONE
 
-    # The last report of a worker: when it was read, and the figures.
+    # The last report of a worker: the time at which it was read, and the figures.
     Report = Struct.new(:time, :figures)
 
     def initialize
@@ -25,8 +27,8 @@ module FoolsGold
       [@reports, @report].each(&:binmode)
     end
 
-    # Reports, in a worker, that it has booted, and its figures; without any, this is its only report. The application
-    # may have closed whatever it has not opened.
+    # Reports, in a worker, that it has booted, and its figures; without figures this is its only report. The
+    # application may have closed the pipe, as it may close all descriptors that it has not opened.
     def report(figures)
       @report.write_nonblock([Process.pid, *(figures || NONE)].pack(FORM), exception: false)
       @reports.close
@@ -55,7 +57,7 @@ module FoolsGold
     # started other processes. The application may also wait for workers (`Process.waitall` in a thread), or ignore
     # SIGCHLD: then there is no status.
     def reap(ending: false)
-      read_reports # Whether or not anybody asks for them: a full pipe takes no more.
+      read_reports # Also where Puma.stats is not called: a full pipe takes no more reports.
       @forked.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
         next unless ended
@@ -80,7 +82,7 @@ module FoolsGold
 
     def read_reports
       while (reports = @reports.read_nonblock(READ, exception: false)).is_a?(String)
-        reports.unpack(FORM * (reports.bytesize / 32)).each_slice(7) do |pid, *figures|
+        reports.unpack(FORM * (reports.bytesize / SIZE)).each_slice(7) do |pid, *figures|
           @reported[pid] = Report.new(Time.now, figures)
         end
       end

@@ -10,17 +10,19 @@ module FoolsGold
     # closes a connection: redis-client (and redis 5, which is based on it), redis before that, dalli.
     CACHES = { "RedisClient" => :close, "Redis::Client" => :disconnect, "Dalli::Client" => :close }.freeze
 
-    # Databases of Sequel that are in this process, unless they are in a file.
+    # Types of databases that Sequel has in the memory of this process, unless they have a file.
     EMBEDDED = %i[sqlite duckdb].freeze
 
-    # Half of the seconds for which a pool waits until threads return connections.
-    TURN = 0.5
+    # The checkout timeout of a pool, in seconds, while it is closed with connections in use. ActiveRecord waits twice
+    # as long until threads return them.
+    CHECKOUT_SECONDS = 0.5
 
-    # Numbers of the descriptors of ActiveRecord's connections that threads use. It discards them in a forked process.
-    attr_reader :lent
+    # Numbers of the descriptors of ActiveRecord's connections that threads use. ActiveRecord discards these connections
+    # in a forked process.
+    attr_reader :in_use
 
     def initialize
-      @lent = []
+      @in_use = []
       @failed = []
     end
 
@@ -36,7 +38,8 @@ module FoolsGold
 
     private
 
-    # Logs an exception, once for each library: what is still open then is named where it prevents a fork.
+    # Runs the block, and logs its exception, once for each library: a connection that is still open then is named where
+    # it prevents a fork.
     def guard(library)
       yield
     rescue StandardError, ScriptError => error
@@ -46,7 +49,7 @@ module FoolsGold
       Log.exception(error, "connections of #{library} could not be closed before the fork")
     end
 
-    # The value of a constant that is there already, without its load; nil if there is none.
+    # The value of a constant that is loaded; nil for one that is not, such as one with an autoload.
     def loaded(name)
       name.split("::").inject(Object) do |place, part|
         return nil unless place.is_a?(Module) && place.const_defined?(part, false) && !place.autoload?(part)
@@ -55,10 +58,10 @@ module FoolsGold
       end
     end
 
-    # Closes those of all roles: connections to replicas, too. Before ActiveRecord::Base is loaded there are none, and
-    # its load may fail where there is no configuration of a database.
+    # Closes the connections of all roles: also those to replicas. Before ActiveRecord::Base is loaded there are none,
+    # and its load may fail where there is no configuration of a database.
     def close_active_record
-      @lent = []
+      @in_use = []
       base = loaded("ActiveRecord::Base")
       return unless base.respond_to?(:connection_handler)
 
@@ -85,8 +88,8 @@ module FoolsGold
     end
 
     # Closes the connections of a pool. `disconnect!` waits for those that threads use, ten seconds by default, and then
-    # closes them in the middle of a query. With a driver that tells their descriptors they can stay open, because a
-    # worker discards them. Others are closed after a short wait: SQLite must not be open in a fork.
+    # closes them in the middle of a query. Those whose driver has a method for their descriptor can stay open, because
+    # a worker discards them. Those of SQLite, which must not be open in a fork, are closed after a short wait.
     def close_pool(pool)
       pool.release_connection
       used = pool.connections.select { |one| one.owner&.alive? }
@@ -96,7 +99,7 @@ module FoolsGold
       return disconnect_soon(pool) if clients.any? { |one| one.class.name.to_s.start_with?("SQLite3::") }
 
       pool.flush!
-      @lent.concat(clients.map { |one| number(one) }.compact)
+      @in_use.concat(clients.map { |one| number(one) }.compact)
     end
 
     # The object of the driver (up to Rails 7.0 in another variable); nil if it is not connected.
@@ -104,8 +107,8 @@ module FoolsGold
       connection.instance_variable_get(:@raw_connection) || connection.instance_variable_get(:@connection)
     end
 
-    # The number of the descriptor of PG::Connection or Mysql2::Client; nil if it is closed, or the driver does not tell
-    # it (Trilogy): what is open then prevents the fork.
+    # The number of the descriptor of PG::Connection or Mysql2::Client; nil if it is closed, or the driver has no method
+    # for it (Trilogy): an open connection prevents the fork then.
     def number(client)
       client.socket if client.respond_to?(:socket)
     rescue StandardError
@@ -114,7 +117,7 @@ module FoolsGold
 
     def disconnect_soon(pool)
       usual = pool.checkout_timeout
-      pool.checkout_timeout = TURN # ActiveRecord waits for twice as long.
+      pool.checkout_timeout = CHECKOUT_SECONDS
       pool.disconnect!
     ensure
       pool.checkout_timeout = usual
@@ -137,7 +140,7 @@ module FoolsGold
       CACHES.each do |name, method|
         guard(name) do
           library = loaded(name)
-          close_all(library, method) if library.is_a?(Class) && of_gem?(name) && library.method_defined?(method)
+          close_all(library, method) if library.is_a?(Class) && of_gem?(name)
         end
       end
     end
@@ -147,7 +150,8 @@ module FoolsGold
       !loaded("#{name[/\A\w+/]}::VERSION").nil?
     end
 
-    # Clients are found on the heap: applications keep them in pools, constants and variables of all kinds.
+    # Closes all objects of a class, unless a thread is inside of their library. They are searched for on the heap:
+    # applications keep them in pools, constants and variables of all kinds.
     def close_all(library, method)
       return if busy?(library, method)
 
@@ -159,18 +163,19 @@ module FoolsGold
     end
 
     # Whether a thread is inside of the library, as in the middle of a command, a transaction or a subscription. The
-    # commands of redis are in another gem than the client's.
+    # commands of redis are in another gem than the client's. A library without the method, or without a file, counts as
+    # busy.
     def busy?(library, method)
       files = [own_file(library, method), (own_file(::Redis, :close) if loaded("Redis").is_a?(Class))]
       return true if files.first.nil?
 
-      folders = files.compact.map { |file| file.delete_suffix(".rb").b }
+      beginnings = files.compact.map { |file| file.delete_suffix(".rb").b }
       (Thread.list - [Thread.current]).any? do |thread|
-        thread.backtrace&.any? { |line| line.b.start_with?(*folders) }
+        thread.backtrace&.any? { |line| line.b.start_with?(*beginnings) }
       end
     end
 
-    # The file in which a class defines a method: other gems may put their own before it.
+    # The file in which a class itself defines a method, which other gems may override; nil if it does not.
     def own_file(library, method)
       found = library.instance_method(method) if library.method_defined?(method)
       found = found.super_method while found && found.owner.name.to_s[/\A\w+/] != library.name[/\A\w+/]

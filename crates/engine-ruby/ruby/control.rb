@@ -96,7 +96,7 @@ module FoolsGold
       work = lambda do
         yield
       rescue Exception => error
-        raise unless Process.pid == own # In a child that a hook has forked, which ends with its thread.
+        raise unless Process.pid == own # In a child that a hook has forked: it ends with this thread.
 
         Log.exception(error, "the hook #{name} failed")
       end

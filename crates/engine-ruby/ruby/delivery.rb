@@ -8,7 +8,7 @@ module FoolsGold
     # The largest body, by its announced length in bytes, that is collected and sent in one piece.
     GATHERED = 65_536
 
-    # The size in bytes from which Strings of a long Array are sent: one by itself, or several shorter ones joined.
+    # The size in bytes from which a String of a long Array is sent by itself; shorter ones are joined up to this size.
     JOINED = 65_536
 
     # The most bytes that are read at once of a body that is an IO.

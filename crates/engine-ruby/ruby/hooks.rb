@@ -54,7 +54,7 @@ module FoolsGold
       @blocks[name].last if @blocks.key?(name)
     end
 
-    # Reads a hooks file, or another server's configuration, with what SETUP says of it.
+    # Reads a hooks file, or another server's configuration; `setup` has the settings for that.
     def load(path, kind, setup)
       return OldHooks.load(self, path, kind, setup) unless kind.empty?
 

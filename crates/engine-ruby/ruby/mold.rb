@@ -66,8 +66,8 @@ module FoolsGold
       @workers.listen
     end
 
-    # Removes the variable by which the server has limited the heaps of malloc in this process: it has had its effect,
-    # and is not for what the application starts.
+    # Removes the variables with which the server has limited the heaps of malloc in this process: they have had their
+    # effect, and are not for programs that the application starts.
     def forget_arenas
       own = ENV.delete("FOOLS_GOLD_ARENAS")
       ENV.delete("MALLOC_ARENA_MAX") if own && ENV["MALLOC_ARENA_MAX"] == own
@@ -163,7 +163,7 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(*payload.unpack("NN")) unless @stopping
-      when Frames::SERVING then tell_begin(serves: true)
+      when Frames::SERVING then begin_serving
       when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # The front stops workers itself.
       when nil then abandon
@@ -201,10 +201,14 @@ module FoolsGold
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 
+    def begin_serving
+      @serves = true
+      tell_begin
+    end
+
     # Runs the hooks for the beginning of the server, once: when it serves, and this mold has forked a worker.
-    def tell_begin(serves: @serves)
-      @serves = serves
-      return unless @serves && @has_forked && !@has_told_begin
+    def tell_begin
+      return if !@serves || !@has_forked || @has_told_begin
 
       @has_told_begin = true
       FoolsGold.hooks.run(:mold_begin)

@@ -9,12 +9,13 @@ module FoolsGold
 end
 
 class FoolsGold::OldFile
-  # The flags of the command line that a file may ask for, from texts, which are empty where there is none.
-  def self.flags(daemonizes, host, port)
+  # Creates a file from what the server sends about it: the names of its directives, with commas, and what counts more
+  # than the file, as texts, which are empty where there is nothing.
+  def self.from_texts(path, kind, names, workers, daemonizes, host, port)
     flags = { daemonize: !daemonizes.empty? }
     flags[:host] = host unless host.empty?
     flags[:port] = port.to_i unless port.empty?
-    flags
+    new(path, kind, names: names.split(","), workers: (workers unless workers.empty?), flags: flags)
   end
 
   # Own methods begin with an underscore: all other names are directives.
@@ -71,7 +72,7 @@ class FoolsGold::OldFile
 
   private
 
-  # Records a directive, and returns what Puma's returns, which its files may use.
+  # Records a directive. In a file of Puma it returns what Puma's directive returns, which the file may use.
   def _give(name, args, block)
     @_said.record(name, args, block)
     FoolsGold::PumaOptions.result(name, args) if is_a?(FoolsGold::PumaWords)

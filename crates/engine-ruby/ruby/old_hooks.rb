@@ -67,12 +67,11 @@ module FoolsGold
 
     private
 
-    # The file for a mold that has not evaluated it, as it was for the process that read it first: the directives of the
-    # server, and what counts more than the file.
+    # The file for a mold that has not evaluated it, with the same settings as in the process that read it first
+    # (reader.rb).
     def again(path, setup)
-      workers, *flags = setup.values_at("hooks_workers", "hooks_daemonizes", "hooks_host", "hooks_port")
-      OldFile.new(path, @kind, names: setup["hooks_names"].split(","), workers: (workers unless workers.empty?),
-                               flags: OldFile.flags(*flags))
+      texts = setup.values_at("hooks_names", "hooks_workers", "hooks_daemonizes", "hooks_host", "hooks_port")
+      OldFile.from_texts(path, @kind, *texts)
     end
 
     # In Puma's single mode the process that reads the file is that which serves. Files keep its id in a constant, and

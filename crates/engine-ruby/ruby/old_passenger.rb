@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
-# `PhusionPassenger`, by which applications and libraries give Passenger hooks of its workers.
+# The module `PhusionPassenger`, with which applications and libraries register hooks for Passenger's workers.
 
 module FoolsGold
-  # The events of Passenger, and the hooks here at which they happen.
+  # Registers blocks for events of Passenger as hooks.
   module PassengerEvents
+    # The hook for each event; nil for an event that never happens here.
     HOOKS = { starting_worker_process: :on_worker_boot, credentials: :on_worker_boot,
               after_installing_signal_handlers: :on_worker_boot, stopping_worker_process: :on_worker_shutdown,
               starting_request_handler_thread: :before_thread_start, oob_work: nil }.freeze
@@ -21,7 +22,7 @@ module FoolsGold
       end
     end
 
-    # What Passenger gives to the blocks of an event.
+    # The arguments that Passenger passes to the blocks of an event.
     def arguments(name)
       case name
       when :starting_worker_process then [FoolsGold.preloads]
@@ -40,7 +41,7 @@ end
 
 module PhusionPassenger
   class << self
-    # Passenger's number of requests at once in a worker; here it changes nothing.
+    # The number of concurrent requests of a worker, as the application sets it for Passenger. It has no effect here.
     attr_accessor :advertised_concurrency_level
 
     def on_event(name, &block)

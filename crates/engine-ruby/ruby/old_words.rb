@@ -199,8 +199,8 @@ module FoolsGold
         update(timeout: TIMEOUTS.fetch(kind, 60), worker_processes: 1, preload_app: kind == "pitchfork", pid: nil,
                logger: Configurator::DEFAULTS[:logger])
         update(said.values)
-        # The number in the settings, which may replace the file's: hooks recognize the last worker by it, to end the
-        # old master then.
+        # The number of workers in the settings, which counts more than the file's: hooks recognize the last worker by
+        # it, to end the old master then.
         workers = FoolsGold.workers if FoolsGold.respond_to?(:workers)
         store(:worker_processes, workers) if workers
         listeners = said.calls.select { |call| call.name == "listen" }.map { |call| call.args.first }

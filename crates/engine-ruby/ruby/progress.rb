@@ -30,8 +30,8 @@ module FoolsGold
       end
     end
 
-    # The innermost call, and the line of the application that led to it. Names are compared as bytes: those of files
-    # may have other encodings than the folder's, which has that of the locale.
+    # The innermost call, and the line of the application that led to it. Paths are compared as bytes: those in a
+    # backtrace may have another encoding than the folder, whose encoding is the locale's.
     def place(backtrace, folder)
       backtrace = Array(backtrace).map(&:b).reject { |line| line.start_with?(__dir__.b) }
       own = backtrace.find { |line| line.start_with?(folder.b) && !line.include?("/vendor/") }

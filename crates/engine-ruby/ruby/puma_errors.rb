@@ -1,16 +1,17 @@
 # frozen_string_literal: true
 
-# Exceptions of requests, for libraries that look for them in Puma's server.
+# Reports exceptions of requests to libraries that expect them from Puma's server.
 
 module FoolsGold
-  # Monitoring agents (Sentry's, AppSignal's) put a module before Puma::Server#lowlevel_error, by which they report what
-  # no middleware has caught. No server of Puma runs here, so theirs is called on one that never serves.
+  # Calls Puma::Server#lowlevel_error. Monitoring agents (Sentry's, AppSignal's) prepend a module with this method to
+  # Puma's class, to report exceptions that no middleware has caught. No server of Puma runs here, so the method is
+  # called on an object that never serves.
   module PumaErrors
-    # Options with which Puma's own method, which theirs calls, gives an answer that nobody uses.
+    # Options with which Puma's own method, which the agent's calls, returns an answer. It is dropped.
     OPTIONS = { lowlevel_error_handler: ->(*) { [500, {}, []] } }.freeze
 
     class << self
-      # Tells such libraries the exception that has ended the request with this environment.
+      # Reports the exception that has ended the request with this environment.
       def tell(error, env)
         return unless asked?
 
@@ -24,7 +25,7 @@ module FoolsGold
 
       private
 
-      # Whether Puma's server is loaded, and there is a module before its method.
+      # Whether Puma's server is loaded, and a module with the method is prepended to it.
       def asked?
         return false if !defined?(::Puma::Server) || ::Puma.autoload?(:Server)
 

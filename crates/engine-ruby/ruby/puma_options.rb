@@ -52,7 +52,7 @@ module FoolsGold
     # Directives whose option is true if they are given without an argument.
     BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown daemonize].freeze
 
-    # Directives whose option is a number, whatever the file gives.
+    # Directives whose option is a number, even if the file gives a String.
     COUNTS = %w[workers threads].freeze
 
     # A number of workers: `auto` is one for each processor.
@@ -68,7 +68,7 @@ module FoolsGold
       COUNTS.include?(name) && value.respond_to?(:to_i) ? count(value) : value
     end
 
-    # `daemon` is whether the command line sends the server to the background.
+    # `daemon`: whether the command line sends the server to the background.
     def initialize(said, daemon: false)
       @said = said
       @daemon = daemon
@@ -128,9 +128,9 @@ module FoolsGold
     end
 
     def default_options
-      least = said("PUMA_MIN_THREADS", "MIN_THREADS") || 0
-      most = said("PUMA_MAX_THREADS", "MAX_THREADS") || (RUBY_ENGINE == "ruby" ? 5 : 16)
-      environment = said("APP_ENV", "RACK_ENV", "RAILS_ENV") || "development"
+      least = variable("PUMA_MIN_THREADS", "MIN_THREADS") || 0
+      most = variable("PUMA_MAX_THREADS", "MAX_THREADS") || (RUBY_ENGINE == "ruby" ? 5 : 16)
+      environment = variable("APP_ENV", "RACK_ENV", "RAILS_ENV") || "development"
       { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i,
         environment: environment, rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd),
         binds: ["tcp://0.0.0.0:9292"], events: events,
@@ -139,8 +139,8 @@ module FoolsGold
 
     private
 
-    # The value of the first of these variables that is not blank.
-    def said(*names)
+    # The value of the first of these environment variables that is not blank.
+    def variable(*names)
       ENV.values_at(*names).find { |value| !value.to_s.b.strip.empty? }
     end
 

@@ -8,7 +8,7 @@ module FoolsGold
   class PumaStats
     # The names of the figures of a worker.
     FIGURES = %i[backlog running pool_capacity busy_threads max_threads requests_count].freeze
-    # What Puma 8 says beside them; there is nothing here that it could count.
+    # Further figures of Puma 8, of parts that this server does not have.
     OTHERS = { io_threads: 0, backlog_max: 0, reactor_max: 0 }.freeze
 
     # Gives them to Puma, if it is loaded.
@@ -26,6 +26,11 @@ module FoolsGold
       moment.getutc.strftime("%FT%TZ")
     end
 
+    # Figures of a worker, in the order of FIGURES, with their names, and with the further ones.
+    def self.named(figures)
+      FIGURES.zip(figures).to_h.merge(OTHERS)
+    end
+
     def self.versions
       { puma: ::Puma::Const::PUMA_VERSION,
         ruby: { engine: RUBY_ENGINE, version: RUBY_VERSION, patchlevel: RUBY_PATCHLEVEL } }
@@ -37,15 +42,14 @@ module FoolsGold
     end
 
     def stats
-      { started_at: @started_at, **figures, **OTHERS, versions: PumaStats.versions }
+      { started_at: @started_at, **PumaStats.named(figures), versions: PumaStats.versions }
     end
 
     # The figures, in the order of FIGURES.
     def figures
       runners = @worker.runners
       busy = runners.count(&:running)
-      requests = runners.sum { |runner| runner.slot.seq }
-      FIGURES.zip([0, runners.size, runners.size - busy, busy, runners.size, requests]).to_h
+      [0, runners.size, runners.size - busy, busy, runners.size, runners.sum { |runner| runner.slot.seq }]
     end
   end
 
@@ -74,7 +78,7 @@ module FoolsGold
     def worker(pid, number, forked_at, report)
       { started_at: PumaStats.time(forked_at), pid: pid, index: FoolsGold.indexes[number].to_i, phase: 0,
         booted: !report.nil?, last_checkin: PumaStats.time(report ? report.time : forked_at),
-        last_status: report ? PumaStats::FIGURES.zip(report.figures).to_h.merge(PumaStats::OTHERS) : {} }
+        last_status: report ? PumaStats.named(report.figures) : {} }
     end
   end
 end

@@ -11,13 +11,12 @@ module FoolsGold
     # Variables with the environment of the application.
     ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
 
-    def initialize(path, kind, gemfile, names, workers, flags)
+    # `texts` are those of OldFile.from_texts.
+    def initialize(path, kind, gemfile, texts)
       @path = path
       @kind = kind
       @gemfile = gemfile
-      @names = names.split(",")
-      @workers = workers unless workers.empty?
-      @flags = flags
+      @texts = texts
       @umask = File.umask
       # Programs that the file starts must not get the socket, and what they print goes to standard error.
       @server = IO.for_fd(0, "r+b", autoclose: false).dup
@@ -29,7 +28,7 @@ module FoolsGold
 
     # Evaluates the file. Returns the order to become a mold, with the file, if there is one.
     def run(stays)
-      # They have had their effect, as in the mold, and are not for what the file starts.
+      # As in Mold#forget_arenas: the variables have had their effect, and are not for programs that the file starts.
       ENV.delete("MALLOC_ARENA_MAX") if ENV.delete("FOOLS_GOLD_ARENAS")
       title
       write_in_background
@@ -55,8 +54,8 @@ module FoolsGold
       nil
     end
 
-    # Lets the file print in the background of a terminal, which after `stty tostop` would stop this process. Programs
-    # that the file starts print, too (Signals).
+    # Ignores SIGTTOU at a terminal, which after `stty tostop` stops a background process that prints. Programs that the
+    # file starts inherit this.
     def write_in_background
       trap("TTOU", "IGNORE") if $stderr.tty?
     rescue ArgumentError
@@ -98,7 +97,7 @@ module FoolsGold
     def evaluate
       ENV["RACK_ENV"] ||= "development" if %w[unicorn pitchfork].include?(@kind)
       before = ENVIRONMENTS.to_h { |name| [name, ENV[name]] }
-      @file = OldFile.new(@path, @kind, names: @names, workers: @workers, flags: @flags)
+      @file = OldFile.from_texts(@path, @kind, *@texts)
       begin
         @file._evaluate
       rescue Exception => error # `exit` and a syntax error are no more of a configuration than any other.
@@ -158,8 +157,7 @@ module FoolsGold
 end
 
 if $PROGRAM_NAME == "-e"
-  path, kind, gemfile, names, workers, daemonizes, host, port, stays = ARGV.slice!(0..)
-  flags = FoolsGold::OldFile.flags(daemonizes, host, port)
-  successor, file = FoolsGold::Reader.new(path, kind, gemfile, names, workers, flags).run(stays == "stays")
+  path, kind, gemfile, *texts, stays = ARGV.slice!(0..)
+  successor, file = FoolsGold::Reader.new(path, kind, gemfile, texts).run(stays == "stays")
   successor.begin(file)
 end

@@ -154,7 +154,7 @@ module FoolsGold
       retry
     end
 
-    # Whether an exception says only that the client has gone: while its answer was sent, or its body was collected.
+    # Whether an exception only means that the client has gone while its answer was sent, or its body was collected.
     def of_client?(error)
       (Errno::EPIPE === error || Errno::ECONNRESET === error) && (@answer.begun? || @slot.gone?)
     end

@@ -12,7 +12,8 @@ module FoolsGold
     # Rack 3 no longer has `rack.version`; other servers still set it.
     VERSION = [1, 6].freeze
 
-    # The milliseconds in which the body of a request arrived: a Float, as in Puma, since monitoring reckons with it.
+    # The key of the milliseconds in which the body of a request arrived. The value is a Float, as in Puma: monitoring
+    # libraries calculate with it.
     BODY_WAIT = "puma.request_body_wait"
 
     # Puma 8 gives applications that call this a thread beyond the limit; here it does nothing.
@@ -49,6 +50,7 @@ module FoolsGold
 
     def code(variables, constants)
       pairs = variables.each_with_index.map do |key, index|
+        # Both Strings: an application may have changed NilClass#to_s.
         "#{key.dump} => v#{index}#{key == BODY_WAIT ? '.to_f' : ''}"
       end
       pairs.concat(constants.map { |key, value| "#{key.dump} => #{value.b.dump}" })

@@ -14,7 +14,7 @@ module FoolsGold
 
     # Signals to which the master of other servers reacts.
     OF_MASTERS = %w[USR1 USR2 TTIN TTOU].freeze
-    # Signals that a terminal sends to all of a background job: when one of its processes reads from the terminal, or
+    # Signals that a terminal sends to all processes of a background job when one of them reads from the terminal, or
     # writes to it after `stty tostop`.
     OF_TERMINALS = %w[TTIN TTOU].freeze
     # Signals that carry no request.
@@ -119,9 +119,9 @@ module FoolsGold
         Thread.new { Log.frame(Frames::ENDING, [own ? 1 : 0].pack("C")) }
       end
 
-      # Sets a handler for the owner alone; a process forked from it is ended by the signal. At a terminal, what that
-      # sends is ignored: the write succeeds then and the read fails, while with a handler both are tried again, each
-      # time with a signal for the front, which would add a worker or stop one.
+      # Sets a handler for the owner alone; a process forked from it is ended by the signal. In a process that has a
+      # terminal, the signals of terminals are ignored: then a write succeeds and a read fails. With a handler both are
+      # tried again, each time with a signal that also reaches the front, which adds or stops a worker.
       def set_own(name)
         return set(name, "IGNORE") if OF_TERMINALS.include?(name) && terminal?
 

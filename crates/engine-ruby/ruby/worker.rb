@@ -24,8 +24,8 @@ module FoolsGold
       @has_told_end = false
     end
 
-    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. The block takes reports to
-    # the process that has forked this one.
+    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. The block sends a report
+    # (Children#report) to the process that has forked this one.
     def run(&reporter)
       @reporter = reporter
       serve_requests
@@ -47,11 +47,12 @@ module FoolsGold
       @runners.each { |runner| runner.slot.close_read }
     end
 
-    # Reports that it has booted; from then on its figures, where Puma.stats may be asked for them.
+    # Reports that this worker has booted, and its figures if Puma is loaded, which may show them. Without Puma, later
+    # calls do nothing.
     def report
       return unless @reporter
 
-      figures = PumaStats.new(self).figures.values if PumaStats.asked?
+      figures = PumaStats.new(self).figures if PumaStats.asked?
       @reporter.call(figures)
       @reporter = nil unless figures
     end

@@ -179,7 +179,7 @@ def rest_of(worker, released)
   worker.answers.map(&:kind)
 end
 
-# Gives the worker a client to write to.
+# Sends the worker a socket to write to, and returns the client's end of it.
 def client(direct)
   ours, theirs = UNIXSocket.pair
   direct.send_io(ours)

@@ -4,27 +4,17 @@
 
 # Applications with stand-ins for these libraries, on real connections.
 module ClientsTest
-  F = FoolsGold::Frames
   H = Harness
 
-  # A mold with an application that finds the port of a listener in PORT.
-  def self.run(rackup, &block)
-    listener = TCPServer.new("127.0.0.1", 0)
-    Front.run("PORT = #{listener.addr[1]}\n#{rackup}", preload: "yes", &block)
-  ensure
-    listener&.close
-  end
-
   def self.answering(name, body, rackup)
-    H.check(name) { run(rackup) { |front| H.same(body, front.fork.get("/").body) } }
+    H.check(name) { Front.with_listener(rackup) { |front| H.same(body, front.fork.get("/").body) } }
   end
 
   # An application that is not forked, because of a RedisClient.
   def self.refusing(name, rackup)
     H.check(name) do
-      run("#{rackup}run ->(_) { [200, {}, []] }\n") do |front|
-        front.mold.write(F.frame(F::FORK, [1, 0].pack("NN")))
-        H.match(/held by RedisClient/, F.strings(front.await(front.mold, F::SHARED).last).join)
+      Front.with_listener("#{rackup}run ->(_) { [200, {}, []] }\n") do |front|
+        H.match(/held by RedisClient/, front.refused.join)
       end
     end
   end
@@ -67,7 +57,7 @@ EACH = <<~'RUBY'
   def (ActiveRecord::Base).connection_handler; EACH[:writing]; end
   def (ActiveRecord::Base).connection_handlers; EACH; end
 RUBY
-# A client: `closing` is the name of the method that its library has for the end of its connection.
+# A client: `closing` defines the method by which its library closes a connection.
 CLIENT = <<~'RUBY'
   class Client
     def self.closing(name); define_method(name) { @socket.close }; end
@@ -75,7 +65,7 @@ CLIENT = <<~'RUBY'
     def open?; !@socket.closed?; end
   end
 RUBY
-# The last databases of Sequel are in memory: to close them would empty them.
+# The last two databases of Sequel are in memory, and empty after `disconnect`.
 ALL = <<~'RUBY'
   class RedisClient < Client; VERSION = "0.26.0"; closing :close; end
   module Redis; VERSION = "4.8.1"; class Client < ::Client; closing :disconnect; end; end
@@ -93,7 +83,7 @@ ALL = <<~'RUBY'
   CLIENTS = [RedisClient, Redis::Client, Dalli::Client].map(&:new) + Sequel::DATABASES.first(2)
   run ->(_) { [200, {}, [[CLIENTS.map(&:open?), $is_empty].inspect]] }
 RUBY
-# ActiveRecord with connections that a thread uses: of a driver that tells its descriptor, and of SQLite.
+# ActiveRecord with connections that a thread uses: of a driver with a method for the descriptor, and of SQLite.
 USED = <<~'RUBY'
   module SQLite3; class Database; end; end
   Connection = Struct.new(:owner, :raw) { def initialize(*); super; @raw_connection = raw; end }
@@ -102,7 +92,7 @@ USED = <<~'RUBY'
     def release_connection; end
     def flush!; calls << :flush!; end
     def disconnect!; calls << checkout_timeout; socket.close; end
-    def told; [calls.uniq, checkout_timeout, socket.closed?]; end
+    def state; [calls.uniq, checkout_timeout, socket.closed?]; end
   end
   USER = Thread.new { sleep }
   SOCKETS = Array.new(2) { TCPSocket.new("127.0.0.1", PORT) }
@@ -114,7 +104,7 @@ USED = <<~'RUBY'
     def (Base).connection_handler; self; end
     def (Base).connection_pool_list(_role); POOLS; end
   end
-  run ->(_) { [200, {}, [POOLS.map(&:told).inspect]] }
+  run ->(_) { [200, {}, [POOLS.map(&:state).inspect]] }
 RUBY
 if RUBY_ENGINE == "ruby"
   [ONE, EACH].each do |handlers|

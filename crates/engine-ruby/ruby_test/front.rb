@@ -22,6 +22,14 @@ class Front
     front&.close
   end
 
+  # A preloading mold whose application finds the port of a listener in PORT.
+  def self.with_listener(rackup, **options, &block)
+    listener = TCPServer.new("127.0.0.1", 0)
+    run("PORT = #{listener.addr[1]}\n#{rackup}", preload: "yes", **options, &block)
+  ensure
+    listener&.close
+  end
+
   def initialize(rackup, hooks: nil, ruby: ENV.fetch("TEST_RUBY", "ruby"), **setup)
     @folder = Dir.mktmpdir("foolsgold")
     @server = UNIXServer.new(File.join(@folder, "wire"))
@@ -75,6 +83,12 @@ class Front
         @logs << payload.byteslice(1, payload.bytesize).force_encoding("UTF-8")
       end
     end
+  end
+
+  # Orders a worker that the mold refuses to fork, since it would share connections; returns their descriptions.
+  def refused
+    @mold.write(F.frame(F::FORK, [1, 0].pack("NN")))
+    F.strings(await(@mold, F::SHARED).last)
   end
 
   # Orders a worker; gives its control and its slots.
@@ -178,7 +192,7 @@ class Front
       found
     end
 
-    # Says that the front has read this many bytes of what the first slot has lent.
+    # Sends RELEASE: the front has read this many bytes of the String that the first slot has lent.
     def release(bytes)
       control.write(F.frame(F::RELEASE, [0, bytes].pack("NQ>")))
     end

@@ -99,7 +99,7 @@ Front.run(HIJACK) do |front|
     Harness.same("kept", worker.get("/keep").body)
     Harness.same("the connection cannot be taken: its request has been answered", worker.get("/stale").body)
   end
-  Harness.check("an application that shows an environment shows nothing of the server") do
+  Harness.check("the text of an environment has no data of the server") do
     shown = worker.get("/shown").body
     Harness.match(/@slot=#<FoolsGold::(Native)?Slot 0>.*}#<FoolsGold::(Native)?Slot 0>\z/m, shown)
     Harness.same(nil, shown[/secret|@wire|@shapes/])

@@ -34,17 +34,20 @@ module MoldTest
 
   # A mold whose application holds a connection.
   def self.holding(hooks, **options, &block)
-    listener = TCPServer.new("127.0.0.1", 0)
-    rackup = "$held = TCPSocket.new('127.0.0.1', #{listener.addr[1]})\nrun ->(_) { [200, {}, [$held.closed?.to_s]] }"
-    Front.run(rackup, hooks: hooks, preload: "yes", **options, &block)
-  ensure
-    listener&.close
+    rackup = "$held = TCPSocket.new('127.0.0.1', PORT)\nrun ->(_) { [200, {}, [$held.closed?.to_s]] }"
+    Front.with_listener(rackup, hooks: hooks, **options, &block)
   end
 
-  # Orders a worker that would share the connection.
-  def self.share(front)
-    front.mold.write(F.frame(F::FORK, [1, 0].pack("NN")))
-    front.await(front.mold, F::SHARED)
+  # Runs the block while Ruby finds this text as the library of this name.
+  def self.with_library(name, text)
+    kept = ENV["RUBYLIB"]
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "#{name}.rb"), text)
+      ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
+      yield
+    end
+  ensure
+    ENV["RUBYLIB"] = kept
   end
 
   def self.stop(front, worker)
@@ -100,24 +103,20 @@ Harness.check("a missing Gemfile") do
   end
 end
 Harness.check("for a gem that was activated before Bundler, the error is Bundler's, and not that there is none") do
-  kept = ENV["RUBYLIB"]
   message = "You have already activated gold 2, but your Gemfile requires gold 1."
-  Dir.mktmpdir do |folder|
-    File.write(File.join(folder, "bundler.rb"), <<~RUBY)
-      module Bundler
-        GemNotFound = GitError = Class.new(StandardError)
-        def self.setup
-          raise Gem::LoadError, #{message.dump}
-        end
+  bundler = <<~RUBY
+    module Bundler
+      GemNotFound = GitError = Class.new(StandardError)
+      def self.setup
+        raise Gem::LoadError, #{message.dump}
       end
-    RUBY
-    ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
+    end
+  RUBY
+  MoldTest.with_library("bundler", bundler) do
     Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
       Harness.match(/\AGem::LoadError\0#{Regexp.escape(message)}\0/, front.ready.last.force_encoding("UTF-8"))
     end
   end
-ensure
-  ENV["RUBYLIB"] = kept
 end
 Harness.check("a hooks file is UTF-8 in every locale") do
   kept = ENV["LC_ALL"]
@@ -168,17 +167,17 @@ Harness.check("files for another server's configuration are loaded only with one
   end
 end
 ASKED = "run ->(_) { [200, {}, [$asked.inspect]] }"
-Harness.check("a mold that reads another server's file tells it what the command line says") do
+Harness.check("a mold that reads another server's file gives it the values of the command line") do
   { "unicorn" => ["RACKUP.values_at(:daemonize, :host, :port, :set_listener)", '[true, "0.0.0.0", 4000, true]'],
     "puma" => ["@options.user_options.values_at(:daemon, :workers)", "[true, 3]"] }.each do |kind, (asked, expected)|
-    said = { hooks_kind: kind, hooks_daemonizes: "yes", hooks_port: "4000", hooks_workers: "3" }
-    Front.run(ASKED, hooks: "$asked = #{asked}", **said) { |front| Harness.same(expected, front.fork.get("/").body) }
+    setup = { hooks_kind: kind, hooks_daemonizes: "yes", hooks_port: "4000", hooks_workers: "3" }
+    Front.run(ASKED, hooks: "$asked = #{asked}", **setup) { |front| Harness.same(expected, front.fork.get("/").body) }
   end
 end
 MoldTest.answering("bytes that are no text are no number of workers for a configuration of Puma", "0", ASKED,
                    hooks: "ENV['WEB_CONCURRENCY'] = 255.chr\n$asked = @options[:workers]", hooks_kind: "puma")
 if RUBY_ENGINE == "ruby"
-  Harness.check("a child that forks where the server begins to serve ends without a word in the worker's name") do
+  Harness.check("a child that a hook forks when the server begins to serve ends, and logs nothing") do
     hooks = "after_booted do\n  (child = fork) ? Process.wait(child) : exit\n" \
             "  File.write(File.join(__dir__, 'waited'), '')\nend\n"
     Front.run(ASKED, hooks: hooks, hooks_kind: "puma, single", hooks_names: "after_booted") do |front|
@@ -190,20 +189,15 @@ if RUBY_ENGINE == "ruby"
       Harness.same([], front.logs.grep(/after_booted/))
     end
   end
-  # From Ruby 4.0 on it is a gem.
+  # From Ruby 4.0 on, Logger is a gem.
   Harness.check("hooks of another server need no Logger that the bundle does not have") do
-    kept = ENV["RUBYLIB"]
-    Dir.mktmpdir do |folder|
-      File.write(File.join(folder, "logger.rb"), "raise LoadError, 'cannot load such file -- logger'\n")
-      ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
-      told = { hooks: "before_fork { |server, _| server.logger.info('told by a hook') }", hooks_kind: "unicorn" }
-      Front.run("run ->(_) { [200, {}, ['x']] }", hooks_names: "before_fork", **told) do |front|
+    setup = { hooks: "before_fork { |server, _| server.logger.info('logged by a hook') }", hooks_kind: "unicorn" }
+    MoldTest.with_library("logger", "raise LoadError, 'cannot load such file -- logger'\n") do
+      Front.run("run ->(_) { [200, {}, ['x']] }", hooks_names: "before_fork", **setup) do |front|
         Harness.same("x", front.fork.get("/").body)
-        Harness.match(/told by a hook/, front.logs.join)
+        Harness.match(/logged by a hook/, front.logs.join)
       end
     end
-  ensure
-    ENV["RUBYLIB"] = kept
   end
 end
 # Where older versions of RubyGems keep the list of all gems, once they have made it.
@@ -246,7 +240,7 @@ AGENT = <<~'RUBY'
   end
   module Agent
     def lowlevel_error(error, env, status = 500)
-      $told = [error.message, env["PATH_INFO"], super.first]
+      $reported = [error.message, env["PATH_INFO"], super.first]
       raise "no agent" if env["PATH_INFO"] == "/mute"
     end
   end
@@ -257,24 +251,24 @@ AGENT = <<~'RUBY'
   end
   run(lambda do |env|
     case env["PATH_INFO"]
-    when "/told" then [200, {}, [$told.inspect]]
+    when "/reported" then [200, {}, [$reported.inspect]]
     when "/endless" then [200, { "content-length" => "1" }, endless]
     else raise "lost"
     end
   end)
 RUBY
-Harness.check("agents that wait for exceptions in Puma's server get them") do
+Harness.check("agents that report exceptions from Puma's server get them") do
   Front.run(AGENT) do |front|
     worker = front.fork
     %w[/raise /mute].each do |path|
       Harness.match(/\ARuntimeError\0lost/, worker.get(path).body)
-      Harness.same(["lost", path, 500].inspect, worker.get("/told").body)
+      Harness.same(["lost", path, 500].inspect, worker.get("/reported").body)
     end
     worker.ask("/endless", seq: 9)
     Harness.eventually("the body is collected") { File.exist?(File.join(front.folder, "begun")) }
     worker.order(Front::F::CANCEL, 0, 9)
     Harness.match(/\AErrno::EPIPE/, worker.answer.body)
-    Harness.same(["lost", "/mute", 500].inspect, worker.get("/told").body)
+    Harness.same(["lost", "/mute", 500].inspect, worker.get("/reported").body)
   end
 end
 EVENTS = <<~'RUBY'
@@ -296,9 +290,9 @@ RUBY
     end
   end
 end
-MoldTest.answering("only Passenger's file brings PhusionPassenger", "nil",
+MoldTest.answering("PhusionPassenger is defined only for Passenger's configuration", "nil",
                    "run ->(_) { [200, {}, [defined?(PhusionPassenger).inspect]] }")
-Harness.check("a worker keeps the pipe for reports open only if it has more of them") do
+Harness.check("a worker keeps the pipe for reports open only if it sends further reports") do
   { nil => [true, true], [0] * 6 => [true, false] }.each do |figures, expected|
     children = FoolsGold::Children.new
     children.listen
@@ -340,7 +334,7 @@ if RUBY_ENGINE == "ruby"
   Harness.check("a mold that makes way before it has forked has stopped nothing, for Puma's after_stopped") do
     hooks = "after_stopped { File.write(File.join(__dir__, 'stopped'), '') }"
     MoldTest.holding(hooks, hooks_kind: "puma", hooks_names: "after_stopped") do |front|
-      MoldTest.share(front)
+      front.refused
       Process.wait(front.pid)
       Harness.same(false, File.exist?(File.join(front.folder, "stopped")))
     end
@@ -352,6 +346,6 @@ if RUBY_ENGINE == "ruby"
   end
   Harness.check("the thread of Ruby's Timeout does not keep a mold waiting that has a connection") do
     hooks = "before_fork { Thread.new { sleep 0.8; $held.close }.name = 'Timeout stdlib thread' }"
-    MoldTest.holding(hooks) { |front| MoldTest.share(front) }
+    MoldTest.holding(hooks, &:refused)
   end
 end

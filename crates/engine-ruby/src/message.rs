@@ -24,7 +24,8 @@ pub enum Message {
     Control(u32, u32, UnixStream),
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
     Thread(u32, u32, StdStream),
-    /// A mold or a worker has sent a frame on its control connection, and the place of it among those that wait.
+    /// A mold or a worker has sent a frame on its control connection. The permit is a place in the queue, which is free
+    /// again when the frame has been handled.
     Received(Speaker, Frame, OwnedSemaphorePermit),
     /// The control connection of a mold or a worker has ended.
     Disconnected(Speaker),
@@ -42,8 +43,8 @@ pub enum Message {
     Stop(Duration, SyncSender<()>),
 }
 
-/// Creates the queue of a supervisor. Messages are few (a process begins or ends, and of what it says only some frames
-/// wait), and none may be lost.
+/// Creates the queue of a supervisor. Messages are few: a process begins or ends, and of each connection only some
+/// frames are queued. None may be lost.
 #[expect(clippy::disallowed_methods, reason = "see above")]
 pub fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
     unbounded_channel()

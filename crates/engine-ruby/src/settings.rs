@@ -46,7 +46,7 @@ pub struct Settings {
     pub hooks_kind: String,
     /// The names of that server's directives.
     pub hooks_names: Vec<&'static str>,
-    /// Whether malloc has few heaps in Ruby processes; otherwise their number is what the environment, or malloc, says.
+    /// Whether the server limits the heaps of malloc in Ruby processes; false where a variable of theirs does.
     pub limits_heaps: bool,
     /// Whether the application finds `PhusionPassenger`, to give hooks to it.
     pub is_passenger: bool,

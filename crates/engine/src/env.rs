@@ -21,8 +21,8 @@ pub enum Key<'a> {
     Header(&'a HeaderName),
 }
 
-/// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`]. The last is one of
-/// Puma, for the Ruby engine alone.
+/// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`]. The last is a
+/// key of Puma, which only the Ruby engine sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the key of its name")]
 pub enum Fixed {

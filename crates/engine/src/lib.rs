@@ -71,8 +71,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// The meter of an application, in which the front counts a request that it refuses or gives up itself. `app` is
-    /// its name as [`Engine::app_of`] returns it; without a name, there is one if the engine has a single application.
-    /// By default there is none, and such requests are not counted.
+    /// its name as [`Engine::app_of`] returns it; without a name, it is the only application, and there is no meter if
+    /// the engine has several. By default there is none, and such requests are not counted.
     fn meter_of(&self, app: Option<&str>) -> Option<Arc<Meter>> {
         let _ = app;
         None

@@ -25,7 +25,7 @@ pub const CLASS_BOUNDS_US: [u64; BOUNDS_US.len() * PARTS] = class_bounds();
 
 const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
 
-/// The most requests that run on after they were given up.
+/// Maximum number of requests that a meter keeps as given up; one more replaces the oldest.
 const GIVEN_UP_MOST: usize = 1024;
 
 const fn class_bounds() -> [u64; BOUNDS_US.len() * PARTS] {
@@ -112,7 +112,7 @@ pub struct Meter {
     faults: Counters<{ Fault::NAMES.len() }>,
     /// Requests that were refused at once, or given up.
     turned_away: Counters<1>,
-    /// When each request was complete that was given up, and that its engine has not ended yet.
+    /// The times when those requests were complete that the front has given up and their engine has not ended yet.
     given_up: Mutex<Vec<Instant>>,
 }
 
@@ -138,15 +138,15 @@ impl Meter {
         self.recorder.note(Err(fault), Duration::ZERO, Duration::ZERO, about);
     }
 
-    /// Counts and records a request with this fault, which the front has given up ([`crate::Reply::give_up`]), as one
-    /// of unknown time in the queue; `about` gives its identity.
+    /// Counts and records a request that the front has given up with this fault ([`crate::Reply::give_up`]). Its time
+    /// in the queue is unknown, and recorded as zero. `about` gives its identity.
     pub(crate) fn give_up(&self, fault: &Fault, complete: Instant, about: impl FnOnce() -> Past) {
         self.turn_away();
         self.failed(fault);
         self.recorder.note(Err(fault), Duration::ZERO, complete.elapsed(), about);
     }
 
-    /// Notes that the request which was complete at this time is given up, and that its engine counts it no more.
+    /// Notes that the front gives up the request that was complete at this time, so that its engine does not count it.
     pub(crate) fn note_given_up(&self, complete: Instant) {
         let mut given_up = self.given_up.lock();
         if given_up.len() == GIVEN_UP_MOST {
@@ -155,7 +155,7 @@ impl Meter {
         given_up.push(complete);
     }
 
-    /// Whether the request which was complete at this time is given up. True once.
+    /// Whether the front has given up the request that was complete at this time. True once.
     pub(crate) fn takes_given_up(&self, complete: Instant) -> bool {
         let mut given_up = self.given_up.lock();
         let found = given_up.iter().position(|other| *other == complete);

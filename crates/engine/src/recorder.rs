@@ -130,8 +130,14 @@ impl Recorder {
         }
     }
 
-    /// Removes the records of a request, which is about to be recorded anew with another outcome.
-    pub fn forget(&self, id: &str) {
+    /// Records a request with this fault in place of its earlier records. `past` has its identity.
+    pub(crate) fn note_anew(&self, fault: &Fault, queued: Duration, ran: Duration, past: Past) {
+        self.forget(&past.id);
+        self.note(Err(fault), queued, ran, || past);
+    }
+
+    /// Removes the records of a request.
+    fn forget(&self, id: &str) {
         let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
         for list in [slow, failed] {

@@ -35,7 +35,7 @@ pub struct Responder {
     role: Role,
 }
 
-/// Where, and as what, an answer is counted.
+/// The meter that counts an answer, and the times of its request.
 #[derive(Clone)]
 struct Count {
     meter: Arc<Meter>,
@@ -46,7 +46,7 @@ struct Count {
 }
 
 impl Count {
-    /// Whether the front has given the request up, and has counted it. True once.
+    /// Whether the front has given up the request, and so has counted it. True once.
     fn takes_given_up(&self) -> bool {
         self.meter.takes_given_up(self.complete)
     }
@@ -116,9 +116,9 @@ impl Reply {
         self.is_deferred
     }
 
-    /// Stops waiting for an answer that is late. Returns that if it has just come, else the fault, which is counted and
-    /// recorded in this meter at once: the engine, which may take any time to end, counts no more. `complete` is when
-    /// the request was; `about` gives its identity.
+    /// Stops waiting for an answer that is late. Returns the answer if it has just come, else the fault, which this
+    /// meter counts and records at once: the engine may take any time to end the request, and does not count it then.
+    /// `complete` is the time when the request was complete; `about` gives its identity.
     pub fn give_up(
         mut self,
         fault: Fault,
@@ -126,7 +126,7 @@ impl Reply {
         meter: &Meter,
         about: impl FnOnce() -> Past,
     ) -> Box<Answer> {
-        // Before the engine can see that nobody waits any more.
+        // Before the engine can see that the channel is closed.
         meter.note_given_up(complete);
         self.receiver.close();
         if let Ok(mut answer) = self.receiver.try_recv()
@@ -198,32 +198,28 @@ impl Responder {
         let is_abandoned = self.is_abandoned();
         let Some(sender) = self.sender.take() else { return };
         if let Some(count) = self.count.take() {
-            let is_given_up = is_abandoned && count.takes_given_up();
-            let Count { meter, since, .. } = count;
-            let ran = waited.map_or(Duration::ZERO, |queued| since.elapsed().saturating_sub(queued));
-            let outcome = result.as_ref().map(|response| response.head.status.as_u16());
-            match waited {
-                _ if is_given_up || self.role != Role::First => {}
-                Some(queued) => meter.add_times(queued, outcome.is_ok().then_some(ran)),
-                None => meter.turn_away(),
-            }
-            match &result {
-                _ if !is_given_up => meter.recorder.note(outcome, queued, ran, about),
-                // The engine knows the worker, and where that was.
-                Err(Fault::OutOfTime(_)) => {
-                    let past = about();
-                    meter.recorder.forget(&past.id);
-                    meter.recorder.note(outcome, queued, ran, || past);
+            let ran = waited.map_or(Duration::ZERO, |queued| count.since.elapsed().saturating_sub(queued));
+            if is_abandoned && count.takes_given_up() {
+                // The front's record lacks the worker, and where that was: the engine knows both.
+                if let Err(fault @ Fault::OutOfTime(_)) = &result {
+                    count.meter.recorder.note_anew(fault, queued, ran, about());
                 }
-                _ => {}
-            }
-            // A connection that the application has taken over may be over by now.
-            let is_taken = matches!(&result, Ok(Response { body: Body::Taken, .. }));
-            match outcome {
-                _ if is_given_up => {}
-                Ok(_) if is_abandoned && !is_taken => meter.failed(&Fault::ClientGone),
-                Ok(status) => tally = Tally::new(meter, status),
-                Err(fault) => meter.failed(fault),
+            } else {
+                let meter = count.meter;
+                let outcome = result.as_ref().map(|response| response.head.status.as_u16());
+                match waited {
+                    _ if self.role != Role::First => {}
+                    Some(queued) => meter.add_times(queued, outcome.is_ok().then_some(ran)),
+                    None => meter.turn_away(),
+                }
+                meter.recorder.note(outcome, queued, ran, about);
+                // A connection that the application has taken over may be over by now.
+                let is_taken = matches!(&result, Ok(Response { body: Body::Taken, .. }));
+                match outcome {
+                    Ok(_) if is_abandoned && !is_taken => meter.failed(&Fault::ClientGone),
+                    Ok(status) => tally = Tally::new(meter, status),
+                    Err(fault) => meter.failed(fault),
+                }
             }
         }
         deliver(sender, Box::new(Answer { result, queued, tally, replacement: self.replacement.take() }));

@@ -23,10 +23,8 @@ impl Tally {
     pub fn fail(mut self, fault: &Fault, queued: Duration, ran: Duration, about: impl FnOnce() -> Past) {
         let Some((meter, _)) = self.0.take() else { return };
         meter.failed(fault);
-        let past = about();
         // It may have been recorded with its status.
-        meter.recorder.forget(&past.id);
-        meter.recorder.note(Err(fault), queued, ran, || past);
+        meter.recorder.note_anew(fault, queued, ran, about());
     }
 
     /// Counts the response by its status, as its head is about to be sent. Returns the count of a fault in its body.

@@ -3,8 +3,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
@@ -25,6 +26,12 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
         return Err(io::Error::other("it is not a regular file"));
     }
     Ok((file, meta.len()))
+}
+
+/// The path that leads to an open file or folder, whatever is at its own path by now. `None` where there is no /proc.
+pub fn opened_path(file: impl AsFd) -> Option<PathBuf> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
+    path.exists().then_some(path)
 }
 
 /// Whether this process may read the path, regular file or not.
@@ -58,6 +65,17 @@ mod tests {
             assert!(is_readable(other));
         }
         assert!(is_readable(&file) && !is_readable(&none));
+    }
+
+    #[test]
+    fn an_open_file_is_reached_though_another_has_taken_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "gold").unwrap();
+        let file = File::open(&path).unwrap();
+        fs::rename(&path, folder.path().join("moved")).unwrap();
+        fs::write(&path, "lead").unwrap();
+        assert_eq!(fs::read_to_string(opened_path(&file).unwrap()).unwrap(), "gold");
     }
 
     #[test]

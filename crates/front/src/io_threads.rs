@@ -49,7 +49,8 @@ impl IoThreads {
         IoThreads(self.0.clone())
     }
 
-    /// Makes the event loop of the first thread, which accepts, the one that takes new listeners.
+    /// Enters the event loop of the first thread, which accepts: until the guard is dropped, the calling thread
+    /// registers listeners there.
     pub(crate) fn enter(&self) -> EnterGuard<'_> {
         self.0[0].handle.enter()
     }

@@ -54,8 +54,8 @@ use crate::log::notices::Notices;
 /// Time for cut connections to end.
 const CUT_TIME: Duration = Duration::from_secs(1);
 
-/// Serves until the stop: the future, which needs a tokio runtime with time, is ready when the last connection has
-/// ended, or was cut off. The error, before anything is served, says which listener the event loop does not take.
+/// Serves until the stop. The future, which needs a tokio runtime with time, is ready when the last connection has
+/// ended, or was cut off. An error names the listener that the event loop does not take; then nothing is served.
 ///
 /// Connections run on the I/O threads. The caller closes the engine.
 pub fn serve(

@@ -549,7 +549,7 @@ fn faults_have_their_statuses() {
         assert!(!got.text().contains("secret"));
         assert!(got.text().contains(got.header("x-request-id").unwrap()));
     }
-    // Nobody is there any more.
+    // To a client that has gone, no response is sent.
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.rest(), "");
     eventually("the lines are there", || shelf.text().lines().count() == 13);

@@ -31,7 +31,8 @@ impl From<String> for NotRight {
 enum Depth {
     /// What a load looks at.
     AsUnderLoad,
-    /// All that is known of it: where that is more than the rule, from its first header field to its last byte.
+    /// All that is known of an answer. Where that is more than the rule, the whole answer is compared, from its first
+    /// header field to its last byte.
     Whole,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Connection {
 pub(crate) struct Opened {
     /// Sends requests on it, one at a time.
     pub sender: SendRequest<Full<Bytes>>,
-    /// The time in nanoseconds of the first write on it since this was 0.
+    /// Time in nanoseconds of the first write on it after this was set to 0.
     pub written: Rc<Cell<u64>>,
     /// What had come on it and belonged to no response; set when it ends. Empty if the server only closed it.
     rest: Rc<OnceCell<Bytes>>,
@@ -85,7 +85,7 @@ impl Prepared {
         Ok((all, sums))
     }
 
-    /// One request.
+    /// One request of a workload.
     pub fn of(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<Prepared, http::Error> {
         let headers = headers(port, ask, keep, form)?;
         let keep_bytes = match &ask.expect.body {
@@ -119,7 +119,7 @@ fn headers(port: u16, ask: &Ask, keep: bool, form: Form) -> Result<HeaderMap, ht
         asked.append(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
     }
     headers.extend(asked);
-    // Of these, the length is said also where it is 0 (RFC 9110, section 8.6): some servers refuse them without one.
+    // With these methods the length is sent even if it is 0 (RFC 9110, section 8.6): some servers require it.
     if !ask.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&ask.method.as_str()) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
     }
@@ -147,7 +147,7 @@ impl Connection {
                     },
                 }
             }
-            opened.unasked(&prepared.ask).map_or(Ok(()), Err)?;
+            opened.check_rest(&prepared.ask)?;
         }
         let (opened, response) = self.call_anew(request).await?;
         self.read(opened, response, prepared).await
@@ -169,7 +169,7 @@ impl Connection {
             Some(error) => Fault::of_exchange(error),
             None => Fault::Wrong(format!("{}: a body of more than {WHOLE_BYTES} bytes", prepared.ask.in_words())),
         })?;
-        opened.unasked(&prepared.ask).map_or(Ok(()), Err)?;
+        opened.check_rest(&prepared.ask)?;
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 
@@ -209,14 +209,10 @@ impl Connection {
             }
         }
         let at = Instant::now();
+        let size = Size { whole: opened.read.get() - opened.read_before, body: length };
         // What came together with the response has ended the connection by now.
-        let verdict = match opened.unasked(&prepared.ask) {
-            Some(fault) => Err(fault),
-            None => {
-                let size = Size { whole: opened.read.get() - opened.read_before, body: length };
-                judge_parts(&prepared.ask, status, length, &self.body).map(|()| size)
-            }
-        };
+        let right = opened.check_rest(&prepared.ask);
+        let verdict = right.and_then(|()| judge_parts(&prepared.ask, status, length, &self.body)).map(|()| size);
         opened.read_before = opened.read.get();
         if self.keep && opened.rest.get().is_none() {
             self.opened = Some(opened);
@@ -235,21 +231,21 @@ impl Opened {
         let both = http1::Builder::new().title_case_headers(true).handshake(counted).await;
         let (sender, mut connection) = both.map_err(|error| Fault::of_exchange(&error))?;
         let rest = Rc::new(OnceCell::new());
-        let told = Rc::clone(&rest);
+        let left = Rc::clone(&rest);
         drop(tokio::task::spawn_local(async move {
             // Its errors reach the request that waits for a response. If none waits, hyper gives the same error for
             // bytes that came unasked as for others, but it leaves them in its buffer.
             let _ = (&mut connection).await;
-            let _ = told.set(connection.into_parts().read_buf);
+            let _ = left.set(connection.into_parts().read_buf);
         }));
         Ok(Opened { sender, written, rest, read, read_before: 0 })
     }
 
-    /// The fault of a server that has sent bytes that belong to no response. `ask` is the request before or after them.
-    pub fn unasked(&self, ask: &Ask) -> Option<Fault> {
-        let rest = self.rest.get().filter(|rest| !rest.is_empty())?;
+    /// An error if the server has sent bytes that belong to no response. `ask` is the request before or after them.
+    pub fn check_rest(&self, ask: &Ask) -> Result<(), Fault> {
+        let Some(rest) = self.rest.get().filter(|rest| !rest.is_empty()) else { return Ok(()) };
         let (asked, count, text) = (ask.in_words(), rest.len(), shown(rest));
-        Some(Fault::Wrong(format!("{asked}: after an answer came {count} or more bytes that nobody asked for: {text}")))
+        Err(Fault::Wrong(format!("{asked}: after an answer came {count} or more bytes that nobody asked for: {text}")))
     }
 }
 

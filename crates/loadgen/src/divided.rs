@@ -286,7 +286,7 @@ impl Shared {
         let kept = match connection.take() {
             Some(mut kept) => match kept.sender.ready().await {
                 Ok(()) => Some(kept),
-                Err(_) => kept.unasked(&prepared.ask).map_or(Ok(None), Err)?,
+                Err(_) => kept.check_rest(&prepared.ask).map(|()| None)?,
             },
             None => None,
         };
@@ -302,7 +302,7 @@ impl Shared {
         let body = answer.into_body().collect().await.map_err(words)?.to_bytes();
         let read = now_ns();
         let written = now.written.get().max(connected);
-        now.unasked(&prepared.ask).map_or(Ok(()), Err)?;
+        now.check_rest(&prepared.ask)?;
         if self.keep {
             *connection = Some(now);
         }

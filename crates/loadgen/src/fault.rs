@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// Description with the request, which some faults name and others cannot.
+    /// Description that begins with the request `asked`: it is put before the words of faults that do not name it.
     pub fn in_words_with(&self, asked: &str) -> String {
         let words = self.in_words();
         if words.starts_with(asked) { words } else { format!("{asked}: {words}") }

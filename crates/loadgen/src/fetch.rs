@@ -1,4 +1,5 @@
-//! One request on a connection of its own, and its whole response, whether right or not: to learn what is right.
+//! Sends one request on a connection of its own and reads the whole response, right or not, from which the caller
+//! learns what is right.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use super::fault::Fault;
 use super::form::Form;
 use super::on_this_thread;
 
-/// Fetches the response of the server on this port within `limit`. Calls the function in `slow` once if there is none
-/// after that time.
+/// Fetches the response of the server on this port within `limit`. Calls the function in `slow` once if no response has
+/// come after the time in it.
 pub fn fetch(
     port: u16,
     ask: &Ask,

@@ -1,7 +1,7 @@
 //! The open loop: requests come at random times (Poisson), as from many independent people, and not when the server is
 //! ready for them. Each is sent at its time on the connection that has been idle longest, or on a new one; if no more
-//! connections are allowed it waits, and its latency still counts from its time. One thread makes the load as long as
-//! it can; at higher rates several share the requests, in turn, and the connections.
+//! connections are allowed it waits, and its latency still counts from its time. One thread makes the load if it can;
+//! at higher rates several share the connections, and send the requests in turn.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
 use crate::metric;
 
-/// Rate, per second, that one thread generates. A load has as many threads as its rate takes, and no more: each is
-/// woken for each of its requests and responses, and interrupts the server then. Beside two with real-time priority, on
-/// the two processors of a machine, a server that served 28 000 requests per second in the closed loop served no more
-/// than 15 000 of 20 000 in this one; beside one thread it served all of them, within a millisecond.
+/// Requests per second that one thread generates. A load has no more threads than its rate takes: a thread wakes up for
+/// each of its requests and responses, and then interrupts the server. On a machine with two processors, a server that
+/// served 28 000 requests per second in the closed loop served no more than 15 000 of 20 000 in the open loop beside
+/// two threads with real-time priority, and all of them, each within a millisecond, beside one.
 const THREAD_PER_S: f64 = 40_000.0;
-/// Rate, per second and thread, above which the load generator has no real-time priority: it would take about half of a
-/// processor, and is then better interrupted by the server.
+/// Requests per second and thread above which the load generator has no real-time priority: it takes about half of a
+/// processor then, and the server must be able to interrupt it.
 const REAL_TIME_PER_S: f64 = 20_000.0;
 
 /// Longest lateness that is recorded: a minute.
@@ -99,7 +99,7 @@ impl Steps {
         format!("open loop: {}{threads}, at most {most} connections, kept, seed {}", phases.join(", "), self.seed)
     }
 
-    /// Number of threads that the highest rate takes, `most` at most.
+    /// Number of threads that the highest rate takes, at most `most`.
     fn threads(&self, most: u32) -> u32 {
         (self.highest_per_s() / THREAD_PER_S).ceil().clamp(1.0, f64::from(most.max(1))) as u32
     }

@@ -15,7 +15,7 @@ use crate::metric;
 use crate::outcome::{Course, Outcome};
 
 /// Number of threads for a load that measures a server's capacity, in our closed loop and in wrk: they share the
-/// processors with the server, and one thread alone is too slow for a fast server. Of an open loop it is the most.
+/// processors with the server, and one thread alone is too slow for a fast server. An open loop has at most as many.
 pub const LOAD_THREADS: u32 = 2;
 
 /// Options of a load about observation, time limit, threads and the form of requests.

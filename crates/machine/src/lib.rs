@@ -38,8 +38,8 @@ impl Machine {
     }
 }
 
-/// Number of processors of the affinity of the calling thread. `Cpus_allowed_list` in `/proc/self/status` would include
-/// absent ones: on many virtual machines all that could be added. `None` where the kernel does not say, as on machines
+/// Number of processors of the affinity of the calling thread. `Cpus_allowed_list` in `/proc/self/status` also lists
+/// absent ones: on many virtual machines, all that could be added. `None` where the kernel does not say, as on machines
 /// that may have more than 1024 processors (EINVAL, sched_setaffinity(2)): a quota is not recognised there.
 fn allowed() -> Option<usize> {
     usize::try_from(sched_getaffinity(None).ok()?.count()).ok()

@@ -1,5 +1,5 @@
 //! Files of /proc whose lines begin with a name and a colon, such as `status`, `meminfo` and `smaps_rollup` (proc(5)).
-//! Not read by the crate procfs, which fails on a file in which a kernel leaves one line out (gVisor).
+//! The crate procfs is not used here, since it fails on a file that lacks a line, as some do in gVisor.
 
 /// The rest of the line with this name.
 pub fn line<'a>(text: &'a str, name: &str) -> Option<&'a str> {

@@ -48,6 +48,7 @@ void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_va
  * FG_SLOTS are in a String, which the arena keeps: the caller must not restore the arena to a point before this. */
 void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind)
 {
+  finder->pattern = pattern;
   finder->text = text;
   finder->native = NULL;
   finder->base = base;
@@ -71,7 +72,7 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
       finder->slots = (size_t *)RSTRING_PTR(room);
     }
   }
-  finder->pattern = fg_as_pattern(mrb, pattern);
+  else finder->pattern = fg_as_pattern(mrb, pattern);
 }
 
 static bool find_text(fg_finder *finder, size_t start, bool anchored)

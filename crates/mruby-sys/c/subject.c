@@ -192,20 +192,27 @@ static mrb_value string_aset(mrb_state *mrb, mrb_value self)
   return other;
 }
 
+/* The byte where a search begins, for a position in bytes or characters, which counts from the end when negative. It is
+ * greater than the length for a position outside of the text; but behind the end a search for the last match begins at
+ * the end. */
+static size_t start_of(mrb_value text, mrb_int position, bool bytes, bool last)
+{
+  size_t length = (size_t)RSTRING_LEN(text), start;
+  if (bytes) start = (size_t)(position < 0 ? position + (mrb_int)length : position);
+  else start = byte_of(text, position);
+  return last && position >= 0 && start > length ? length : start;
+}
+
 static mrb_value find_index(mrb_state *mrb, mrb_value self, bool bytes, bool last)
 {
   mrb_value pattern;
-  mrb_int position = last ? MRB_INT_MAX : 0;
+  mrb_int position = 0;
   mrb_bool given = FALSE;
   mrb_get_args(mrb, "o|i?", &pattern, &position, &given);
   fg_finder finder;
   fg_finder_init(mrb, &finder, pattern, self);
-  size_t length = (size_t)RSTRING_LEN(self), start;
-  if (last && !given) start = length;
-  else if (bytes) start = position < 0 ? (size_t)(position + (mrb_int)length) : (size_t)position;
-  else start = byte_of(self, position);
-  if (last && (start == FG_UNSET || start > length) && position >= 0) start = length;
-  /* A position outside of the text wraps to a huge number, which is greater than the length. */
+  size_t length = (size_t)RSTRING_LEN(self);
+  size_t start = last && !given ? length : start_of(self, position, bytes, last);
   bool found = start <= length && (last ? fg_find_last(mrb, &finder, start) : fg_find(mrb, &finder, start, false));
   fg_match_set(mrb, found ? fg_match_new(mrb, &finder) : mrb_nil_value(), 0);
   if (!found) return mrb_nil_value();
@@ -239,14 +246,10 @@ static mrb_value last_index(mrb_state *mrb, mrb_value self, bool bytes)
 {
   mrb_value part;
   mrb_int position;
-  size_t start = (size_t)RSTRING_LEN(self);
-  if (mrb_get_args(mrb, "S|i", &part, &position) == 2) {
-    if (bytes && position < 0) position += RSTRING_LEN(self);
-    if (bytes) start = position < 0 ? FG_UNSET : (size_t)position;
-    else start = byte_of(self, position);
-    if (position < 0 && start == FG_UNSET) return mrb_nil_value();
-  }
-  size_t found = last_place(self, part, start);
+  bool given = mrb_get_args(mrb, "S|i", &part, &position) == 2;
+  size_t length = (size_t)RSTRING_LEN(self);
+  size_t start = given ? start_of(self, position, bytes, true) : length;
+  size_t found = start <= length ? last_place(self, part, start) : FG_UNSET;
   if (found == FG_UNSET) return mrb_nil_value();
   return mrb_fixnum_value((mrb_int)(bytes ? found : fg_bytes_count(self, found)));
 }

@@ -1,5 +1,5 @@
 //! Floats as CRuby prints and reads them. They are printed with the fewest digits that read back as the same number.
-//! Numbers from 1e-4 to below 1e16 have no exponent, unless zeros would have to be added before the point.
+//! Numbers from 1e-4 to below 1e16 have no exponent, unless that needs zeros before the point.
 
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
@@ -106,6 +106,23 @@ pub fn print(number: f64) -> String {
         }
     };
     format!("{sign}{plain}")
+}
+
+/// A text of digits, which may have a point, with its last digit raised by one. Nines become zeros and raise the digit
+/// before them.
+pub fn raised(digits: &str) -> String {
+    let mut digits = digits.as_bytes().to_vec();
+    for digit in digits.iter_mut().rev() {
+        match digit {
+            b'.' => {}
+            b'9' => *digit = b'0',
+            _ => {
+                *digit += 1;
+                return String::from_utf8_lossy(&digits).into_owned();
+            }
+        }
+    }
+    format!("1{}", String::from_utf8_lossy(&digits))
 }
 
 /// The shortest digits `d` and the exponent `e` such that the number is 0.d × 10^e.

@@ -60,27 +60,46 @@ enum Half {
 }
 
 impl Way {
-    /// Whether a number goes away from zero, whose digits are cut off: `kept` are left of its size, and `rest` are not.
+    /// The whole number that a number is rounded to.
+    fn whole(self, number: f64) -> f64 {
+        match self {
+            Way::Floor => number.floor(),
+            Way::Ceil => number.ceil(),
+            Way::Truncate => number.trunc(),
+            Way::Nearest(half) => rounded(number, 1.0, half),
+        }
+    }
+
+    /// A number rounded to digits behind the point. `unit` is the power of ten that makes these digits whole.
+    fn part(self, number: f64, unit: f64) -> f64 {
+        match self {
+            Way::Floor => down(number, unit),
+            Way::Ceil => up(number, unit),
+            Way::Truncate if number < 0.0 => up(number, unit),
+            Way::Truncate => down(number, unit),
+            Way::Nearest(half) => rounded(number, unit, half) / unit,
+        }
+    }
+
+    /// Whether a number is rounded away from zero, of whose digits `kept` stay and `rest` are cut off.
     fn raises(self, negative: bool, kept: &str, rest: &str) -> bool {
-        if rest.bytes().all(|digit| digit == b'0') {
+        let rest = rest.trim_end_matches('0');
+        if rest.is_empty() {
             return false;
         }
         match self {
             Way::Floor => negative,
             Way::Ceil => !negative,
             Way::Truncate => false,
-            Way::Nearest(half) => {
-                let (first, behind) = rest.split_at(1);
-                match first.cmp("5") {
-                    Ordering::Less => false,
-                    Ordering::Equal if behind.bytes().all(|digit| digit == b'0') => match half {
-                        Half::Up => true,
-                        Half::Down => false,
-                        Half::Even => kept.bytes().last().is_some_and(|digit| digit % 2 == 1),
-                    },
-                    _ => true,
-                }
-            }
+            Way::Nearest(half) => match rest.cmp("5") {
+                Ordering::Less => false,
+                Ordering::Greater => true,
+                Ordering::Equal => match half {
+                    Half::Up => true,
+                    Half::Down => false,
+                    Half::Even => kept.bytes().last().is_some_and(|digit| digit % 2 == 1),
+                },
+            },
         }
     }
 }
@@ -88,26 +107,15 @@ impl Way {
 /// The digits of a number without the last `count`, rounded. There are more than `count` digits.
 fn cut(digits: &str, count: usize, negative: bool, way: Way) -> String {
     let (kept, rest) = digits.split_at(digits.len().saturating_sub(count));
-    let mut made = kept.as_bytes().to_vec();
-    if way.raises(negative, kept, rest) {
-        let nines = made.iter().rev().take_while(|digit| **digit == b'9').count();
-        let place = made.len() - nines;
-        made[place..].fill(b'0');
-        match place.checked_sub(1) {
-            Some(last) => made[last] += 1,
-            None => made.insert(0, b'1'),
-        }
-    }
-    String::from_utf8_lossy(&made).into_owned()
+    if way.raises(negative, kept, rest) { float::raised(kept) } else { kept.to_owned() }
 }
 
-/// The number to tens, hundreds and so on: to `zeros` of them, as an Integer of any size. As in CRuby, what is behind
-/// the point does not count for the nearest one.
+/// Rounds a number to tens, hundreds and so on, by the number of zeros; the result is an Integer of any size. As in
+/// CRuby, the digits behind the point do not count for the nearest one.
 fn to_tens(number: f64, zeros: u64, way: Way) -> Outcome {
     let whole = match way {
-        Way::Floor => number.floor(),
-        Way::Ceil => number.ceil(),
-        Way::Truncate | Way::Nearest(_) => number.trunc(),
+        Way::Nearest(_) => number.trunc(),
+        way => way.whole(number),
     };
     if !whole.is_finite() {
         return integer(whole);
@@ -128,7 +136,7 @@ fn to_tens(number: f64, zeros: u64, way: Way) -> Outcome {
 }
 
 /// The nearest number with more than [`QUICK_DIGITS_MAX`] digits behind the point. CRuby rounds the exact fraction, and
-/// divides Integers of 64 bits as Floats, once they have no common divisor.
+/// divides Integers of 64 bits as Floats, without their common divisor.
 fn to_places(number: f64, places: usize, way: Way) -> f64 {
     let text = format!("{:.1$}", number.abs(), places.max(PLACES_MAX));
     let point = text.find('.').unwrap_or(text.len());
@@ -152,9 +160,9 @@ fn divisor(mut one: u64, mut other: u64) -> u64 {
     other
 }
 
-/// Rounds argument 0 to the number of digits in argument 1. `part` rounds to a Float with digits behind the point, and
-/// gets the power of ten by which the digits become whole.
-fn to_digits(args: &[Arg<'_>], way: Way, part: impl Fn(f64, f64) -> f64) -> Outcome {
+/// Rounds argument 0 to the number of digits in argument 1. The result is a Float if there are digits behind the point,
+/// else an Integer.
+fn to_digits(args: &[Arg<'_>], way: Way) -> Outcome {
     let number = arg(args, 0).number()?;
     let digits = match arg(args, 1) {
         Arg::Nil | Arg::Tree(_) => 0,
@@ -164,12 +172,7 @@ fn to_digits(args: &[Arg<'_>], way: Way, part: impl Fn(f64, f64) -> f64) -> Outc
         return to_tens(number, digits.unsigned_abs(), way);
     }
     if digits == 0 {
-        return integer(match way {
-            Way::Floor => number.floor(),
-            Way::Ceil => number.ceil(),
-            Way::Truncate => number.trunc(),
-            Way::Nearest(half) => rounded(number, 1.0, half),
-        });
+        return integer(way.whole(number));
     }
     if !number.is_finite() {
         return Ok(Value::Float(number));
@@ -180,13 +183,13 @@ fn to_digits(args: &[Arg<'_>], way: Way, part: impl Fn(f64, f64) -> f64) -> Outc
         Kept::All => number,
         Kept::None if !away => 0.0,
         _ if digits > QUICK_DIGITS_MAX && matches!(way, Way::Nearest(_)) => to_places(number, digits as usize, way),
-        _ => part(number, 10f64.powi(digits as i32)),
+        _ => way.part(number, 10f64.powi(digits as i32)),
     }))
 }
 
 /// Float#to_i, Float#to_int and Float#truncate(digits = 0)
 pub fn truncated(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, Way::Truncate, |number, unit| if number < 0.0 { up(number, unit) } else { down(number, unit) })
+    to_digits(args, Way::Truncate)
 }
 
 fn down(number: f64, unit: f64) -> f64 {
@@ -201,12 +204,12 @@ fn up(number: f64, unit: f64) -> f64 {
 
 /// Float#floor(digits = 0)
 pub fn floor(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, Way::Floor, down)
+    to_digits(args, Way::Floor)
 }
 
 /// Float#ceil(digits = 0)
 pub fn ceil(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    to_digits(args, Way::Ceil, up)
+    to_digits(args, Way::Ceil)
 }
 
 fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
@@ -228,8 +231,7 @@ fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
 
 /// Float#round(digits = 0, half: :up)
 pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let half = half(args)?;
-    to_digits(args, Way::Nearest(half), |number, unit| rounded(number, unit, half) / unit)
+    to_digits(args, Way::Nearest(half(args)?))
 }
 
 /// Rounds `number * unit` to a whole number. Since the product may have been rounded itself, the division back shows

@@ -32,8 +32,9 @@ module FoolsGold
       FileUtils.remove_entry(folder) if folder
     end
 
-    # Warns where the config.ru of the working directory is served in place of an object: a script, whose own code is
-    # the caller, gives one to the handler and names no file. It may have built that from the same config.ru.
+    # Warns that the config.ru of the working directory is served, and not the object that a script passes to the
+    # handler without naming a file. `caller` is the path of the code that calls the handler. It is no error, since the
+    # script may have built the object from that config.ru.
     def warn_of_object(caller)
       return if @options[:config] || @options[:builder] || object? || File.expand_path(caller) != @script
 
@@ -54,12 +55,12 @@ module FoolsGold
 
     private
 
-    # systemd-tmpfiles removes what is old, but nothing from a folder that is locked (tmpfiles.d(5)). The server reads
-    # the file whenever it loads the application, for instance for a worker that takes the place of another.
+    # Locks the folder: systemd-tmpfiles removes old files, but none from a locked folder (tmpfiles.d(5)). The server
+    # reads the file whenever it loads the application, for instance for a worker that replaces another.
     def lock(folder)
       File.open(folder).tap { |opened| opened.flock(File::LOCK_SH) }
     rescue SystemCallError
-      nil # There are Rubies that open no folder, and file systems without locks.
+      nil # Some Rubies cannot open a folder, and some file systems have no locks.
     end
 
     def write(folder, text)
@@ -103,8 +104,8 @@ module FoolsGold
       RUBY
     end
 
-    # The folders of `ruby -I`, and those that the script has added itself: what is in the load path before Ruby's own
-    # folders and belongs to no gem.
+    # The folders of `ruby -I`, and those that the script has added: all in the load path that come before Ruby's own
+    # and belong to no gem.
     def folders
       return [] unless defined?(Gem)
 

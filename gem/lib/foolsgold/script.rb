@@ -41,7 +41,7 @@ module FoolsGold
       end
     end
 
-    # Ruby defines DATA for the program that it runs, and not for a file that is loaded.
+    # Defines DATA for the script, as Ruby does for the program that it runs, but not for a file that it loads.
     def define_data
       file = File.open(@path)
       is_end = file.each_line.any? { |line| line.chomp == "__END__" }

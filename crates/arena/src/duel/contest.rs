@@ -267,7 +267,7 @@ impl Duel<'_> {
     /// Requests per second of a contender in its last heat. The multiples of the user's rate that are tried depend on
     /// it, and are the same in all rounds.
     fn capacity_of(&self, name: &str) -> f64 {
-        let heats = self.samples.iter().filter(|sample| sample.case == cases::SETTINGS && sample.contender == name);
+        let heats = self.samples.iter().filter(|sample| sample.is_of(cases::SETTINGS, name));
         heats.filter_map(|sample| sample.numbers.get(RATE)).next_back().copied().unwrap_or(0.0)
     }
 

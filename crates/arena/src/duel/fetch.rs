@@ -18,7 +18,7 @@ const HOST: &str = "localhost";
 pub struct Unanswered {
     /// Message with the request in it.
     pub words: String,
-    /// Whether the server is there and did not answer in time.
+    /// Whether the time limit passed without an answer.
     pub is_late: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn fetch_with_notice(
     Ok(Answer { status: response.status().as_u16(), content_type, location, body: response.into_body().into() })
 }
 
-/// The request as it is sent, here and by a load. Any answer is right.
+/// The request as it is sent, here and by a load, with a rule that accepts any answer.
 pub fn sent(asked: &DuelRequest) -> Ask {
     let host = ("host".to_owned(), HOST.to_owned());
     Ask {
@@ -70,8 +70,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// Serves this answer once, and its last part as long as the client reads; the thread returns the request that
-    /// came.
+    /// Serves this answer once, and then `last`, if it is not empty, again and again until the client closes the
+    /// connection; the thread returns the request.
     fn serve(answer: &'static str, last: &'static [u8]) -> (u16, thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

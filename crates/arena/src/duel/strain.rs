@@ -98,7 +98,7 @@ impl Limits {
         Limits { p99_ms: p99_max_ms.unwrap_or(P99_LEAST_MS), cores }
     }
 
-    /// Bound on the p99 of a duel whose record lacks the number, by its words for the limits.
+    /// Bound on the p99 in milliseconds, from the limits in words: the record of an older duel lacks the number.
     pub fn p99_of_words(words: &str) -> Option<f64> {
         words.split_once("the p99 is above ")?.1.split(' ').next()?.parse().ok()
     }

@@ -17,10 +17,10 @@ use loadgen::metric::{
 /// beyond both the load generator measures itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
-/// Least share of the time of wrk's connections to which its latencies add up.
+/// Least share of its connections' time that wrk's latencies must account for.
 const ACCOUNTED_SHARE: f64 = 0.9;
-/// Least mean latency in milliseconds at which that is looked at: of shorter ones, the time that wrk itself lets pass
-/// between two requests on a connection is a notable share.
+/// Least mean latency in milliseconds at which that is checked: beside shorter ones, wrk's own pauses between two
+/// requests on a connection are a notable part of the time.
 const ACCOUNTED_FROM_MS: f64 = 100.0;
 /// Share of the time above which the load generator's threads count as fully busy.
 const BUSY_SHARE: f64 = 0.9;
@@ -30,9 +30,7 @@ const POINTS_MOST: usize = 16;
 /// Fills in a case: results of contenders with samples, in the order of `names`, and of the twin, without samples of
 /// another time (`strays`), and the tool. It is neither judged nor ranked yet.
 pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
-    let own = |name: &str| -> Vec<&Sample> {
-        samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
-    };
+    let own = |name: &str| samples.iter().filter(|sample| sample.is_of(&case.name, name)).collect::<Vec<_>>();
     let figures = |name: &str| Some(own(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
     let results = names.into_iter().filter_map(figures).collect();
     let twin = figures(TWIN);
@@ -65,7 +63,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     }
     let mut remarks = take_out_incomplete(&mut lists, &good);
     // A load that could not be made was neither late nor in time.
-    let made = || good.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty());
+    let made = || good.iter().filter(|sample| sample.is_made());
     let rounds = made().count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep the
@@ -104,12 +102,12 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     all
 }
 
-/// Removes the latencies of a contender in a case, where wrk left out many of them in half of the rounds or more, and
-/// says so. As with late rounds, those that are left cannot be chosen for being the best. `samples` are those of the
-/// result.
+/// Removes the latencies of a result and adds a remark on that, if wrk left out many latencies in at least half of the
+/// rounds. Removing those of these rounds alone would keep the best ones, as with late rounds. `samples` are those of
+/// the result.
 pub fn withhold_latencies(result: &mut Measured, samples: &[&Sample]) {
-    let counts = |one: &&&Sample| one.disqualified.is_none() && one.is_timed() && !one.numbers.is_empty();
-    let good: Vec<&Sample> = samples.iter().filter(counts).copied().collect();
+    let counts = |one: &&Sample| one.disqualified.is_none() && one.is_made();
+    let good: Vec<&Sample> = samples.iter().copied().filter(counts).collect();
     let Some(remark) = left_out(&good) else { return };
     result.numbers.retain(|name, _| !is_of_latencies(name));
     result.course.retain(|name, _| !is_of_latencies(name));
@@ -122,8 +120,7 @@ pub fn withhold_latencies(result: &mut Measured, samples: &[&Sample]) {
 /// which figures, how many rounds lack them, and why. For a figure that no round has there is a remark only if the load
 /// gave a reason.
 fn take_out_incomplete(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &[&&Sample]) -> Vec<String> {
-    let timed: Vec<&Sample> =
-        samples.iter().map(|sample| **sample).filter(|one| one.is_timed() && !one.numbers.is_empty()).collect();
+    let timed: Vec<&Sample> = samples.iter().map(|sample| **sample).filter(|one| one.is_made()).collect();
     let rounds = timed.len();
     // By how many rounds lack them and by the reason.
     let mut missing: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
@@ -235,11 +232,11 @@ pub fn is_late(sample: &Sample) -> bool {
     number(LATE).unwrap_or(0.0) > LATE_MS.max(latency_ms * LATE_SHARE)
 }
 
-/// Share of the time of wrk's connections to which its latencies add up (Little's law: the rate times the mean latency
-/// is the number of requests in progress), if requests have timed out. wrk has no latency of a request that is answered
-/// after its time-out, or never: a server that lets some of its clients wait while it serves the others would have the
-/// shorter latencies. `None` for another load, where the latencies are too short to tell, and where there were other
-/// failures, since the mean may be of these as well.
+/// Share of its connections' time that wrk's latencies account for, if requests have timed out. By Little's law, the
+/// rate times the mean latency is the number of requests in progress. wrk records no latency of a request that is
+/// answered after its time-out or never, so that a server which serves some clients and lets the others wait seems
+/// faster than it is. `None` for another load, where the latencies are too short to tell, and where there were other
+/// failures, whose times may be part of the mean.
 fn accounted_share(sample: &Sample) -> Option<f64> {
     let connections = sample.command.split(' ').find_map(|word| word.strip_prefix("-c")?.parse::<f64>().ok())?;
     let timed_out = sample.errors.keys().eq(["timeout"]) && sample.errors["timeout"] > 0;
@@ -248,7 +245,7 @@ fn accounted_share(sample: &Sample) -> Option<f64> {
     is_known.then(|| sample.number(RATE) * mean_ms / 1_000.0 / connections)
 }
 
-/// Remark on rounds in which wrk left out the latencies of many requests, if they are half of all or more.
+/// Remark on the rounds in which wrk left out the latencies of many requests, if these are at least half of all rounds.
 fn left_out(samples: &[&Sample]) -> Option<String> {
     let shares = samples.iter().filter_map(|sample| accounted_share(sample)).filter(|share| *share < ACCOUNTED_SHARE);
     let mut shares: Vec<f64> = shares.map(|share| share * 100.0).collect();
@@ -392,13 +389,13 @@ mod tests {
         assert!(most.remarks[0].starts_with(words) && most.remarks[0].ends_with(": no latency is shown"), "{most:?}");
         let only = of(&[wrk(273.0, 58)]);
         assert!(only.remarks[0].starts_with("in the only round wrk’s latencies add up to 65 % of"), "{only:?}");
-        // In fewer than half of the rounds; nobody waited for too long; hardly anything is missing.
+        // In fewer than half of the rounds; without time-outs; hardly anything is missing.
         let shown = [vec![wrk(273.0, 58), wrk(420.0, 3), wrk(420.0, 0)], vec![wrk(273.0, 0)], vec![wrk(390.0, 58)]];
         for samples in shown {
             let found = of(&samples);
             assert!(found.numbers.contains_key(P99) && found.remarks.is_empty(), "{found:?}");
         }
-        // Of short latencies the tool's own pauses are a notable part; other tools and loops have all of them.
+        // Beside short latencies, wrk's own pauses are a notable part; other tools and loops record all latencies.
         let short = Sample { numbers: sample(&[(RATE, 9000.0), (MEAN, 20.0), (P99, 80.0)]).numbers, ..wrk(1.0, 58) };
         let other = Sample { command: "closed loop: 500 clients, -c500".into(), ..wrk(273.0, 58) };
         assert!([short, other].iter().all(|sample| of(std::slice::from_ref(sample)).remarks.is_empty()));

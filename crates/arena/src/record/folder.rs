@@ -187,8 +187,8 @@ impl Folder {
         self.put(WHO, &self.portable(&pretty(&value)?))
     }
 
-    /// Reads what an interrupted run knew of its contenders; empty before the first turn. An error if it lacks one that
-    /// was measured: with which version would not be known.
+    /// Reads what an interrupted run knew of its contenders; empty before the first turn. An error if it lacks a
+    /// contender that has samples, whose version is then unknown.
     pub fn read_who(&self) -> Result<Vec<Who>, String> {
         let who: Vec<Who> = match fs::read_to_string(self.path.join(WHO)) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| self.complaint(WHO, &error.to_string()))?,
@@ -200,8 +200,8 @@ impl Folder {
             None => Ok(who),
             Some(Sample { contender, .. }) => {
                 let what = format!(
-                    "it lacks {contender}, of which {RAW} has samples, and so the version that was measured: put the \
-                     whole file back, or begin anew"
+                    "it lacks {contender}, of which {RAW} has samples, and with it the version that was measured: put \
+                     the whole file back, or begin anew"
                 );
                 Err(self.complaint(WHO, &what))
             }

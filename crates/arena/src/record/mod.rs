@@ -93,6 +93,16 @@ impl Sample {
         self.undivided.is_none() && !self.numbers.contains_key(DIVIDED)
     }
 
+    /// Whether it is one of a case's own loads, and has numbers: a load that could not be made has none.
+    pub fn is_made(&self) -> bool {
+        self.is_timed() && !self.numbers.is_empty()
+    }
+
+    /// Whether it is of this contender in this case.
+    pub fn is_of(&self, case: &str, contender: &str) -> bool {
+        self.case == case && self.contender == contender
+    }
+
     /// Number of this metric; 0 if the sample has none.
     pub fn number(&self, name: &str) -> f64 {
         self.numbers.get(name).copied().unwrap_or(0.0)

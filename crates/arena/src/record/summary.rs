@@ -190,7 +190,7 @@ pub struct Spread {
     pub at: Vec<u32>,
 }
 
-/// What is read of a stored [`Spread`]: the rest follows from its rounds, and is not taken from a file that was edited.
+/// The part of a stored [`Spread`] that is read. The rest is computed from the rounds, since a file may be edited.
 #[derive(Deserialize)]
 struct Written {
     all: Vec<f64>,
@@ -454,7 +454,7 @@ pub struct Traffic {
     pub origin: String,
     /// Bounds above which a load is too much, in words.
     pub broken_when: String,
-    /// Highest p99 in milliseconds that is good enough; `None` in older runs, which have it in those words only.
+    /// Highest p99 in milliseconds that is good enough; `None` in older runs, which have it only in `broken_when`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_max_ms: Option<f64>,
     /// Number of processors of the machine.

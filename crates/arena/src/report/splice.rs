@@ -92,13 +92,13 @@ impl<'a> TableQuery<'a> {
         rows
     }
 
-    /// An error if one of the beginnings of cases is empty, or begins no name of a case of the run.
+    /// An error if one of the beginnings of cases is empty, or if no case of the run begins with it.
     fn check_cases(&self, summary: &Summary) -> Result<(), String> {
         let known: Vec<&str> = summary.cases.iter().map(|case| case.name.as_str()).collect();
         let is_unknown = |begin: &&&str| begin.is_empty() || !known.iter().any(|name| begins(name, begin));
         match self.begin.iter().find(is_unknown) {
             Some(begin) => {
-                Err(format!("{begin:?} begins no case of the run of {}; {}", summary.study, listing(&known)))
+                Err(format!("no case of the run of {} begins with {begin:?}; {}", summary.study, listing(&known)))
             }
             None => Ok(()),
         }
@@ -126,13 +126,13 @@ impl<'a> TableQuery<'a> {
     }
 
     /// The beginning of the names of the entries of which a list of worse figures is. An error if there is not exactly
-    /// one, or if it begins no name.
+    /// one, or if no name begins with it.
     fn entries(&self, summary: &Summary) -> Result<&'a str, String> {
         let known = rows::names_in(&summary.cases.iter().collect::<Vec<_>>());
         let wrong = |what: &str| format!("{what}: write NAME/{WORSE}/BEGINNING; {}", listing(&known));
         match (&self.begin[..], &self.rows[..]) {
             ([begin], []) if known.iter().any(|name| !begin.is_empty() && name.starts_with(begin)) => Ok(*begin),
-            ([begin], []) => Err(wrong(&format!("{begin:?} begins no name of an entry"))),
+            ([begin], []) => Err(wrong(&format!("no name of an entry begins with {begin:?}"))),
             _ => Err(wrong(&format!("{WORSE} lists the figures of entries with one beginning"))),
         }
     }
@@ -787,20 +787,22 @@ mod tests {
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
         run.cases = vec![case("hello"), case("start"), case("traffic-1"), case("traffic-16")];
         run.cases[1].results.iter_mut().for_each(|one| one.numbers.clear());
-        let cases = "begins no case of the run of s; there are hello, start, traffic-1, traffic-16";
-        let entries = "begins no name of an entry: write NAME/worse/BEGINNING; there are a|b, c";
+        let cases = |begin: &str| {
+            format!("no case of the run of s begins with \"{begin}\"; there are hello, start, traffic-1, traffic-16")
+        };
+        let entries = "no name of an entry begins with \"TYPO\": write NAME/worse/BEGINNING; there are a|b, c";
         let one = "worse lists the figures of entries with one beginning: write NAME/worse/BEGINNING; there are a|b, c";
         let figures = "has a figure for requests_per_s; there are hello, traffic-1, traffic-16";
         for (name, says) in [
-            ("s/worse/TYPO", format!("\"TYPO\" {entries}")),
+            ("s/worse/TYPO", entries.to_owned()),
             ("s/worse/", one.to_owned()),
             ("s/worse", one.to_owned()),
             ("s/worse/a,c", one.to_owned()),
             ("s/worse/a/c", one.to_owned()),
-            ("s/requests_per_s/hello,TYPO", format!("\"TYPO\" {cases}")),
+            ("s/requests_per_s/hello,TYPO", cases("TYPO")),
             ("s/requests_per_s/traffic-", String::new()),
-            ("s/requests_per_s/traffic-2,hello", format!("\"traffic-2\" {cases}")),
-            ("s/requests_per_s/hello,", format!("\"\" {cases}")),
+            ("s/requests_per_s/traffic-2,hello", cases("traffic-2")),
+            ("s/requests_per_s/hello,", cases("")),
             ("s/requests_per_s/hello,start", format!("no case that begins with \"start\" {figures}")),
             // The case is what is wrong, and not the row.
             ("s/requests_per_s/start/a", format!("no case that begins with \"start\" {figures}")),

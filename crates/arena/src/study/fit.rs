@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::challenge::Challenge;
 use super::effort::Effort;
-use super::lost::lost_samples;
+use super::lost::lost_from;
 use super::meaning;
 use super::origin::Origin;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
@@ -33,13 +33,16 @@ const NAMED_MOST: usize = 3;
 /// shortcomings. `home` is the folder with the present recipes.
 pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let mut summary = folder.read_summary()?;
+    let (samples, torn) = folder.samples()?;
+    // Before the rules of this program change the figures.
+    let lost = lost_from(&summary, &samples, torn.is_some());
     let plan = folder.plan().unwrap_or_default();
     let origin = plan.get("origin").and_then(|origin| serde_json::from_value(origin.clone()).ok());
     let challenge: Option<Challenge> =
         plan.get("challenge").and_then(|challenge| serde_json::from_value(challenge.clone()).ok());
     let is_elsewhere = plan.get("machine").is_some_and(|machine| !machine.is_null());
     // Loads of other machines have the time of their import, not of the load.
-    let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
+    let samples = if is_elsewhere { Vec::new() } else { samples };
     let study = Study::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
     let asked: Option<RunRequest> = serde_json::from_value(plan).ok();
     summary.is_imported = is_elsewhere;
@@ -54,7 +57,7 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let both = study.zip(asked.filter(|_| !is_elsewhere));
     let shorter = both.and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
     summary.shortcomings.extend(shorter);
-    summary.shortcomings.extend(lost_samples(folder)?);
+    summary.shortcomings.extend(lost);
     Ok(summary)
 }
 
@@ -68,8 +71,7 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
         leave_out(case, &strays);
         let Case { name, results, twin, .. } = case;
         for result in results.iter_mut().chain(twin) {
-            let is_own = |sample: &&Sample| sample.case == *name && sample.contender == result.contender;
-            let own: Vec<&Sample> = samples.iter().filter(is_own).collect();
+            let own: Vec<&Sample> = samples.iter().filter(|one| one.is_of(name, &result.contender)).collect();
             withhold_latencies(result, &own);
         }
         match is_duel {

@@ -154,7 +154,7 @@ impl Import {
         }
         let earlier = folder.samples()?.0;
         self.check_new(&sample, &earlier)?;
-        let rounds = earlier.iter().filter(|one| one.case == sample.case && one.contender == sample.contender).count();
+        let rounds = earlier.iter().filter(|one| one.is_of(&sample.case, &sample.contender)).count();
         sample.round = rounds as u32 + 1;
         folder.write_who(&all)?;
         folder.append(&sample)?;

@@ -1,5 +1,5 @@
-//! What the summary of a finished run shows and its samples lack, or have otherwise, since `raw.jsonl` was cut, emptied
-//! or removed, or one of the two was changed: nobody can check it, and a new summary would lose it.
+//! Finds figures in the summary of a finished run that its samples do not have, because `raw.jsonl` was cut, emptied or
+//! removed, or one of the two files was changed. Such figures cannot be checked, and a new summary would lose them.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,28 @@ use crate::record::summary::{Measured, Summary};
 pub fn lost_samples(folder: &Folder) -> Result<Option<String>, String> {
     let Ok(shown) = folder.read_summary() else { return Ok(None) };
     let (samples, torn) = folder.samples()?;
-    let lost = lost(&shown, &samples);
+    Ok(lost_from(&shown, &samples, torn.is_some()))
+}
+
+/// The same for a finished run with this summary, as it is stored, and these samples; `is_torn` is whether the last
+/// line of their file is incomplete.
+pub(super) fn lost_from(shown: &Summary, samples: &[Sample], is_torn: bool) -> Option<String> {
+    let lost = lost(shown, samples);
     // A load that is imported is written before the summary that shows it.
     let is_import = samples.iter().any(|one| !one.imported.is_empty());
     let what = match &lost[..] {
-        [] if torn.is_none() || is_import => return Ok(None),
+        [] if !is_torn || is_import => return None,
         [] => "the end of its last line".to_owned(),
         [one] => format!("1 sample that its summary.json shows: {one}"),
         [first, ..] => format!("{} samples that its summary.json shows, such as {first}", lost.len()),
     };
-    Ok(Some(format!("its raw.jsonl lacks {what}")))
+    Some(format!("its raw.jsonl lacks {what}"))
 }
 
-/// Contenders in cases, with their rounds, that a summary shows and of which there is no sample with these figures.
+/// Contenders in cases, with their rounds, whose figures in a summary are in no sample.
 fn lost(shown: &Summary, samples: &[Sample]) -> Vec<String> {
     let of_case = |(case, result): (&str, &Measured)| {
-        let own: Vec<&Sample> =
-            samples.iter().filter(|one| one.case == case && one.contender == result.contender).collect();
+        let own: Vec<&Sample> = samples.iter().filter(|one| one.is_of(case, &result.contender)).collect();
         let is_there = |metric: &String, round: u32, shown: f64| {
             let seen = own.iter().filter(|one| one.round == round).filter_map(|one| one.numbers.get(metric));
             seen.copied().any(|number| summarized(number).total_cmp(&shown).is_eq())

@@ -158,7 +158,7 @@ fn rounds_in_words(asked: &RunRequest, study: &Study, plan: &Plan, cases: &[Case
 /// Sentence on the time between the loads that are compared with each other: those of one case in one round.
 fn apart_in_words<'a>(samples: &[Sample], title: impl Fn(&str) -> &'a str) -> Option<String> {
     let mut ends: BTreeMap<(&str, u32), (i64, i64, usize)> = BTreeMap::new();
-    for sample in samples.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()) {
+    for sample in samples.iter().filter(|sample| sample.is_made()) {
         let Some(at) = date::seconds(&sample.started) else { continue };
         let (first, last, count) = ends.entry((&sample.case, sample.round)).or_insert((at, at, 0));
         (*first, *last, *count) = ((*first).min(at), (*last).max(at), *count + 1);

@@ -134,8 +134,8 @@ fn ranked_figure<'a>(case: &'a Case, name: &str, metric: &Metric) -> Option<&'a 
     counted(case, name, metric)?.numbers.get(metric.name)
 }
 
-/// Words on the contenders that have no part in a use: those that are not ranked in one of its cases, and those without
-/// a figure there, unless they are named as `open`.
+/// Words on the contenders that are left out of a use: those that are not ranked in one of its cases, and those without
+/// a figure in one, except for those in `open`, which are named elsewhere.
 fn left_out(cases: &[&Case], metric: &Metric, open: &[&str], who: &[Who]) -> String {
     let is_ranked = |name: &&str| cases.iter().all(|case| counted(case, name, metric).is_some());
     let (mut ranked, out): (Vec<&str>, Vec<&str>) = names_in(cases).into_iter().partition(is_ranked);

@@ -184,11 +184,8 @@ fn a_closed_terminal_ends_it_too() {
 fn a_list_that_is_interrupted_speaks_of_no_servers_and_no_measurements() {
     let home = home_with("meek");
     let asked = format!("asked {}", home.name());
-    let recipe = home.path("arena/contenders/server.toml");
     let question = format!("[\"ruby\", \"--disable-gems\", \"-e\", \"$0 = '{asked}'; sleep\"]");
-    let text = fs::read_to_string(&recipe).unwrap().replace("[\"ruby\", \"--version\"]", &question);
-    assert!(text.contains(&asked), "{text}");
-    fs::write(&recipe, text).unwrap();
+    home.change("arena/contenders/server.toml", "[\"ruby\", \"--version\"]", &question);
     let arena = home.arena(&["list"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     assert!(until(TIMEOUT, || is_titled(&asked)), "no program is asked for its version");
     assert!(Command::new("kill").args(["-INT", &arena.id().to_string()]).status().unwrap().success());

@@ -244,7 +244,8 @@ fn a_place_of_a_page_is_for_one_run() {
     // What is wrong with a place is told with the page's name.
     fs::write(&page, place("9-second/worse/TYPO")).unwrap();
     let told = said(&home.run(&["report", two, "--splice", file]));
-    assert!(told.contains(&format!("{file}: the place \"9-second/worse/TYPO\": \"TYPO\" begins no name")), "{told}");
+    let words = format!("{file}: the place \"9-second/worse/TYPO\": no name of an entry begins with \"TYPO\"");
+    assert!(told.contains(&words), "{told}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn settings_of_today_that_the_server_cannot_have_are_refused_with_what_would_be_
     recipe("whole", "threads = \"it has none\"\n", "");
     recipe("alone", "threads =", "workers = \"it cannot fork\"\nthreads =");
     recipe("zero", "\"{{ workers }}\"", "\"{{ workers }}\", \"-w\", \"{{ workers if workers > 1 else 0 }}\"");
-    let told = |now: &str| {
+    let refusal = |now: &str| {
         // Too short for any duel: what is right gets as far as that.
         let output = home.run(&["duel", &rackup, "--contenders", "good", "--budget", "0.001", "--now", now]);
         assert!(!output.status.success() && !home.path("arena/runs").exists(), "{now}");
@@ -111,8 +111,8 @@ fn settings_of_today_that_the_server_cannot_have_are_refused_with_what_would_be_
         ("whole -t 5", "say how many workers it has, too: add -w N"),
         ("whole -w 2 -t 0", "-t 0: give a whole number from 1 to 1024"),
     ] {
-        let told = told(now);
-        assert!(told.contains(says), "{now}: {told}");
+        let words = refusal(now);
+        assert!(words.contains(says), "{now}: {words}");
     }
     for now in [
         "good -w 2",
@@ -123,8 +123,8 @@ fn settings_of_today_that_the_server_cannot_have_are_refused_with_what_would_be_
         "whole -w 2 -t 5:5",
         "zero -w 0",
     ] {
-        let told = told(now);
-        assert!(told.contains("a budget of 0.0 minutes is too short"), "{now}: {told}");
+        let words = refusal(now);
+        assert!(words.contains("a budget of 0.0 minutes is too short"), "{now}: {words}");
     }
 }
 
@@ -214,10 +214,11 @@ fn a_finished_run_that_lost_samples_is_not_summarized_again_and_its_page_says_so
     let before = home.summary();
     let refused = |what: &str| {
         let output = home.run(&["run", "--resume", &path]);
-        let told = said(&output);
+        let printed = said(&output);
         let words = format!("its raw.jsonl lacks {what}");
-        assert!(!output.status.success() && told.contains(&format!("--resume {path}: {words}")), "{words}: {told}");
-        assert!(told.contains(", and a new summary would lose that. Put the whole raw.jsonl back; or"), "{told}");
+        let is_named = printed.contains(&format!("--resume {path}: {words}"));
+        assert!(!output.status.success() && is_named, "{words}: {printed}");
+        assert!(printed.contains(", and a new summary would lose that. Put the whole raw.jsonl back; or"), "{printed}");
         assert_eq!(home.summary(), before);
         home.succeeds(&["report", &path]);
         let page = fs::read_to_string(home.folder().join("report.html")).unwrap();

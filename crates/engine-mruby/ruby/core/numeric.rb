@@ -19,7 +19,7 @@ class Integer
   def denominator = 1
   def round(digits = 0, half: :up)
     digits = FoolsGold.integer(digits)
-    half = FoolsGold.half(half) unless half == :up
+    half = FoolsGold.half(half)
     return self if digits >= 0
     unit = 10**-digits
     low = self - self % unit
@@ -127,7 +127,7 @@ module FoolsGold
   # The direction in which `round` rounds halves: :up, :even or :down, from a Symbol or String in upper or lower case.
   # It is :up for nil.
   def self.half(mode)
-    return :up if mode.nil?
+    return :up if mode.nil? || mode == :up
     name = mode.is_a?(Symbol) || !mode.respond_to?(:to_str) ? mode : mode.to_str
     found = %i[up even down].find { |one| one.to_s == name.to_s.downcase }
     found || raise(ArgumentError, "invalid rounding mode: #{mode}")
@@ -145,9 +145,9 @@ module FoolsGold
   end
 end
 
-# The logarithm of an Integer that no Float can hold is that of its upper 53 bits, plus the number of the other bits
-# times the logarithm of 2.
 module Math
+  # The logarithm of an Integer that no Float can hold is that of its upper 53 bits, plus the number of the other bits
+  # times the logarithm of 2.
   %i[log log2 log10].each do |name|
     plain = method(name)
     unit = plain.call(2)
@@ -159,9 +159,7 @@ module Math
       base == [2] ? log2(number) : found / log(*base)
     end
   end
-end
 
-module Math
   plain = method(:cbrt)
   # CRuby improves the root of the C library by one step of Newton's method.
   define_singleton_method(:cbrt) do |number|
@@ -192,7 +190,8 @@ end
   number.class_eval do
     alias_method :__remainder, :remainder
 
-    # By the modulo, as in CRuby: for Floats its rounding differs from that of C's remainder, which knows zero as well.
+    # Computed from the modulo, as in CRuby: a Float is rounded otherwise than by C's remainder, and a divisor of zero
+    # raises.
     def remainder(other)
       return __remainder(other) if (Integer === self && Integer === other) || !(Numeric === other)
       rest = self % other

@@ -1,4 +1,5 @@
-# Numeric#step with keywords and without the drift of added Floats; String#succ for letters beside other characters.
+# Numeric#step with keywords and without the drift of added Floats; String#succ for letters beyond ASCII, and for
+# letters and digits beside other characters.
 
 module FoolsGold
   # The number of steps; for Floats as CRuby counts them, with an allowance for rounding errors. With `open`, the limit
@@ -49,8 +50,10 @@ module FoolsGold
     end
   end
 
-  # Increments the last run of letters and digits, or the last character where there are none. A carry goes on to the
-  # left over other characters, to letters or digits of the same kind.
+  # The successor of a text: its last letter or digit is incremented, or its last character if it has neither. A `z`,
+  # `Z` or `9` wraps and carries to the next letter or digit on its left. Over other characters it carries only from a
+  # digit to a digit or from a letter to a letter, except that a letter beyond ASCII takes any carry. Where none takes
+  # it, an `a`, `A` or `1` is inserted.
   def self.succ(text)
     signs = text.chars
     at, last, place = signs.size, nil, nil
@@ -106,9 +109,8 @@ class String
   alias __succ succ
 
   def succ
-    return FoolsGold.succ(self) unless ascii_only? || __binary? || !valid_encoding?
-    return __succ unless ascii_only? && count("^a-zA-Z0-9") > 0 && count("a-zA-Z0-9") > 0
-    FoolsGold.succ(self)
+    ours = ascii_only? ? count("^a-zA-Z0-9") > 0 && count("a-zA-Z0-9") > 0 : !__binary? && valid_encoding?
+    ours ? FoolsGold.succ(self) : __succ
   end
   alias next succ
 

@@ -1,5 +1,5 @@
 # A String is UTF-8 or bytes (ASCII-8BIT), where each byte is a character (c/bytes.c). There are no other encodings:
-# force_encoding with another name makes it UTF-8, but `encode` behind it knows the name.
+# `force_encoding` with another name makes it UTF-8, and an `encode` that follows converts from that encoding.
 
 class String
   def encoding = __binary? ? Encoding::BINARY : Encoding::UTF_8
@@ -36,7 +36,8 @@ class String
   def delete!(*sets) = __become(delete(*sets))
   def squeeze!(*sets) = __become(squeeze(*sets))
 
-  # mruby's own cut characters where they should cut bytes: of a text behind a byte order mark they took two letters.
+  # mruby's own methods remove as many characters as the prefix or suffix has bytes, so that two letters behind a byte
+  # order mark were lost with it.
   def delete_prefix(prefix)
     prefix = FoolsGold.string(prefix)
     start_with?(prefix) ? byteslice(prefix.bytesize, bytesize) : String.new(self)
@@ -102,9 +103,8 @@ end
 
 module FoolsGold
   class << self
-    # A String has no room for the name of an encoding such as ISO-8859-1. That of the last String for which
-    # `force_encoding` named it is kept here, with the object's id and its content, for the `encode` that mostly
-    # follows.
+    # A String cannot store an encoding such as ISO-8859-1. The last one that `force_encoding` gave to a String is kept
+    # here, with the String's id and hash, for the `encode` that mostly follows.
     def note_encoding(text, encoding)
       if encoding.__foreign?
         @noted = [text.object_id, text.hash, encoding]

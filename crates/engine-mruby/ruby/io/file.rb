@@ -65,9 +65,9 @@ class File < IO
     end
 
     def join(*parts)
-      # An empty Array is an empty part, behind which a slash stands.
+      # An empty Array counts as an empty part.
       parts = parts.map { |part| Array === part ? join(*part) : path_of(part) }
-      # Never the same String, which the caller may change.
+      # A copy, since the caller may change the result.
       return parts.first.to_s.dup if parts.size < 2
       parts.inject do |left, right|
         # Where both sides have slashes, only those of the right side stay.

@@ -62,8 +62,8 @@ module FoolsGold
     (name || options[:external_encoding] || options[:encoding]).to_s
   end
 
-  # The encoding of a file's text, and the one that it is read in (nil for the same), where that is not UTF-8: `encode`
-  # converts such text, and no String is marked with its encoding. Nil for files of UTF-8, ASCII or bytes.
+  # The encoding of a file's text, such as ISO-8859-1, and the encoding to convert it to (nil for none). Nil for a file
+  # of UTF-8, ASCII or bytes, whose text needs no `encode`.
   def self.foreign(mode, options)
     from, to = encoding_in(mode, options).sub(/\Abom\|/i, "").split(":")
     return if from.nil? || %w[UTF-8 US-ASCII ASCII BINARY ASCII-8BIT].include?(from.upcase)

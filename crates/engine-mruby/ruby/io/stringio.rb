@@ -203,8 +203,8 @@ class StringIO
     rest
   end
 
-  # Writes at the position, over what is there; a gap behind the end is filled with NUL bytes. As in CRuby the String
-  # keeps its encoding, also where the text is bytes; in binary mode it becomes one of bytes.
+  # Writes at the position, over the bytes that follow it; a gap behind the end is filled with NUL bytes. As in CRuby
+  # the String keeps its encoding, also if the text is bytes; in binary mode it becomes one of bytes.
   def put(text)
     binary = @string.__binary? || (@mark && @mark == Encoding::BINARY && !text.ascii_only?)
     @position = @string.bytesize if @append
@@ -214,7 +214,7 @@ class StringIO
       rest = @string.byteslice(@position + text.bytesize, @string.bytesize) || ""
       @string.replace(@string.byteslice(0, @position) + text + rest)
     end
-    @string.__binary!(binary ? true : false)
+    @string.__binary!(binary)
     @position += text.bytesize
     text.bytesize
   end

@@ -46,7 +46,8 @@ class Time
     alias xmlschema iso8601
 
     def rfc2822(text)
-      # As in CRuby, other text may follow the zone, so that of a name which is not listed the first letter is the zone.
+      # As in CRuby, other text may follow the zone. So the first letter of a zone that is not listed is taken for a
+      # military zone.
       form = /\A\s*(?:(?:sun|mon|tue|wed|thu|fri|sat)\s*,\s*)?
               (\d{1,2})\s+(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+(\d{2,})\s+
               (\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s+([-+]\d{4}|ut|gmt|[ecmp][sd]t|[a-ik-z])/xi
@@ -85,7 +86,7 @@ class Time
       zone = name && zone_offset(name, parts[:year] || now.year)
       names = %i[year mon mday hour min sec]
       given = names.index { |name| parts[name] } || 6
-      # The missing date is that of now in the zone of the text, or else in the local zone. `now` may be a Date, which
+      # A missing date is that of `now` in the zone of the text, otherwise in the local zone. `now` may be a Date, which
       # has no zone.
       now = zone ? now.getlocal(zone) : now.getlocal if given > 0 && now.respond_to?(:getlocal)
       values = names.each_with_index.map do |name, at|

@@ -53,7 +53,7 @@ pub fn wait<F: Future>(future: F) -> F::Output {
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
+        assert!(Instant::now() < deadline, "after ten seconds still not: {what}");
         thread::park_timeout(Duration::from_millis(1));
     }
 }

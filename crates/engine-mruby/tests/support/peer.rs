@@ -45,7 +45,7 @@ impl Drop for Started {
 
 /// Waits until a program that was started serves on this port.
 pub fn await_port(port: u16) {
-    super::until("somebody serves on the port", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    super::until("a server listens on the port", || TcpStream::connect(("127.0.0.1", port)).is_ok());
 }
 
 /// An HTTP request: its first line, its headers as they came, and its body.

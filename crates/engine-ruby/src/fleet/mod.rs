@@ -195,8 +195,8 @@ impl Fleet {
         self.workers.contains_key(&worker)
     }
 
-    /// Returns whether this worker has not opened the connections of all its threads. Of one more, nobody would see the
-    /// end.
+    /// Returns whether this worker has not opened the connections of all its threads. A further connection is not read,
+    /// so its end would not be noticed.
     pub fn awaits_thread(&self, worker: u32) -> bool {
         self.workers.get(&worker).is_some_and(|worker| worker.threads < self.policy.threads)
     }

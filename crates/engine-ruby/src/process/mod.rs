@@ -1,9 +1,11 @@
 //! What a Ruby process needs, and what is done to one, whichever application it serves. Submodules: `folder` (where the
 //! processes find the server), `scripts` (the server's Ruby files), `user`, `reader` (configuration files of other
-//! servers), `native` (the C extension), `bundle` (Bundler's variables) and `memory` (the memory use of a process).
+//! servers), `native` (the C extension), `bundle` (Bundler's variables), `heaps` (of malloc) and `memory` (the memory
+//! use of a process).
 
 pub mod bundle;
 pub mod folder;
+pub mod heaps;
 pub mod memory;
 pub mod native;
 pub mod reader;
@@ -48,8 +50,8 @@ impl Drop for Loading {
     }
 }
 
-/// Sends SIGKILL to a process. That it has ended already is no error; that this process has not the right to send it is
-/// logged, since the other one then stays.
+/// Sends SIGKILL to a process. A process that has ended already is no error. If this process lacks the right to send
+/// the signal, a warning is logged, since the other process stays.
 pub fn kill_now(pid: u32) {
     if kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL) == Err(Errno::EPERM) {
         tracing::warn!(
@@ -61,8 +63,8 @@ pub fn kill_now(pid: u32) {
     }
 }
 
-/// Sends SIGKILL to a process, if it belongs to this user where one is given: the id of a process that another user's
-/// process has reported may have become that of anybody's process.
+/// Sends SIGKILL to a process; if a user is given, only to a process of that user. Where Ruby runs as another user, a
+/// process of that user has reported the process id, which may be wrong, or may be that of another process by now.
 pub fn kill_of(user: Option<u32>, pid: u32) {
     if user.is_none_or(|uid| is_of(uid, pid)) {
         kill_now(pid);

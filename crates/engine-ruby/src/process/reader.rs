@@ -21,7 +21,7 @@ use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 use parking_lot::Mutex;
 
-use super::{bundle, scripts, user};
+use super::{bundle, heaps, scripts, user};
 use crate::start_error::no_ruby;
 
 /// The parts of the script, in their order.
@@ -42,12 +42,12 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The largest record, in bytes, that is accepted from the process.
 const RECORD_BYTES: usize = 16 << 20;
 
-/// What counts more than a configuration file, for files that ask for it.
+/// Values of flags and variables that override those of a configuration file, for files that read them.
 #[derive(Debug, Clone, Default)]
 pub struct Overriding {
     /// The number of workers.
     pub workers: Option<String>,
-    /// Whether the server was told to go to the background.
+    /// Whether the server goes to the background.
     pub daemonizes: bool,
     /// The host.
     pub host: Option<String>,
@@ -70,13 +70,13 @@ pub struct Question<'a> {
     pub lockfile: Option<&'a Path>,
     /// The names of that server's directives.
     pub names: &'a [&'a str],
-    /// What counts more than the file.
+    /// The values that override those of the file.
     pub overriding: Overriding,
-    /// Variables that name the environment, with its value, if one is set that counts more than the file.
+    /// Variables that name the environment, with their values, where these override those of the file.
     pub environment: &'a [(&'a str, &'a str)],
     /// The working directory of the evaluation.
     pub folder: &'a Path,
-    /// Whether malloc has few heaps in the process, as in a mold.
+    /// Whether the server limits the heaps of malloc in the process, as in a mold.
     pub limits_heaps: bool,
     /// Whether the process waits afterwards, so that it can continue as a mold.
     pub stays: bool,
@@ -120,7 +120,7 @@ pub struct Evaluated {
     pub ruby: PathBuf,
     /// The Gemfile that Bundler was set up with.
     pub gemfile: Option<PathBuf>,
-    /// What counts more than the file: later molds evaluate it again.
+    /// The values that override those of the file: later molds evaluate it again.
     pub overriding: Overriding,
     /// Whether the process can become another user without becoming hidden from this one in `/proc`.
     pub changes_user: bool,
@@ -165,7 +165,7 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), ReadEr
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
     let mut command = user::command(question.ruby, None);
     if question.limits_heaps {
-        user::limit_heaps(&mut command);
+        heaps::limit(&mut command);
     }
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
@@ -279,9 +279,7 @@ impl Evaluated {
             pairs.push(("groups".into(), groups.join(",").into()));
         }
         // Variables that are removed for a mold were removed for this process too.
-        let given = mold.command.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        // It has had those of its heaps, and the file may have set one since.
-        for (name, value) in given.filter(|(name, _)| !user::is_of_heaps(name)) {
+        for (name, value) in mold.command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             pairs.push(([b"env:", name.as_bytes()].concat(), bytes(value)));
         }
         Ok(pairs.into_iter().map(|(name, value)| [name, value].join(&0)).collect::<Vec<_>>().join(&0))

@@ -1,6 +1,6 @@
 //! The user that Ruby processes run as, if the server is root and they should not be.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
@@ -13,15 +13,6 @@ use crate::start_error::no_ruby;
 
 /// The first argument that makes this program become another user and then execute another program.
 pub const BECOME: &str = "--become";
-
-/// The most heaps of glibc's malloc in a process ("arenas", mallopt(3)). By default there are up to eight for each
-/// processor, and each thread gets one of its own. Threads of a Ruby allocate one at a time, since they hold the global
-/// VM lock, and gain nothing by that, while each heap keeps what its threads have freed.
-const ARENAS: &str = "2";
-const ARENAS_VARIABLE: &str = "MALLOC_ARENA_MAX";
-/// Holds [`ARENAS`] where it is the server that has set [`ARENAS_VARIABLE`]: then the Ruby process removes both, which
-/// have had their effect, and are not for what the application starts.
-const OWN_ARENAS_VARIABLE: &str = "FOOLS_GOLD_ARENAS";
 
 /// Prefix of variables that the helper sets only for the program that it executes.
 const HELD: &str = "FOOLS_GOLD_HELD_";
@@ -51,16 +42,6 @@ pub fn command(program: &Path, user: Option<&User>) -> Command {
         command.env_remove(name);
     }
     command
-}
-
-/// Whether a variable of a command is one that [`limit_heaps`] has set.
-pub(crate) fn is_of_heaps(name: &OsStr) -> bool {
-    name == ARENAS_VARIABLE || name == OWN_ARENAS_VARIABLE
-}
-
-/// Gives malloc few heaps in the Ruby process of a command.
-pub(crate) fn limit_heaps(command: &mut Command) {
-    command.env(ARENAS_VARIABLE, ARENAS).env(OWN_ARENAS_VARIABLE, ARENAS);
 }
 
 /// Sets a variable for the program of a command that [`command`] has made for this user. A helper begins with the
@@ -126,19 +107,19 @@ impl User {
 
 /// Looks a user up by name or number. A number need not have an account.
 pub fn find_user(word: &str) -> Result<(Uid, Option<unistd::User>), String> {
-    let told = |error: nix::Error| format!("the users of this machine cannot be looked up: {error}");
-    if let Some(account) = unistd::User::from_name(word).map_err(told)? {
+    let failure = |error: nix::Error| format!("the users of this machine cannot be looked up: {error}");
+    if let Some(account) = unistd::User::from_name(word).map_err(failure)? {
         return Ok((account.uid, Some(account)));
     }
     let Ok(number) = word.parse::<u32>() else { return Err("there is no such user".to_owned()) };
     let uid = Uid::from_raw(number);
-    Ok((uid, unistd::User::from_uid(uid).map_err(told)?))
+    Ok((uid, unistd::User::from_uid(uid).map_err(failure)?))
 }
 
 /// Looks a group up by name or number. A number need not have an entry.
 pub fn find_group(word: &str) -> Result<Gid, String> {
-    let told = |error: nix::Error| format!("the groups of this machine cannot be looked up: {error}");
-    match (Group::from_name(word).map_err(told)?, word.parse::<u32>()) {
+    let failure = |error: nix::Error| format!("the groups of this machine cannot be looked up: {error}");
+    match (Group::from_name(word).map_err(failure)?, word.parse::<u32>()) {
         (Some(group), _) => Ok(group.gid),
         (None, Ok(number)) => Ok(Gid::from_raw(number)),
         (None, Err(_)) => Err("there is no such group".to_owned()),
@@ -170,10 +151,10 @@ fn change(who: &str) -> Result<(), String> {
     let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{text}: {error}"));
     let groups = groups.split(',').filter(|group| !group.is_empty()).map(|group| number(group).map(Gid::from_raw));
     let groups: Vec<Gid> = groups.collect::<Result<_, _>>()?;
-    let told = |error: nix::Error| error.desc().to_owned();
-    unistd::setgroups(&groups).map_err(told)?;
-    unistd::setgid(Gid::from_raw(number(gid)?)).map_err(told)?;
-    unistd::setuid(Uid::from_raw(number(uid)?)).map_err(told)
+    let failure = |error: nix::Error| error.desc().to_owned();
+    unistd::setgroups(&groups).map_err(failure)?;
+    unistd::setgid(Gid::from_raw(number(gid)?)).map_err(failure)?;
+    unistd::setuid(Uid::from_raw(number(uid)?)).map_err(failure)
 }
 
 #[cfg(test)]

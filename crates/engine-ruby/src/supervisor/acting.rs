@@ -82,23 +82,23 @@ impl EventLoop {
     }
 
     /// Sends a process an order, if it has connected.
-    fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
+    pub(super) fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
         if let Some(control) = self.control(speaker) {
             order(&control);
         }
     }
 
-    /// Tells the molds and the workers in dispatch once that the server serves, for hooks that run then. Later ones are
-    /// told when they have their SETUP, or are added.
+    /// Sends SERVING once to the molds and to the workers in dispatch, for hooks that run then. Later ones get it after
+    /// their SETUP, or when they are added.
     pub(super) fn serve(&mut self) {
         if mem::replace(&mut self.is_serving, true) {
             return;
         }
-        let mut all: Vec<Speaker> =
-            self.pool.dispatch().workers.iter().map(|worker| Speaker::Worker(worker.id)).collect();
-        all.extend(self.links.keys().filter(|speaker| matches!(speaker, Speaker::Mold(_))));
-        for speaker in all {
-            self.tell(speaker, Control::serving);
+        self.pool.dispatch().workers.iter().for_each(|worker| worker.control.serving());
+        for (speaker, link) in &self.links {
+            if let (Speaker::Mold(_), Some(control)) = (speaker, &link.control) {
+                control.serving();
+            }
         }
     }
 

@@ -65,10 +65,8 @@ impl EventLoop {
         match self.worker(id, pid) {
             Ok(worker) => {
                 self.pool.add(worker);
-                if self.is_serving
-                    && let Some(control) = self.control(Speaker::Worker(id))
-                {
-                    control.serving();
+                if self.is_serving {
+                    self.tell(Speaker::Worker(id), Control::serving);
                 }
                 Event::WorkerAdded(id)
             }
@@ -84,7 +82,7 @@ impl EventLoop {
         streams.sort_by_key(|(number, _)| *number);
         let has_out_of_band = link.has_out_of_band;
         let (io_thread_number, io_thread) = self.pool.io_thread(id);
-        // A hook may have changed its user, or that of the worker that has opened connections in its name.
+        // A hook may have changed its user, or that of another worker, which has opened connections in its name.
         let has_same_rights = self.settings.user.is_none() && has_own_user(pid) && are_of_own_user(&streams);
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let app = self.pool.app().map(str::to_owned);
@@ -118,9 +116,9 @@ impl EventLoop {
     }
 }
 
-/// Returns whether a process of this one's user has opened each of these connections. That the worker runs as that user
-/// does not show it: another worker, whose user a hook has changed, knows the token, too, and could open them while the
-/// worker boots.
+/// Returns whether a process of this one's user has opened each of these connections. The user of the worker does not
+/// show that: another worker, whose user a hook has changed, knows the token, too, and can open connections in the name
+/// of this worker while it boots.
 fn are_of_own_user(streams: &[(u32, StdStream)]) -> bool {
     let own = geteuid().as_raw();
     streams.iter().all(|(_, stream)| getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own))

@@ -24,8 +24,8 @@ use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 /// The time within which the front has received a signal that was sent to all processes of the service.
 const SIGNAL_TIME: Duration = Duration::from_secs(1);
 
-/// The most frames of one connection that wait for the supervisor. The others stay in the socket, so that a process
-/// which sends more than can be handled waits, and does not fill the server's memory.
+/// The most frames of one connection in the supervisor's queue. The others stay in the socket: a process that sends
+/// frames faster than they are handled waits, and does not fill the server's memory.
 const WAITING_MAX: usize = 16;
 
 /// Starts to read and write a control connection, and returns its sending end.
@@ -51,7 +51,7 @@ async fn read_frames(
     let places = Arc::new(Semaphore::new(WAITING_MAX));
     loop {
         while let Some(frame) = frames::take(&mut buffer)? {
-            // They are never closed.
+            // The semaphore is never closed.
             let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
             let _ = messages.send(Message::Received(speaker, frame, place));
         }

@@ -11,9 +11,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::exit::Exit;
 use crate::fleet::Event;
 use crate::message::Message;
-use crate::process::bundle;
 use crate::process::reader::Successor;
-use crate::process::user::{command, limit_heaps, set_variable};
+use crate::process::user::{command, set_variable};
+use crate::process::{bundle, heaps};
 use crate::settings::Settings;
 
 /// The endpoint to which a started process connects.
@@ -30,10 +30,6 @@ pub struct Endpoint<'a> {
 /// the mold. The end of the process is reported by [`Event::MoldEnded`].
 pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
     let mut command = command(&settings.ruby, settings.user.as_ref());
-    let says_heaps = |(name, _): &(String, String)| ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"].contains(&name.as_str());
-    if settings.limits_heaps && !settings.variables.iter().any(says_heaps) {
-        limit_heaps(&mut command);
-    }
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
@@ -74,7 +70,13 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
     waiting.spawn(move || starting.recv().map_or((), |child| wait(child, &messages)))?;
     let child = match read.and_then(|read| read.go_on(&successor)) {
         Some(child) => child,
-        None => command.stdin(Stdio::inherit()).spawn()?,
+        None => {
+            // A process that goes on was started with its limit, and its file may have set the variable since.
+            if settings.limits_heaps {
+                heaps::limit(&mut command);
+            }
+            command.stdin(Stdio::inherit()).spawn()?
+        }
     };
     let pid = child.id();
     let _ = started.send(child);

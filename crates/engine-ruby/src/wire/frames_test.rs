@@ -96,7 +96,7 @@ fn the_start_of_a_request_that_a_proxy_has_given_is_the_only_one() {
     }
 }
 
-/// They subtract it from that. The start that the server gives is when the body was there.
+/// Monitoring tools subtract it from the time in the queue. A start that the server sets is after the body has arrived.
 #[test]
 fn the_time_of_a_body_is_told_where_a_proxy_has_given_the_start() {
     for (has_start, body, is_told) in [(true, "body", true), (true, "", false), (false, "body", false)] {

@@ -23,7 +23,7 @@ const NAMES_MAX: usize = 4096;
 const SHAPELESS: u16 = 0;
 
 static START: HeaderName = HeaderName::from_static("x-request-start");
-/// Another name of the same, which monitoring tools read where the first is absent.
+/// The other name of X-Request-Start, which monitoring tools read where that is absent.
 static QUEUE_START: HeaderName = HeaderName::from_static("x-queue-start");
 
 /// The shapes defined on one connection.
@@ -140,7 +140,8 @@ fn put_value(values: &mut Vec<u8>, value: &[u8]) {
 /// Visits all keys and values: those of the client, and X-Request-Start for monitoring tools, from which they take the
 /// time in the queue (seconds since 1970 at the arrival of the complete request; a slow upload does not count as
 /// queueing). It has the form of nginx's `t=${msec}`: rack-timeout takes three decimals, and no other number of them.
-/// Where a proxy has set it, they subtract from it the milliseconds that the body took to arrive, under Puma's key.
+/// If a proxy has set the start, the tools subtract the time that the body took to arrive from the time in the queue:
+/// they find it in milliseconds under Puma's key.
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
     if !request.headers.contains_key(&START) && !request.headers.contains_key(&QUEUE_START) {

@@ -87,7 +87,7 @@ pub(crate) struct Link {
     received: AtomicU64,
     /// Time when its head was complete.
     head_ended: AtomicU64,
-    /// Time when all of it had come.
+    /// Time when the current request was complete, with its body.
     completed: AtomicU64,
     /// The error in the request body that is arriving.
     malformed: OnceLock<Refusal>,

@@ -24,7 +24,8 @@ use crate::transport::socket::Socket;
 const BUFFER_BYTES: usize = 400 * 1024;
 /// After the last response, input is read and discarded (RFC 9112 section 9.6) until none has come for this long.
 const LINGER_PAUSE: Duration = Duration::from_secs(2);
-/// Most time for that, as in nginx and Apache: many clients read a response only when they have sent all of their body.
+/// Maximum time for that, as in nginx and Apache: many clients read a response only after they have sent all of their
+/// body.
 const LINGER_TIME: Duration = Duration::from_secs(30);
 
 /// How a connection ended.
@@ -85,8 +86,8 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         if until_stopped(link, poll_fn(|cx| wire.poll_parked(cx))).await.is_none() {
             return End::Cut;
         }
-        // It is to end between two requests, or before the first: hyper is not needed. At a shutdown, thousands of idle
-        // connections would each get its buffers for that.
+        // The connection ends between two requests, or before the first: hyper is not needed. At a shutdown, thousands
+        // of idle connections would each get its buffers for that.
         if wire.is_ended() {
             return Box::pin(close(link, wire, Ok(()))).await;
         }
@@ -207,7 +208,7 @@ async fn linger(link: &Arc<Link>, wire: &mut Wire, most_time: Duration) {
     let began = Instant::now();
     let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_PAUSE, most_time));
     let linger = poll_fn(|cx| {
-        // A client that goes on sending does not hold a shutdown up.
+        // A client that goes on sending does not delay a shutdown.
         if link.common.stop.is_draining() && began.elapsed() >= LINGER_PAUSE {
             return Poll::Ready(());
         }

@@ -285,8 +285,8 @@ impl AppToClient<'_> {
         while matches!(self.next(false).await, Next::Bytes(_)) {}
     }
 
-    /// Relays the next chunk of the application. Returns whether another may follow; if none comes until `ends`, the
-    /// relay is over.
+    /// Relays the next chunk of the application. Returns whether another one may follow. If none comes until `ends`,
+    /// the relay is over.
     async fn relay_next(&mut self, ends: Instant) -> bool {
         let next = tokio::select! {
             next = self.next(false) => next,
@@ -376,8 +376,8 @@ pub(crate) async fn write(socket: &Socket, mut bytes: &[u8], write_time: Duratio
 }
 
 /// Closes the connection so that the last response arrives: a socket closed with unread input is reset, and the reset
-/// can overtake the response. So input is read and discarded until the client closes or pauses, but for `most_time` at
-/// most.
+/// can overtake the response. So input is read and discarded until the client closes, or has sent nothing for the time
+/// `pause`, but for `most_time` at most.
 pub(crate) async fn linger(socket: &mut Socket, pause: Duration, most_time: Duration) {
     let ends = Instant::now() + most_time;
     let mut buffer = vec![0; READ_BYTES];
@@ -386,7 +386,7 @@ pub(crate) async fn linger(socket: &mut Socket, pause: Duration, most_time: Dura
     }
     let left = || ends.saturating_duration_since(Instant::now());
     while let Ok(Ok(1..)) = timeout(pause.min(left()), socket.read(&mut buffer)).await {
-        // A client that is never silent is read from even where no time is left.
+        // With no time left, `timeout` still returns input that has already arrived.
         if left().is_zero() {
             break;
         }

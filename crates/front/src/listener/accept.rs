@@ -286,8 +286,9 @@ mod tests {
     use crate::listener::listen::listen;
     use crate::tests_support::block_on;
 
-    /// As at the kernel's limit of watched files (`fs.epoll.max_user_watches`): epoll takes no regular file. What has
-    /// begun to serve would end as if it had been asked to.
+    /// epoll takes no regular file, and no listener at the kernel's limit of watched files
+    /// (`fs.epoll.max_user_watches`). Found only after the server has begun to serve, the error looks like an ordinary
+    /// shutdown.
     #[test]
     fn a_listener_that_the_event_loop_does_not_take_is_an_error_with_its_address() {
         let mut listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();

@@ -84,16 +84,14 @@ impl FromStr for Bind {
         if let Ok(address) = address.parse() {
             return Ok(Bind::Tcp(address));
         }
-        if let Some((name, port)) = address.rsplit_once(':')
-            && is_localhost(name)
-            && let Ok(port) = port.parse()
-        {
+        let named = address.rsplit_once(':').and_then(|(name, port)| Some((name, port.parse::<u16>().ok()?)));
+        if let Some((name, port)) = named.filter(|(name, _)| is_localhost(name)) {
             return Ok(Bind::Name(name.to_owned(), port));
         }
         let found = address.to_socket_addrs().map_err(|error| {
             format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
         })?;
-        match (found.count(), address.rsplit_once(':').and_then(|(name, port)| Some((name, port.parse().ok()?)))) {
+        match (found.count(), named) {
             (1.., Some((name, port))) => Ok(Bind::Name(name.to_owned(), port)),
             _ => Err(format!("\"{text}\" names a host without an address")),
         }

@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
@@ -326,7 +326,8 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// The file of the socket at this path, opened neither for reading nor for writing. Its owner and its mode are changed
-/// through that: whoever can write to its folder could put a link in its place, and have root change any other file.
+/// through this descriptor: a user who can write to its folder could otherwise put a link in its place, and so have
+/// root change any other file.
 fn opened_socket(path: &Path) -> io::Result<OwnedFd> {
     let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if !FileType::from_raw_mode(fstat(&file)?.st_mode).is_socket() {
@@ -335,14 +336,13 @@ fn opened_socket(path: &Path) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// The path that leads to an open file, whatever is at its own path by now; the latter where there is no /proc.
+/// The path that leads to an open file, or the one at which it was opened where there is no /proc.
 fn through(file: &OwnedFd, path: &Path) -> PathBuf {
-    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    if opened.exists() { opened } else { path.to_owned() }
+    files::opened_path(file).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a socket may keep the mode with which it was made: the error says that none can be set, and the wanted mode
-/// has all write permissions of the other one, which are those to connect (unix(7)).
+/// has all write permissions of that mode, which are those to connect (unix(7)).
 fn may_stay(error: &io::Error, made: u32, wanted: u32) -> bool {
     let impossible = [Errno::INVAL, Errno::OPNOTSUPP, Errno::NOSYS].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|number| impossible.contains(&number)) && made & 0o222 & !wanted == 0
@@ -554,7 +554,7 @@ mod tests {
         }
     }
 
-    /// The owner of its folder can put one there at any time.
+    /// The owner of the folder can put a link there at any time.
     #[test]
     fn of_a_link_in_the_place_of_a_socket_no_owner_and_no_mode_is_changed() {
         let folder = tempfile::tempdir().unwrap();

@@ -66,8 +66,8 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Result<Option<Head>, Refusa
     let RequestLine { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
-    // Of a line that ends beyond the limit nothing is looked at: the pieces in which it came must not matter. The empty
-    // line counts, too.
+    // A line that ends beyond the limit is not looked at, so that the outcome does not depend on the pieces in which
+    // the head arrives. The empty line counts, too.
     let allowed = &bytes[..bytes.len().min(limits.header_bytes)];
     loop {
         let Some((line, next)) = next_line(allowed, at)? else {

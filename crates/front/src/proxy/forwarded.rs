@@ -19,7 +19,8 @@ pub(crate) struct ForwardedInfo {
     pub(crate) id: Option<RequestId>,
 }
 
-/// Reads the headers of a request from a trusted peer, and leaves one time of those at which proxies got the request.
+/// Reads the headers of a request from a trusted peer. Of several times at which proxies received the request, leaves
+/// the last one in the headers.
 pub(crate) fn read(headers: &mut HeaderMap) -> ForwardedInfo {
     for name in [REQUEST_START, QUEUE_START] {
         keep_last(headers, name);
@@ -27,8 +28,8 @@ pub(crate) fn read(headers: &mut HeaderMap) -> ForwardedInfo {
     ForwardedInfo { scheme: scheme(headers), id: id(headers) }
 }
 
-/// Leaves the last of several values. Proxies may add a time to that of another one, or of a client, and tools that
-/// read such a list find no time in it, or a wrong one.
+/// Leaves the last of several values of this header. Proxies may add a time to that of another proxy, or of a client,
+/// and tools that read such a list find no time in it, or a wrong one.
 fn keep_last(headers: &mut HeaderMap, name: HeaderName) {
     let mut lines = headers.get_all(&name).iter();
     let is_one = lines.next().is_none_or(|line| !line.as_bytes().contains(&b',')) && lines.next().is_none();

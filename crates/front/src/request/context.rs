@@ -170,10 +170,11 @@ impl RequestContext {
         result
     }
 
-    /// The answer to a request whose engine has not answered in time: this fault, or that of the engine, if it has just
+    /// The answer to a request whose engine has not answered in time: this fault, or the engine's answer if it has just
     /// come.
     #[cold]
     pub(crate) fn give_up(&self, reply: Reply, fault: Fault) -> Box<Answer> {
+        // Without a meter of the application, the engine counts the request when it ends it.
         let meter = self.link.common.engine.meter_of(self.app.as_deref()).unwrap_or_default();
         reply.give_up(fault, self.link.completed(), &meter, || self.past())
     }

@@ -505,7 +505,7 @@ mod tests {
         });
     }
 
-    /// An engine that asks later would write before what was written earlier.
+    /// An engine that got the socket then would overtake these bytes.
     #[test]
     fn a_socket_is_asked_for_no_longer_when_other_bytes_come_first() {
         let link = link();

@@ -422,11 +422,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_once_for_each_response() {
+    fn a_full_disk_is_reported_once_for_each_response() {
         let full = File::options().read(true).write(true).open("/dev/full").unwrap();
         let mut state = SpoolState { memory_len: MEMORY_BYTES, file: Some(full.into()), ..SpoolState::default() };
-        let told = [(); 3].map(|()| state.put("part".into()).is_some());
-        assert_eq!(told, [true, false, false]);
+        let is_reported = [(); 3].map(|()| state.put("part".into()).is_some());
+        assert_eq!(is_reported, [true, false, false]);
     }
 
     /// Sends 40 pieces to a client that takes each as soon as it comes; whether all stayed in memory.

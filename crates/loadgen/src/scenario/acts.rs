@@ -33,8 +33,8 @@ pub enum ActKind {
     Reload(u32),
 }
 
-/// Runs the scenario. `act` kills a worker and returns its process id; or it tells the server to reload, and need not
-/// wait for it.
+/// Runs the scenario. `act` kills a worker and returns its process id, or tells the server to reload and need not wait
+/// for that.
 pub fn run(port: u16, workload: &Workload, plan: &Acts, act: Act) -> Result<ScenarioReport, String> {
     let seconds = plan.seconds;
     let (times, done, planned, patience): (Vec<Duration>, _, _, _) = match plan.kind {

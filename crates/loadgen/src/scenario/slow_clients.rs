@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::trickle::{SlowClientCounts, SlowStyle, trickle};
-use super::{ASKED, ScenarioReport, compared, fast, note_void, requests_of};
+use super::{ASKED, ScenarioReport, both, compared, fast, note_void, requests_of};
 use crate::open_files::allowed;
 use crate::{Ask, Open, Workload, on_this_thread};
 
@@ -38,15 +38,15 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Scenari
     let seconds = Duration::try_from_secs_f64(plan.others.seconds).map_err(|error| error.to_string())?;
     let end = Instant::now() + ARRIVAL + seconds;
     let pace = Duration::from_millis(plan.pace_ms.max(1));
-    let (mut now, crowd) = thread::scope(|scope| {
-        let crowd = scope.spawn(move || on_this_thread(crowd(port, ask, slow, pace, end)));
+    let others = || {
         let ready = end - seconds;
         while Instant::now() < ready {
             thread::park_timeout(ready.saturating_duration_since(Instant::now()));
         }
-        (fast(port, workload, &plan.others), crowd.join())
-    });
-    let Crowd { counts, ended, wrong } = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+        fast(port, workload, &plan.others)
+    };
+    let (mut now, crowd) = both(others, || on_this_thread(crowd(port, ask, slow, pace, end)))?;
+    let Crowd { counts, ended, wrong } = crowd?;
     now.outcome.numbers.insert(ASKED.into(), requests_of(&before) + requests_of(&now) + ended as f64);
     now.outcome.wrong = now.outcome.wrong.or(before.outcome.wrong.clone()).or(wrong);
     words.insert(0, compared(&before, &now));

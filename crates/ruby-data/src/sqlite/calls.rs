@@ -178,13 +178,13 @@ pub fn about(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// `sqlite_tell(database)`: `[changes, total changes, last inserted rowid, whether a transaction is under way]`.
 pub fn tell(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = database(context, arg(args, 0))?;
-    let told = Tree::Array(vec![
+    let state = Tree::Array(vec![
         Tree::Int(connection.changes()),
         Tree::Int(connection.total_changes()),
         Tree::Int(connection.last_insert_rowid()),
         Tree::Bool(connection.is_in_transaction()),
     ]);
-    Ok(Value::Tree(told.encoded()))
+    Ok(Value::Tree(state.encoded()))
 }
 
 /// `sqlite_busy(database, milliseconds)`: sets the time that a statement waits for a lock.

@@ -7,8 +7,18 @@ use super::plain_float;
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
+/// Appends a value as a directive says. An Integer keeps all its digits with `%f`; other values become Floats.
+pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, value: &Tree) -> Result<(), Raise> {
+    match value {
+        Tree::Int(number) if directive.letter == b'f' => put_integer(out, directive, &number.to_string()),
+        Tree::Raw(digits) if directive.letter == b'f' => put_integer(out, directive, &String::from_utf8_lossy(digits)),
+        _ => put_float(out, directive, of(value)?),
+    }
+    Ok(())
+}
+
 /// The Float that a value is converted to; TypeError or ArgumentError for others, as from Kernel#Float.
-pub fn of(value: &Tree) -> Result<f64, Raise> {
+fn of(value: &Tree) -> Result<f64, Raise> {
     match value {
         Tree::Float(number) => Ok(*number),
         Tree::Int(number) => Ok(*number as f64),
@@ -22,22 +32,15 @@ pub fn of(value: &Tree) -> Result<f64, Raise> {
     }
 }
 
-/// Appends an Integer as `%f` says, all digits of any size, without a Float. Returns whether the value is an Integer.
-pub fn put_whole(out: &mut Vec<u8>, directive: &Directive<'_>, value: &Tree) -> bool {
-    let text = match value {
-        Tree::Int(number) => number.to_string(),
-        Tree::Raw(digits) => String::from_utf8_lossy(digits).into_owned(),
-        _ => return false,
-    };
+/// Appends an Integer of any size with the places of `%f`.
+fn put_integer(out: &mut Vec<u8>, directive: &Directive<'_>, text: &str) {
     let size = text.trim_start_matches('-');
     let places = directive.precision.unwrap_or(6);
     let digits = format!("{size}{}{}", if places > 0 { "." } else { "" }, "0".repeat(places));
     pad_number(out, directive, sign(directive, size.len() < text.len()), &digits, true);
-    true
 }
 
-/// Appends a number as a directive says.
-pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
+fn put_float(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
     let before = sign(directive, number.is_sign_negative() && !number.is_nan());
     if !number.is_finite() {
         let text = if number.is_nan() { "NaN" } else { "Inf" };
@@ -80,9 +83,9 @@ fn exponent(size: f64) -> i32 {
     format!("{size:e}").split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
-/// Whether the last of the first `count` digits is odd, if the rest behind them is so near to a half that CRuby's Float
-/// arithmetic cannot tell; None for any other rest. CRuby rounds such a number to the even digit, although its exact
-/// rest may be more or less than a half: 2.675, which is a little less, becomes 2.68, and 2.665 becomes 2.66.
+/// Whether the last of the first `count` digits is odd, if CRuby's Float arithmetic cannot tell the rest behind them
+/// from a half; None for any other rest. CRuby rounds such a number to the even digit, although its exact rest may be
+/// more or less than a half: 2.675, which is a little less, becomes 2.68, and 2.665 becomes 2.66.
 fn odd_before_half(size: f64, power: i32, count: i32) -> Option<bool> {
     if !(1..=QUICK_DIGITS_MAX).contains(&count) {
         return None;
@@ -108,21 +111,7 @@ fn odd_before_half(size: f64, power: i32, count: i32) -> Option<bool> {
 /// A text of digits without the last [`MORE`] of them, raised by one where the last digit left is odd.
 fn to_even(long: &str, is_odd: bool) -> String {
     let kept = long[..long.len().saturating_sub(MORE)].trim_end_matches('.');
-    if !is_odd {
-        return kept.to_owned();
-    }
-    let mut digits = kept.as_bytes().to_vec();
-    for digit in digits.iter_mut().rev() {
-        match digit {
-            b'.' => {}
-            b'9' => *digit = b'0',
-            _ => {
-                *digit += 1;
-                return String::from_utf8_lossy(&digits).into_owned();
-            }
-        }
-    }
-    format!("1{}", String::from_utf8_lossy(&digits))
+    if is_odd { plain_float::raised(kept) } else { kept.to_owned() }
 }
 
 fn fixed(size: f64, precision: usize, point: bool) -> String {

@@ -59,8 +59,7 @@ fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Res
             let number = integer::of(value)?;
             integer::put(out, directive, &number);
         }
-        b'f' if float::put_whole(out, directive, value) => {}
-        _ => float::put(out, directive, float::of(value)?),
+        _ => float::put(out, directive, value)?,
     }
     Ok(matches!(directive.letter, b's' | b'c') && matches!(value, Tree::Bytes(text) if !text.is_ascii()))
 }

@@ -63,8 +63,8 @@ pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(seconds as i64))
 }
 
-/// `monotonic`: seconds of the monotonic clock as a Float, from the start of the machine on as in CRuby: for code that
-/// begins with a last time of 0, that is long ago.
+/// `monotonic`: seconds of the monotonic clock as a Float. As in CRuby they count from the start of the machine, so
+/// that code which begins with 0 as its last time takes that for long ago.
 pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Float(of_clock(ClockId::Monotonic)))
 }

@@ -61,8 +61,8 @@ struct DeployLog {
     deploys: VecDeque<DeployRecord>,
     /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
-    /// Generations that are being replaced, each of which may get requests until it is; if new code is given up batch
-    /// by batch, both.
+    /// Generations that are being replaced, and may get requests until they are: two, while the requests go back from
+    /// a new generation that did not get all of its workers.
     outgoing: Vec<Arc<Generation>>,
     /// Counts of generations that have ended.
     past: PastCounts,

@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::apps::native::{self, Extensions};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial::{self, Verdict};
-use crate::config::app_settings::{AppSettings, DEFAULT_NAME, Ruby, RubyWorker};
+use crate::config::app_settings::{AppSettings, DEFAULT_NAME, Ruby, RubyWorker, environment_variables};
 use crate::config::compat;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
@@ -243,15 +243,6 @@ fn start_mruby(
     })
 }
 
-/// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
-/// keeps its value, unless the environment was named for this program. Those that another server's file sets for the
-/// application (`set`) keep theirs in any case, as in Passenger.
-fn environment_variables(is_named: bool, set: &[(String, String)]) -> Vec<&'static str> {
-    let is_free = |name: &&str| is_named || std::env::var_os(name).is_none_or(|value| value.is_empty());
-    let all = std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free));
-    all.filter(|name| !set.iter().any(|(other, _)| other == name)).collect()
-}
-
 fn start_ruby(
     spec: &AppSpec,
     settings: &AppSettings,
@@ -270,13 +261,13 @@ fn start_ruby(
             ruby: ruby.program.clone(),
             rackup: spec.rackup.clone(),
             gemfile: spec.gemfile.clone(),
-            lockfile: spec.lockfile.clone(),
+            lockfile: spec.gemfile.as_deref().and_then(bundle::lockfile),
             load_path: spec.load_path.clone(),
             hooks: hooks.clone(),
             retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
             hooks_names: compat::directives(hooks_kind),
             hooks_kind: hooks_kind.to_owned(),
-            limits_heaps: heaps::are_free(),
+            limits_heaps: heaps::are_free(&ruby.variables),
             is_passenger: ruby.is_passenger,
             evaluated: ruby.evaluated.clone(),
             native: extensions.paths,

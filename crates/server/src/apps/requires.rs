@@ -15,11 +15,11 @@ use crate::apps::statements::{self, Possible, Required};
 /// Limits of files and their size. Files beyond them are a doubt: this must not make a start slow.
 const FILES_MAX: usize = 200;
 const BYTES_MAX: u64 = 1 << 20;
-/// What only the embedded engine has.
-const EMBEDDED: [&str; 4] = ["FoolsGold.store", "FoolsGold.requests", "FoolsGold.allow_read", "fools_gold.context"];
 /// Limits of libraries to look for, and of folders of the application to look in.
 const REQUIRED_MAX: usize = 5000;
 const FOLDERS_MAX: usize = 50;
+/// Names that only the embedded engine has, as they stand in code.
+const EMBEDDED: [&str; 4] = ["FoolsGold.store", "FoolsGold.requests", "FoolsGold.allow_read", "fools_gold.context"];
 
 /// A required library that is missing.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,9 +78,9 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// Number of libraries that were looked for.
     looked: usize,
-    /// Whether it uses what only the embedded engine has, so that Ruby cannot run it.
+    /// Whether it uses one of [`EMBEDDED`], so that Ruby cannot run it.
     is_for_embedded: bool,
-    /// Whether it asks before it does so.
+    /// Whether it checks first that `FoolsGold` is defined, so that Ruby can run it, too.
     is_portable: bool,
     found: Requirements,
 }

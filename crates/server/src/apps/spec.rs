@@ -11,7 +11,6 @@ use crate::config::app_settings::AppSettings;
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
-use crate::process::bundle;
 
 /// An application that was found.
 #[derive(Debug, Clone)]
@@ -22,8 +21,6 @@ pub struct AppSpec {
     /// Absolute path, as the next.
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
-    /// `None` for the lock file that belongs to the Gemfile.
-    pub lockfile: Option<PathBuf>,
     /// Folders at the beginning of Ruby's load path.
     pub load_path: Vec<PathBuf>,
     /// The same for the user's Ruby, with its settings: if the embedded engine was chosen only because nothing spoke
@@ -70,7 +67,6 @@ pub fn find(
     let set = settings.ruby.variables.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let set = set.map(|(_, path)| OsStr::new(path));
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, set.or(bundle_gemfile), top.as_deref()));
-    let lockfile = gemfile.as_deref().and_then(bundle::lockfile);
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
@@ -78,7 +74,7 @@ pub fn find(
     let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(SpecError::Options)?;
-    let mut found = AppSpec { engine, why, rackup, gemfile, lockfile, load_path: Vec::new(), instead: None };
+    let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
     if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
         let theirs = AppSpec { engine: EngineKind::Ruby, ..found.clone() };
         found.instead = Some(Arc::new((theirs, settings)));

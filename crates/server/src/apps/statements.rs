@@ -50,14 +50,16 @@ const RUBYS_CONSTANTS: [(&str, &[&str]); 24] = [
     ("RubyVM", &[]),
 ];
 
-/// What there is of Rack without its gem; with another server all of it is loaded before the application.
+/// Names in Rack that the embedded interpreter has without the gem. Other servers load the whole gem before the
+/// application.
 const EMBEDDED_RACK: [&str; 4] = ["Builder", "URLMap", "RELEASE", "release"];
 
 /// Keys by which an application takes a connection over, as they stand in code.
 const HIJACKS: [&str; 2] = ["'rack.hijack'", "\"rack.hijack\""];
 
-/// Number of characters after a word that are looked at.
-const BEGINNING_CHARS: usize = 200;
+/// Number of characters after a method's name in which the mode of a file is looked for: a line may have a megabyte,
+/// and very many such calls.
+const MODE_CHARS: usize = 200;
 
 /// Words in an expression that joins quoted words to a path.
 const PATH_WORDS: [&str; 10] =
@@ -138,11 +140,6 @@ pub fn only_ruby(line: &str) -> Option<String> {
     found.or_else(|| has_command.then(|| "a command in backticks".to_owned())).or_else(hijack)
 }
 
-/// The beginning of a text: a line may have a megabyte, and very many words of which each is followed.
-fn beginning(text: &str) -> &str {
-    text.char_indices().nth(BEGINNING_CHARS).map_or(text, |(at, _)| &text[..at])
-}
-
 /// Whether the embedded interpreter lacks a method or a constant of this constant.
 fn is_lacking(constant: &str, name: &str, arguments: &str) -> bool {
     match constant {
@@ -157,7 +154,8 @@ fn is_lacking(constant: &str, name: &str, arguments: &str) -> bool {
 
 /// Whether one of the quoted words is the mode of a file that is opened for writing, such as "a+" or "w:utf-8".
 fn opens_to_write(arguments: &str) -> bool {
-    beginning(arguments).split(['"', '\'']).skip(1).step_by(2).any(|word| {
+    let end = arguments.char_indices().nth(MODE_CHARS).map_or(arguments.len(), |(at, _)| at);
+    arguments[..end].split(['"', '\'']).skip(1).step_by(2).any(|word| {
         let mode = word.split(':').next().unwrap_or_default();
         ["w", "a", "w+", "a+", "r+", "wb", "ab", "wb+", "ab+", "rb+", "w+b", "a+b", "r+b", "wt", "at"].contains(&mode)
     })

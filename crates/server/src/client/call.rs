@@ -127,7 +127,7 @@ fn value(parser: &mut lexopt::Parser, usage: &str) -> Result<OsString, Failure> 
         .ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
 }
 
-/// The error for what names a server in other programs.
+/// The error about an option that names a server in other programs, and none here.
 fn names_none(what: &str) -> Failure {
     Failure::usage(format!("{what} names no server here: say --dir DIR, its folder"))
 }

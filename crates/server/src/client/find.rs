@@ -137,6 +137,7 @@ impl Living {
         Ok(Some(Living { stranger: Some(user), ..Living::seen(ControlClient::to(socket)?, pid) }))
     }
 
+    /// A server that is not asked, or does not answer: its process, and that process's working directory.
     fn seen(line: ControlClient, pid: u64) -> Living {
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
         Living { line, pid, started_in: folder.clone(), folder, silent: None, stranger: None }

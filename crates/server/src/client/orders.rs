@@ -123,7 +123,7 @@ fn tell(
         all.insert("app".to_owned(), json!(app));
     }
     let answer = order(&Value::Object(all)).map_err(|error| error.failure(&line.socket))?;
-    // It is carried out, whether this can be written or not.
+    // The action has been carried out, whether its message can be printed or not.
     let _ = say(&format!("{}\n", plain_lines(answer["message"].as_str().unwrap_or("done"))));
     Ok(())
 }

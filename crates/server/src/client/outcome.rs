@@ -34,7 +34,7 @@ impl Failure {
     }
 }
 
-/// Writes to standard output what a command was asked for.
+/// Prints the result of a command on standard output.
 pub fn say(text: &str) -> Result<(), Failure> {
     print(text).map_err(Failure::failed)
 }

@@ -184,3 +184,12 @@ impl AppSettings {
         Ok(())
     }
 }
+
+/// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
+/// keeps its value, unless the environment was named for this program. Those that another server's file sets for the
+/// application (`set`) keep theirs in any case, as in Passenger.
+pub fn environment_variables(is_named: bool, set: &[(String, String)]) -> Vec<&'static str> {
+    let is_free = |name: &&str| is_named || std::env::var_os(name).is_none_or(|value| value.is_empty());
+    let all = std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free));
+    all.filter(|name| !set.iter().any(|(other, _)| other == name)).collect()
+}

@@ -30,7 +30,7 @@ pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named:
         let written = given.as_written();
         match given.name {
             Name::Fresh => incompatible.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
-            // For the others.
+            // It is meant for the other applications.
             Name::RubyUser if is_named && given.app != app => {}
             Name::RubyUser if given.app != app => {
                 incompatible.problems.push(Problem(format!("{written}: {USER_OF_ALL_WHY}")));

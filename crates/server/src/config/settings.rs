@@ -240,7 +240,7 @@ impl SettingsReader<'_> {
     fn names_environment(&mut self) -> bool {
         let given = self.pick(Name::Environment);
         let is_named = given.is_for_this_program() && !given.is_for_middleware();
-        is_named || (self.is_passenger() && matches!(given.origin, Origin::File(_)))
+        is_named || (self.asked.reads_file_of(&["Passenger"]) && matches!(given.origin, Origin::File(_)))
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.
@@ -305,7 +305,7 @@ impl SettingsReader<'_> {
             evaluated: self.asked.evaluated.clone(),
             variables: self.asked.variables.clone(),
             is_single: self.is_puma_single(),
-            is_passenger: self.is_passenger(),
+            is_passenger: self.asked.reads_file_of(&["Passenger"]),
             boot_time: self.time_or_none(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }

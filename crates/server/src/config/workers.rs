@@ -62,13 +62,7 @@ impl SettingsReader<'_> {
         let given = self.pick(Name::Workers);
         // A default of Puma has no line, and counts less than a variable.
         let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_compat);
-        let is_puma = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Puma");
-        is_puma && (!is_said || given.value == "0")
-    }
-
-    /// Whether Passenger's file is read.
-    pub fn is_passenger(&self) -> bool {
-        self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger")
+        self.asked.reads_file_of(&["Puma"]) && (!is_said || given.value == "0")
     }
 
     /// User of the Ruby processes, if not the server's.

@@ -42,7 +42,7 @@ pub fn remedy(gemfile: Option<&Path>) -> Option<String> {
     options.to_string_lossy().contains("bundler/setup").then(|| {
         format!(
             "probably because of Bundler, which `bundle exec` makes it load first (RUBYOPT). The server's output has \
-             Bundler's words; `bundle install` in {folder} gets missing gems"
+             Bundler's message; `bundle install` in {folder} gets missing gems"
         )
     })
 }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_file_counts_for_its_gemfile_and_only_where_somebody_has_chosen_it() {
+    fn a_lock_file_counts_for_its_gemfile_and_only_where_it_was_chosen() {
         let found = |gemfile: &str, of: &str, named: &str| {
             let [of, named] = [of, named].map(OsStr::new);
             chosen(Path::new(gemfile), Some(of), Some(named)).map(|path| path.display().to_string())

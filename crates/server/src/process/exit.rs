@@ -54,8 +54,8 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
-/// Prints a text on standard output, for a command that succeeded. Returns the exit code: who has redirected the output
-/// to a file on a full disk would otherwise take what is there for all of it.
+/// Prints a text on standard output, for a command that succeeded. Returns the exit code, which says whether all of
+/// it was written: a file on a full disk has only a part.
 pub fn show(text: &str) -> ExitCode {
     let Err(why) = print(text) else { return ExitCode::SUCCESS };
     let _ = writeln!(io::stderr(), "foolsgold: {why}");

@@ -69,7 +69,7 @@ impl Identity {
     }
 
     /// Refuses paths to which root must not follow symbolic links of another user. To be called before root opens or
-    /// creates these files: otherwise, whoever can write to their folder could make root create a file anywhere, or
+    /// creates these files: otherwise, a user who can write to their folder could make root create a file anywhere, or
     /// change the owner of any file.
     pub fn check_links<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
         if !getuid().is_root() {

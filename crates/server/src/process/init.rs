@@ -202,8 +202,8 @@ impl Init {
     }
 }
 
-/// Sends a signal. That the process has exited just now is no error; without the right to send it, the container would
-/// have to be killed, and nothing would say why.
+/// Sends a signal. That the process has exited just now is no error. A missing right is reported: such a container does
+/// not stop until it is killed.
 fn send(pid: i32, signal: Signal) {
     if kill(Pid::from_raw(pid), signal) == Err(Errno::EPERM) {
         let _ = writeln!(

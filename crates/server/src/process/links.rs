@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Links {
     /// path may be links of any user, such as `current` of a deploy tool, unless they lead to a folder of root's.
     pub fn open(self, path: &Path, options: &OpenOptions, flags: OFlags) -> io::Result<File> {
         self.try_to_open(path, options, flags).map_err(|error| {
-            // Not what is said of a link, which may be in such a folder, too.
+            // An error about a link, which may be in such a folder, too, is our own and has no number.
             let is_of_kernel = Errno::from_io_error(&error) == Some(Errno::ACCESS);
             match is_of_kernel.then(|| protected(path)).flatten() {
                 Some(why) => io::Error::new(error.kind(), why),
@@ -75,8 +75,8 @@ pub fn found(path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::LOOP.into())
 }
 
-/// Why not even root may open a file for writing that it could also have to create: the kernel protects the files of
-/// others in folders such as /tmp (`fs.protected_regular` in proc_sys_fs(5)). `None` if that is not so.
+/// Why the kernel lets not even root open a file with O_CREAT: it protects the files of other users in folders such as
+/// /tmp (`fs.protected_regular` in proc_sys_fs(5)). `None` if that is not the reason.
 fn protected(path: &Path) -> Option<String> {
     let level: u32 = fs::read_to_string(PROTECTED_REGULAR).ok()?.trim().parse().ok()?;
     let file = fs::metadata(path).ok()?;
@@ -92,8 +92,8 @@ fn protected(path: &Path) -> Option<String> {
     (is_open && is_sticky && is_of_another && file.is_file()).then(|| {
         format!(
             "it belongs to the user with the number {}, in a folder where everyone may make files, and the kernel lets \
-             nobody else open it there, not even root (fs.protected_regular): name a file in another folder, or remove \
-             this one",
+             no other user open it there, not even root (fs.protected_regular): name a file in another folder, or \
+             remove this one",
             file.uid()
         )
     })
@@ -106,7 +106,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     if is_link { led_to(&link, path) } else { Ok(path.to_owned()) }
 }
 
-/// The path to which the open link leads that was at this path: another one may be there by now.
+/// The path to which an open link leads, which was at this path; by now another file may be there.
 fn led_to(link: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
     let words = readlinkat(link, "", Vec::<u8>::new())?;
     // An absolute target replaces the whole path.
@@ -166,7 +166,7 @@ fn folder_of(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     Ok((folder, name))
 }
 
-/// Puts the words of a path before those that are left, of which the last is the next. The root folder is a word, too.
+/// Pushes the parts of a path on a stack, so that the first one is on top. The root folder is a part, too.
 fn put_before(left: &mut Vec<OsString>, path: &Path) {
     left.extend(path.components().rev().map(|word| word.as_os_str().to_owned()));
 }
@@ -174,8 +174,7 @@ fn put_before(left: &mut Vec<OsString>, path: &Path) {
 /// The path by which a file in an open folder is reached, whatever is at the folder's own path by now; the file's own
 /// path where there is no /proc.
 fn within(folder: &OwnedFd, name: &OsStr, path: &Path) -> PathBuf {
-    let opened = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    if opened.exists() { opened.join(name) } else { path.to_owned() }
+    files::opened_path(folder).map_or_else(|| path.to_owned(), |folder| folder.join(name))
 }
 
 #[cfg(test)]

@@ -40,10 +40,11 @@ impl Stream {
 }
 
 /// Lets this thread write to a terminal in whose background this program is, also after `stty tostop`. The terminal
-/// would answer each write with SIGTTOU for the whole job (termios(3), TOSTOP), and as that does not stop this program,
-/// a write would never end, and each attempt cost a worker. Other threads receive the signal as before.
+/// would answer each write with SIGTTOU for the whole job (termios(3), TOSTOP). The server handles that signal and does
+/// not stop, so the write would be tried again without end, and each signal could take a worker away. Other threads
+/// receive the signal as before.
 pub fn write_in_background() {
-    // Asked before each write: the kernel need hear it once.
+    // Called before each write; once for each thread is enough.
     if WRITES.replace(true) {
         return;
     }

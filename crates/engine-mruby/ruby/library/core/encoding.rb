@@ -68,7 +68,8 @@ class Encoding
     end
   end
 
-  # Of converters there is only the search for a way, by which REXML and others learn whether they can read an encoding.
+  # The search for a conversion path, by which REXML and others learn whether they can read an encoding. Converters
+  # themselves do not exist.
   class Converter
     # The steps from one encoding to another, which lead over UTF-8.
     def self.search_convpath(from, to, **)

@@ -99,12 +99,12 @@ class Rational < Numeric
   def truncate(digits = nil) = at(digits, &:to_i)
 
   def round(digits = nil, half: :up)
-    raise ArgumentError, "invalid rounding mode: #{half}" unless [nil, :up, :even, :down].include?(half&.to_sym)
+    half = FoolsGold.half(half)
     at(digits) do |one|
       # On the absolute value, so that halves are rounded away from zero for negative numbers too.
       low = one.abs.floor
       order = one.abs - low <=> Rational.__of(1, 2)
-      up = order > 0 || (order == 0 && (half.nil? || half.to_sym == :up || (half.to_sym == :even && low.odd?)))
+      up = order > 0 || (order == 0 && (half == :up || (half == :even && low.odd?)))
       low += 1 if up
       one.negative? ? -low : low
     end

@@ -29,7 +29,7 @@ class Time
 
   def to_i = @seconds
   alias tv_sec to_i
-  # The nanoseconds since 1970 divided, as in CRuby: a sum of two Floats may have another last digit.
+  # The nanoseconds since 1970, divided once as in CRuby: a sum of two Floats may have another last digit.
   def to_f = (@seconds * 1_000_000_000 + @nsec) / 1e9
   def usec = @nsec.div(1000)
   alias tv_usec usec
@@ -183,7 +183,7 @@ class Time
     end
 
     # The nanoseconds in a number of seconds, or of another unit, rounded down. As in CRuby, the exact value of a Float
-    # counts: 0.3 is a little less than its name says, and has 299 999 999.
+    # counts: 0.3 is a little less than three tenths, and gives 299 999 999.
     def __nanoseconds(number, unit = 1_000_000_000)
       return number * unit if number.is_a?(Integer)
       return (number * unit).floor unless number.is_a?(Float)

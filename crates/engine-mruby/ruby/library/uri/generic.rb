@@ -325,7 +325,7 @@ module URI
     def checked(text, form, name)
       return nil if text.nil?
       return text if form.match?(text)
-      # The message leaves out the password, which would get into logs.
+      # Messages get into logs, and so this one leaves out the password.
       raise InvalidComponentError, "bad password component" if name == "password"
       shown = name == "port" ? text.inspect : text
       raise InvalidComponentError, "bad component(expected #{name} component): #{shown}"

@@ -1,7 +1,7 @@
 # Classes of URIs for schemes: http, https, ws, wss, ftp, file and mailto.
 
 module URI
-  # Of HTTP and of WebSockets.
+  # The methods that URI::HTTP and URI::WS share.
   module Requested
     # Path and query for the request line of HTTP.
     def request_uri

@@ -18,6 +18,7 @@ use std::path::{self, Path, PathBuf};
 use engine_ruby::reader::{Overriding, Question, ReadError};
 use serde_json::Value;
 
+use crate::config::app_settings::environment_variables;
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
@@ -178,7 +179,7 @@ fn translate(
         overriding,
         environment: &environment,
         folder: &folder,
-        limits_heaps: heaps::are_free(),
+        limits_heaps: heaps::are_free(&[]),
         stays: asked.command == Command::Serve && kind.is_code(),
     };
     if !question.stays {
@@ -193,7 +194,7 @@ fn translate(
     let words = |why: ReadError| match (&why, bundle::remedy(question.gemfile)) {
         (ReadError::Other(_), _) => why.to_string(),
         (ReadError::Ended, Some(remedy)) => format!("{why}, {remedy}"),
-        (ReadError::Ended, None) => format!("{why}; its own words are in the server's output"),
+        (ReadError::Ended, None) => format!("{why}; its error message is in the server's output"),
     };
     let read = record::read(&question, kind.word());
     let (record, evaluated) = read.map_err(|why| vec![format!("{shown}: {}", words(why))])?;
@@ -236,9 +237,8 @@ fn translate(
 fn environment(asked: &Arguments) -> Vec<(&'static str, &str)> {
     let given = asked.values(Name::Environment).into_iter().next_back().filter(|given| given.is_for_this_program());
     let Some(given) = given else { return Vec::new() };
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_free = |name: &&str| *name == "RACK_ENV" || !given.is_for_middleware() || !is_set(name);
-    ["RACK_ENV", "RAILS_ENV", "APP_ENV"].into_iter().filter(is_free).map(|name| (name, given.value.as_str())).collect()
+    let names = environment_variables(!given.is_for_middleware(), &[]);
+    names.into_iter().map(|name| (name, given.value.as_str())).collect()
 }
 
 /// `--daemonize` of the command line or the environment, as a key of the file: Thin and Passenger have a log file and a
