@@ -12,9 +12,7 @@ const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 /// Serves with exactly these addresses.
 fn serve(options: &[&str]) -> Server {
     let folder = server::folder_with(&[("config.ru", &app("", "env['REMOTE_ADDR']"))]);
-    let mut all = vec!["-t", "1", "--pidfile", "web.pid"];
-    all.extend_from_slice(options);
-    Server::spawn(folder, &[], &all)
+    Server::spawn(folder, &[], &[&["-t", "1", "--pidfile", "web.pid"], options].concat())
 }
 
 fn ask(address: IpAddr, port: u16) -> String {

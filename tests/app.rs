@@ -1,11 +1,10 @@
 //! The application of FoolsGold: its page, its counter over sixteen interpreters, and its twin on another server.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 
 use crate::support;
-use crate::support::{Client, Server, server, within};
+use crate::support::{Client, Server, at_once, server, within};
 
 const ID: &str = "{id}";
 const COUNT: &str = "{count}";
@@ -68,23 +67,12 @@ fn everything_else_is_in_its_place() {
 fn the_counter_grows_by_exactly_one_per_request_over_sixteen_interpreters() {
     let server = serve();
     let each = 5_000 / 16 + 1;
-    let mut seen: Vec<(String, u64)> = thread::scope(|scope| {
-        let clients: Vec<_> = (0..16)
-            .map(|_| {
-                let mut client = server.client();
-                scope.spawn(move || {
-                    (0..each)
-                        .map(|_| {
-                            let reply = client.get("/fools-gold");
-                            assert_eq!(reply.status, 200);
-                            values(&reply.text())
-                        })
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    });
+    let page = |client: &mut Client| {
+        let reply = client.get("/fools-gold");
+        assert_eq!(reply.status, 200);
+        values(&reply.text())
+    };
+    let mut seen: Vec<(String, u64)> = at_once(&server, 16, |client| (0..each).map(|_| page(client)).collect());
     let mut counts: Vec<u64> = seen.iter().map(|(_, count)| *count).collect();
     counts.sort_unstable();
     assert!(counts.into_iter().eq(1..=16 * each), "a number is missing or came twice");
@@ -94,22 +82,11 @@ fn the_counter_grows_by_exactly_one_per_request_over_sixteen_interpreters() {
     assert_eq!(seen.len(), all, "an id came twice");
 }
 
-/// Another server, ended with the test.
-struct Other(Child);
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn the_twin_answers_the_same_bytes_apart_from_id_and_count() {
     let missing = |name: &str| Command::new(name).arg("--version").output().is_err();
     if missing("ruby") || missing("puma") {
-        let mut out = std::io::stderr().lock();
-        let _ = std::io::Write::write_all(&mut out, b"skipped: the twin needs ruby and puma on this machine\n");
+        eprintln!("skipped: the twin needs ruby and puma on this machine");
         return;
     }
     let folder = server::folder();
@@ -118,7 +95,7 @@ fn the_twin_answers_the_same_bytes_apart_from_id_and_count() {
     let mut puma = Command::new("puma");
     puma.args(["-q", "-w", "0", "-t", "1:1", "-e", "production", "-b"]).arg(format!("unix://{}", socket.display()));
     puma.arg(config).current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _twin = Other(puma.spawn().unwrap());
+    let _twin = server::KillOnDrop(puma.spawn().unwrap());
     assert!(within(support::MAX_WAIT, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "puma is up");
     let server = serve();
     for (path, status) in [("/fools-gold", 200), ("/fools-gold/pyrite.svg", 200), ("/", 302), ("/silver", 404)] {

@@ -5,8 +5,8 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::reload::{put, reload};
-use crate::support::{Client, Folder, MAX_WAIT, Reply, Server, paths, ruby, server, within};
+use crate::support::reload::put;
+use crate::support::{Client, Folder, MAX_WAIT, Server, paths, ruby, server, within};
 
 /// Says who it is and where it was found; `/hold` answers when there is a file `go` beside it.
 fn app(name: &str) -> String {
@@ -35,16 +35,6 @@ fn folder(apps: &[&str], settings: &str) -> Folder {
 
 fn serve(folder: Folder) -> Server {
     Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "-C", "foolsgold.toml"])
-}
-
-fn get(server: &Server, host: &str, path: &str) -> Reply {
-    begin(server, host, path).reply().unwrap()
-}
-
-fn begin(server: &Server, host: &str, path: &str) -> Client {
-    let mut client = server.client();
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")).unwrap();
-    client
 }
 
 const MIXED: &str = r#"
@@ -83,7 +73,7 @@ fn a_request_goes_by_its_host_and_then_by_the_longest_prefix() {
         ("OTHER.example:8080", "/", "other |/|"),
         ("other.example.org", "/", "home |/|"),
     ] {
-        let reply = get(&server, host, path);
+        let reply = server.client().get_as(path, host);
         assert_eq!((reply.status, reply.text().as_str()), (200, answer), "{host}{path}\n{}", server.log());
     }
     let titles: Vec<String> = ruby::processes(server.id()).into_iter().map(ruby::title).collect();
@@ -99,7 +89,7 @@ fn what_nobody_serves_is_not_found() {
     for (host, path, status) in
         [("a", "/", 404), ("a", "/homely", 404), ("a", "/home", 200), ("other.example", "/", 200)]
     {
-        assert_eq!(get(&server, host, path).status, status, "{host}{path}");
+        assert_eq!(server.client().get_as(path, host).status, status, "{host}{path}");
     }
     assert_eq!(server.client().ask("GET / HTTP/1.0\n\n").status, 404, "no host is no host's");
 }
@@ -129,15 +119,15 @@ fn the_log_names_the_application_of_a_body_that_is_refused() {
                     [[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nengine = \"mruby\"\n";
     let server = serve(folder(&["home", "shop"], settings));
     assert_eq!(server.client().post("/shop/x", "too long").status, 413);
-    assert!(server.logs("body_too_large \"the body is too large\" app=shop"), "{}", server.log());
+    server.must_log("body_too_large \"the body is too large\" app=shop");
 }
 
 #[test]
 fn each_has_its_own_line_and_its_own_times() {
     let server = serve(folder(&["slow", "calm"], LIMITED));
-    let mut patient = begin(&server, "a", "/calm/hold");
+    let mut patient = server.send_get("/calm/hold");
     let begun = Instant::now();
-    let mut clients: Vec<Client> = (0..4).map(|_| begin(&server, "a", "/slow/hold")).collect();
+    let mut clients: Vec<Client> = (0..4).map(|_| server.send_get("/slow/hold")).collect();
     let mut statuses: Vec<u16> = clients.iter_mut().map(|client| client.reply().unwrap().status).collect();
     let took = begun.elapsed();
     statuses.sort_unstable();
@@ -162,27 +152,27 @@ fn a_reload_that_fails_for_one_is_one_for_the_others() {
     let server = serve(folder(&["home", "shop", "other"], MIXED));
     put(&server.folder.join("shop"), "config.ru", "raise \"closed on sundays\"\n");
     put(&server.folder.join("home"), "config.ru", &app("new"));
-    reload(&server, "reload of other: generation 2 serves");
+    server.reload("reload of other: generation 2 serves");
     let log = server.log();
     assert!(log.contains("reload of home: generation 2 serves"), "{log}");
     assert!(log.contains("reload failed: shop: generation 2 failed, generation 1 goes on"), "{log}");
-    assert_eq!(get(&server, "a", "/").text(), "new |/|");
-    assert_eq!(get(&server, "a", "/shop").text(), "shop /shop||");
+    assert_eq!(server.text("/"), "new |/|");
+    assert_eq!(server.text("/shop"), "shop /shop||");
 }
 
 #[test]
 fn settings_of_an_application_are_read_again_with_its_code() {
     let server = serve(folder(&["slow", "calm"], LIMITED));
     put(&server.folder, "foolsgold.toml", &LIMITED.replace("700ms", "300ms").replace("60s", "100ms"));
-    reload(&server, "reload of calm: generation 2 serves");
+    server.reload("reload of calm: generation 2 serves");
     for path in ["/slow/hold", "/calm/hold"] {
         let begun = Instant::now();
-        assert_eq!(get(&server, "a", path).status, 504, "{path}\n{}", server.log());
+        assert_eq!(server.get(path).status, 504, "{path}\n{}", server.log());
         assert!(begun.elapsed() < Duration::from_secs(10), "{path}: {:?}", begun.elapsed());
     }
     put(&server.folder, "foolsgold.toml", &LIMITED.replace("60s", "90s"));
-    reload(&server, "reload of calm: generation 3 serves");
-    let mut patient = begin(&server, "a", "/calm/hold");
+    server.reload("reload of calm: generation 3 serves");
+    let mut patient = server.send_get("/calm/hold");
     thread::park_timeout(Duration::from_millis(300));
     put(&server.folder.join("calm"), "go", "");
     assert_eq!(patient.reply().unwrap().text(), "held");
@@ -217,21 +207,17 @@ fn all_together_have_no_more_workers_than_they_may() {
     };
     let most = |name: &str, wanted: usize| within(MAX_WAIT, || count(name) == wanted);
     for (name, other) in [("one", "two"), ("two", "one")] {
-        let mut held: Vec<Client> = (0..4).map(|_| begin(&server, "a", &format!("/{name}/hold"))).collect();
+        let mut held: Vec<Client> = (0..4).map(|_| server.send_get(&format!("/{name}/hold"))).collect();
         assert!(most(name, 2), "{name} has {}, {other} has {}\n{}", count(name), count(other), server.log());
         assert!(count("one") + count("two") <= 3);
         put(&server.folder.join(name), "go", "");
         assert!(held.iter_mut().all(|client| client.reply().unwrap().status == 200), "{}", server.log());
-        assert_eq!(get(&server, "a", &format!("/{other}")).status, 200);
+        assert_eq!(server.get(&format!("/{other}")).status, 200);
     }
-    let scale = |workers: &str| {
-        let (output, told) = server::run(&server.folder, &[], &["scale", "--app", "one", workers]);
-        (output.status.code(), told)
-    };
-    let (code, told) = scale("3");
-    assert!(code == Some(1) && told.contains("the others keep 1: one can be told to have 2 at most"), "{told}");
-    let (code, told) = scale("2:9");
-    assert!(code == Some(0) && told.contains("with all other applications 3 at most"), "{told}");
+    let told = server::exits_with(1, &server.folder, &[], &["scale", "--app", "one", "3"]);
+    assert!(told.contains("the others keep 1: one can be told to have 2 at most"), "{told}");
+    let told = server.done(&["scale", "--app", "one", "2:9"]);
+    assert!(told.contains("with all other applications 3 at most"), "{told}");
 }
 
 #[test]
@@ -242,18 +228,16 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     assert!(told.contains("must be at least 2, the fewest of all applications together"), "{told}");
     let auto = CAPPED.replace("total-workers = 3", "total-workers = 1").replace("engine = \"ruby\"\n", "");
     put(&folder, "foolsgold.toml", &auto);
-    let check = || {
-        let (output, told) = server::run(&folder, &[], &["config", "--check", "-C", "foolsgold.toml"]);
-        (output.status.code(), told)
-    };
+    let check = |code: i32| server::exits_with(code, &folder, &[], &["config", "--check", "-C", "foolsgold.toml"]);
     let ru = "run ->(_) { [200, {}, []] }\n";
     for name in ["one", "two"] {
         put(&folder.join(name), "config.ru", &format!("require \"sinatra\"\n{ru}"));
     }
-    let (code, told) = check();
-    assert!(code == Some(2) && told.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {told}");
+    let told = check(2);
+    assert!(told.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {told}");
     put(&folder.join("two"), "config.ru", ru);
-    assert_eq!(check().0, Some(0), "an application on mruby has no workers: {}", check().1);
+    // An application on mruby has no workers.
+    check(0);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Which engine runs an application, as somebody who starts it sees it; and what a start takes in its stride.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::Path;
 
 use crate::support::{MAX_WAIT, Server, app, ruby, server, within};
@@ -60,11 +59,16 @@ fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
 
 /// A folder for PATH in which there is a Ruby: to name one by an option would be to ask for its engine.
 fn ruby_on_path(folder: &Path) -> String {
-    let shim = folder.join("bin/ruby");
-    fs::create_dir(folder.join("bin")).unwrap();
-    fs::write(&shim, format!("#!/bin/sh\nPATH='{}' exec {} \"$@\"\n", path(), ruby::program())).unwrap();
-    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
-    folder.join("bin").display().to_string()
+    ruby_with(folder, "")
+}
+
+/// The same with options of that Ruby.
+fn ruby_with(folder: &Path, options: &str) -> String {
+    let (bin, path) = (folder.join("bin"), std::env::var("PATH").unwrap());
+    fs::create_dir_all(&bin).unwrap();
+    let text = format!("#!/bin/sh\nPATH='{path}' exec {} {options} \"$@\"\n", ruby::program());
+    server::script(bin.join("ruby"), &text);
+    bin.display().to_string()
 }
 
 /// Serves this application, and leaves the choice to the program.
@@ -72,10 +76,6 @@ fn serve(text: &str) -> Server {
     let folder = ruby::folder(&[("config.ru", text)]);
     let bin = ruby_on_path(&folder);
     Server::spawn(folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0", "-t", "1"])
-}
-
-fn path() -> String {
-    std::env::var("PATH").unwrap()
 }
 
 #[test]
@@ -133,6 +133,57 @@ fn what_the_embedded_engine_does_not_load_ruby_does() {
         let server = serve(&format!("{first}{answer}"));
         assert!(server.text("/").starts_with(engine), "{first:?}: {}", server.log());
         assert!(server.log().contains(said), "{first:?}: {}", server.log());
+    }
+}
+
+#[test]
+fn a_mere_sign_does_not_keep_an_application_from_starting_where_ruby_has_no_rack() {
+    let bare = std::process::Command::new(ruby::program()).args(["--disable-gems", "-e", "require 'rack'"]).output();
+    if bare.unwrap().status.success() {
+        eprintln!("skipped: this Ruby has Rack even without gems");
+        return;
+    }
+    let sign = "X = ->() { `true` }\nrun ->(env) { [200, {}, [RUBY_ENGINE]] }\n";
+    let begin = |first: &str, files: &[(&str, &str)]| {
+        let config = format!("{first}{sign}");
+        let folder = ruby::folder(&[files, &[("config.ru", &*config)]].concat());
+        let bin = ruby_with(&folder, "--disable-gems");
+        (folder, bin)
+    };
+    let (folder, bin) = begin("", &[]);
+    let server = Server::spawn(folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
+    assert_eq!(server.text("/"), "mruby");
+    let log = server.log();
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("WARN server: engine")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    for word in [
+        "although config.ru uses a command in backticks (config.ru:1): ",
+        " has no Rack: gem install rack; ",
+        "--engine ruby refuses",
+    ] {
+        assert!(warnings[0].contains(word), "{word:?} is not in: {log}");
+    }
+    // After a reload it is the same.
+    server.signal(rustix::process::Signal::USR1);
+    assert!(within(MAX_WAIT, || server.log().matches("WARN server: engine").count() == 2), "{}", server.log());
+    assert_eq!(server.text("/"), "mruby");
+    // What Ruby serves stays there.
+    let server = serve(sign);
+    ruby_with(&server.folder, "--disable-gems");
+    server.signal(rustix::process::Signal::USR1);
+    assert!(server.logs("generation 2 failed, generation 1 goes on: "), "{}", server.log());
+    assert_eq!(server.text("/"), "ruby");
+    // A proof, and what asks for Ruby beside the source, refuse the start.
+    for (first, files, options) in [
+        ("require 'sinatra'\n", &[][..], &[][..]),
+        ("", &[("Gemfile", "")][..], &[][..]),
+        ("", &[("config/application.rb", "")][..], &[][..]),
+        ("", &[][..], &["-w", "2"][..]),
+    ] {
+        let (folder, bin) = begin(first, files);
+        let options = [options, &["-b", "tcp://127.0.0.1:0"]].concat();
+        let (code, told) = server::stderr_of(&folder, &[("PATH", &bin)], &options);
+        assert_ne!(code, Some(0), "{first:?} {files:?} {options:?}: {told}");
     }
 }
 

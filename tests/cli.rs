@@ -9,14 +9,12 @@ fn folder_with_app() -> Folder {
 #[test]
 fn help_and_version_are_answered_without_an_application() {
     let folder = server::folder();
-    let (output, said) = server::run(&folder, &[], &["--help"]);
-    assert!(output.status.success());
+    let said = server::exits_with(0, &folder, &[], &["--help"]);
     for option in ["--bind", "--port", "--threads", "--fresh", "--max-requests", "--request-time", "--access-log"] {
         assert!(said.contains(option), "{option} is not in: {said}");
     }
     for flag in ["--version", "-V"] {
-        let (output, said) = server::run(&folder, &[], &[flag]);
-        assert!(output.status.success());
+        let said = server::exits_with(0, &folder, &[], &[flag]);
         assert!(said.contains(env!("CARGO_PKG_VERSION")) && said.contains("mruby"), "{said}");
         // The arena writes it beside every figure: no other server brings an allocator.
         assert_eq!(said.contains("jemalloc"), cfg!(feature = "jemalloc"), "{said}");
@@ -43,8 +41,7 @@ fn every_command_has_help_on_standard_output() {
 fn an_error_of_a_command_names_the_help_of_that_command() {
     let folder = folder_with_app();
     for command in ["config", "explain", "native", "doctor", "options", "status"] {
-        let (output, said) = server::run(&folder, &[], &[command, "--zebra"]);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = server::exits_with(2, &folder, &[], &[command, "--zebra"]);
         assert!(said.contains(&format!("See foolsgold {command} --help.")), "{said}");
     }
     let (_, said) = server::run(&folder, &[], &["--zebra"]);
@@ -69,13 +66,11 @@ fn a_missing_application_is_named() {
         (&["-d"], "needs --log-file FILE", 2),
     ];
     for (arguments, word, code) in cases {
-        let (output, said) = server::run(&folder, &[], arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        let said = server::exits_with(code, &folder, &[], arguments);
         assert!(said.contains(word), "{said}");
     }
     std::fs::create_dir(folder.join("config")).unwrap();
-    let (output, said) = server::run(&folder, &[], &["-e", "production", "config"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = server::exits_with(2, &folder, &[], &["-e", "production", "config"]);
     assert!(said.contains("comes first: `foolsgold config -e production`"), "{said}");
 }
 
@@ -83,8 +78,7 @@ fn a_missing_application_is_named() {
 fn what_other_programs_call_a_command_is_called_here() {
     let folder = folder_with_app();
     for (word, ours) in [("upgrade", "restart"), ("phased-restart", "reload"), ("help", "--help")] {
-        let (output, said) = server::run(&folder, &[], &[word]);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = server::exits_with(2, &folder, &[], &[word]);
         assert!(said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
     }
 }
@@ -93,8 +87,7 @@ fn what_other_programs_call_a_command_is_called_here() {
 fn the_missing_folder_of_a_socket_is_named() {
     let folder = folder_with_app();
     let socket = folder.join("run/app/web.sock");
-    let (output, said) = server::run(&folder, &[], &["-b", &format!("unix://{}", socket.display())]);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = server::exits_with(1, &folder, &[], &["-b", &format!("unix://{}", socket.display())]);
     assert!(said.contains(&format!("there is no folder {}: make it", folder.join("run").display())), "{said}");
 }
 
@@ -114,7 +107,7 @@ fn one_line_per_request_as_text_or_json_or_none() {
     for (form, words) in [("text", vec!["GET", "/found", "200"]), ("json", vec!["\"GET\"", "/found", "200"])] {
         let server = Server::start(&app("", "\"gold\""), &["-t", "1", "--access-log", form]);
         server.text("/found?x=1");
-        assert!(server.logs("/found"), "{}", server.log());
+        server.must_log("/found");
         let log = server.log();
         let lines: Vec<&str> = log.lines().filter(|line| line.contains("/found")).collect();
         assert_eq!(lines.len(), 1, "{log}");
@@ -140,7 +133,7 @@ fn secrets_in_queries_are_in_no_log_and_on_no_page() {
             "/raise?token=[FILTERED]",
             "/refused?token=[FILTERED]",
         ] {
-            assert!(server.logs(shown), "{shown}: {}", server.log());
+            server.must_log(shown);
         }
         for page in ["/v1/status", "/v1/recorder", "/v1/workers", "/metrics"] {
             let reply = Client::tcp(server.admin_port()).get_as(page, "localhost");
@@ -176,6 +169,6 @@ fn an_attacker_cannot_write_lines_of_the_log() {
     client.send("GET /x HTTP/1.1\r\nHost: a\r\nUser-Agent: \u{80}\u{9b}31m\r\n\r\n").unwrap();
     let _ = client.reply();
     server.text("/y");
-    assert!(server.logs("/y"));
+    server.must_log("/y");
     assert!(!server.log().contains('\u{1b}') && !server.log().contains('\u{9b}'), "{:?}", server.log());
 }

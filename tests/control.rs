@@ -3,29 +3,28 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::support::server::said;
 use crate::support::successor::{Process, adopt_orphans, signal};
 use crate::support::{Client, MAX_WAIT, Reply, SHOP_AND_HOME, Server, app, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Calls a command for this server, as if in its folder.
-fn call(server: &Server, words: &[&str]) -> Output {
-    server::command().current_dir(&server.folder).args(words).output().unwrap()
-}
-
-/// Exit code and words of one that must fail.
+/// Exit code and words of a command for this server, which must fail.
 #[track_caller]
 fn failed(server: &Server, words: &[&str]) -> (i32, String) {
-    let output = call(server, words);
-    assert!(!output.status.success(), "{words:?}: {}", said(&output));
-    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let (code, why) = server::stderr_of(&server.folder, &[], words);
+    assert_ne!(code, Some(0), "{words:?}: {why}");
+    (code.unwrap(), why)
+}
+
+/// The process that commands reach.
+fn current(server: &Server) -> Process {
+    Process(u32::try_from(server.status()["server"]["pid"].as_u64().unwrap()).unwrap())
 }
 
 fn socket(server: &Server) -> PathBuf {
@@ -132,17 +131,15 @@ fn commands_find_the_server_of_their_folder_and_only_that() {
     let pid = format!("process {}", server.id());
     assert!(table.contains(&pid) && table.contains("serving"), "{table}");
     let elsewhere = server::folder();
-    let in_other = |words: &[&str]| server::command().current_dir(&elsewhere).args(words).output().unwrap();
-    let none = in_other(&["status"]);
-    assert_eq!(none.status.code(), Some(3), "{}", said(&none));
-    assert!(said(&none).contains("no server of") && said(&none).contains(&pid), "{}", said(&none));
+    let in_other = |code: i32, words: &[&str]| server::exits_with(code, &elsewhere, &[], words);
+    let none = in_other(3, &["status"]);
+    assert!(none.contains("no server of") && none.contains(&pid), "{none}");
     let folder = server.folder.to_str().unwrap();
-    assert!(said(&in_other(&["status", "--dir", folder])).contains(&pid));
+    assert!(in_other(0, &["status", "--dir", folder]).contains(&pid));
     let rackup = server.folder.join("config.ru");
-    assert!(said(&in_other(&["status", "--dir", rackup.to_str().unwrap()])).contains(&pid));
-    let missing = in_other(&["status", "--control", "/nowhere/x.sock"]);
-    assert_eq!(missing.status.code(), Some(3));
-    assert!(said(&missing).contains("there is no socket /nowhere/x.sock"), "{}", said(&missing));
+    assert!(in_other(0, &["status", "--dir", rackup.to_str().unwrap()]).contains(&pid));
+    let missing = in_other(3, &["status", "--control", "/nowhere/x.sock"]);
+    assert!(missing.contains("there is no socket /nowhere/x.sock"), "{missing}");
 }
 
 /// Its config.ru is made in a temporary folder, and it may be started in any.
@@ -189,30 +186,27 @@ fn commands_find_the_server_that_a_settings_file_is_of() {
     fs::write(elsewhere.join("erb.yml"), format!("port: {erb}0\nchdir: '{folder}' # here\n")).unwrap();
     fs::write(elsewhere.join("all-erb.yml"), format!("chdir: {erb}{folder}\n")).unwrap();
     // Called where another server is found by itself.
-    let of = |words: &[&str]| {
-        let words: Vec<String> =
-            words.iter().map(|word| word.replace("AT", &elsewhere.display().to_string())).collect();
-        server::command().current_dir(&other.folder).args(words).output().unwrap()
+    let of = |code: i32, words: &[&str], file: &str| {
+        let file = elsewhere.join(file).display().to_string();
+        server::exits_with(code, &other.folder, &[], &[words, &[file.as_str()]].concat())
     };
     let pid = format!("process {}", server.id());
-    for file in ["AT/thin.yml", "AT/erb.yml", "AT/shop.toml", "AT/socket.toml"] {
-        let output = of(&["status", "-C", file]);
-        assert!(said(&output).contains(&pid), "{file}: {}", said(&output));
+    for file in ["thin.yml", "erb.yml", "shop.toml", "socket.toml"] {
+        let said = of(0, &["status", "-C"], file);
+        assert!(said.contains(&pid), "{file}: {said}");
     }
     for (file, right) in [
-        ("AT/broken.toml", "broken.toml:1"),
-        ("AT/puma.rb", "puma.rb: is Ruby, which is not run to find its server: name the served folder by --dir"),
-        ("AT/all-erb.yml", "all-erb.yml: its chdir depends on ERB, which is not run to find its server"),
-        ("AT/none.yml", "there is no such file"),
+        ("broken.toml", "broken.toml:1"),
+        ("puma.rb", "puma.rb: is Ruby, which is not run to find its server: name the served folder by --dir"),
+        ("all-erb.yml", "all-erb.yml: its chdir depends on ERB, which is not run to find its server"),
+        ("none.yml", "there is no such file"),
     ] {
-        let output = of(&["stop", "--config", file]);
-        assert_eq!(output.status.code(), Some(2), "{file}: {}", said(&output));
-        assert!(said(&output).contains(right), "{file}: {}", said(&output));
+        let said = of(2, &["stop", "--config"], file);
+        assert!(said.contains(right), "{file}: {said}");
     }
-    let output = of(&["status", "-C", "AT/all-erb.yml", "--dir", &folder]);
-    assert!(said(&output).contains(&pid), "{}", said(&output));
-    let output = of(&["stop", "-C", "AT/thin.yml"]);
-    assert!(output.status.success(), "{}", said(&output));
+    let said = of(0, &["status", "--dir", &folder, "-C"], "all-erb.yml");
+    assert!(said.contains(&pid), "{said}");
+    of(0, &["stop", "-C"], "thin.yml");
     assert!(!other.folder.join("ran").exists() && !elsewhere.join("ran").exists(), "no code is run for a command");
     assert!(other.done(&["status"]).contains(&format!("process {}", other.id())));
 }
@@ -230,8 +224,8 @@ fn commands_find_a_server_that_was_started_by_way_of_a_link() {
     let server = Server::spawn(base.at("current"), &env, &["-b", "tcp://127.0.0.1:0"]);
     fs::remove_file(&current).unwrap();
     std::os::unix::fs::symlink(base.join("2"), &current).unwrap();
-    let output = server::command().current_dir(&current).env("PWD", &current).args(["status"]).output().unwrap();
-    assert!(said(&output).contains(&format!("process {}", server.id())), "{}", said(&output));
+    let said = server::exits_with(0, &current, &env, &["status"]);
+    assert!(said.contains(&format!("process {}", server.id())), "{said}");
 }
 
 #[test]
@@ -241,12 +235,11 @@ fn two_servers_of_one_folder_have_two_sockets() {
     let log = fs::File::create(folder.join("log")).unwrap();
     let mut command = server::command();
     command.current_dir(&first.folder).args(["-b", "tcp://127.0.0.1:0"]).stdout(log.try_clone().unwrap()).stderr(log);
-    let mut second = command.spawn().unwrap();
-    let came = within(MAX_WAIT, || fs::read_to_string(folder.join("log")).unwrap().contains("serving"));
+    let second = server::KillOnDrop(command.spawn().unwrap());
+    assert!(within(MAX_WAIT, || fs::read_to_string(folder.join("log")).unwrap().contains("serving")));
     let (code, why) = failed(&first, &["status"]);
-    second.kill().unwrap();
-    second.wait().unwrap();
-    assert!(came && code == 2 && why.contains("several servers") && why.matches("--control").count() >= 2, "{why}");
+    assert!(code == 2 && why.contains("several servers") && why.matches("--control").count() >= 2, "{why}");
+    drop(second);
     // The dead one does not count.
     assert!(first.done(&["status"]).contains(&format!("process {}", first.id())));
 }
@@ -257,14 +250,12 @@ fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
     let named = ["-b", "tcp://127.0.0.1:0", "--control", "my.sock"];
     let mut server = Server::spawn(folder.clone(), &[], &named);
     server.ended_by(Signal::KILL);
-    let output = server::command().current_dir(&folder).args(["status", "--control", "my.sock"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("nobody listens on my.sock any more"), "{}", said(&output));
+    let said = server::exits_with(3, &folder, &[], &["status", "--control", "my.sock"]);
+    assert!(said.contains("nobody listens on my.sock any more"), "{said}");
     let mut server = Server::spawn(folder.clone(), &[], &named);
     assert!(server.done(&["status", "--control", "my.sock"]).contains("serving"));
-    let output = server::command().current_dir(&folder).args(named).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("--control: cannot listen on"), "{}", said(&output));
+    let said = server::exits_with(1, &folder, &[], &named);
+    assert!(said.contains("--control: cannot listen on"), "{said}");
     server.end(Signal::TERM);
     assert!(!folder.join("my.sock").exists());
     drop(server);
@@ -288,7 +279,7 @@ fn words_that_mean_nothing_are_refused() {
     for command in ["status", "reload", "stop", "recorder"] {
         assert!(server.done(&[command, "--help"]).contains(&format!("Usage: foolsgold {command}")));
     }
-    assert!(said(&call(&server, &["--help"])).contains("kill-worker"));
+    assert!(server.done(&["--help"]).contains("kill-worker"));
 }
 
 #[test]
@@ -331,9 +322,8 @@ fn stop_waits_for_the_end_and_running_requests_are_finished() {
 fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
     let ru = paths(&[("/", "$sleeper ||= spawn(\"sleep 60\"); text($sleeper)")]);
     let folder = server::folder_with(&[("config.ru", &ru)]);
-    let program = ruby::program();
     let places = ["--log-file", "web.log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
-    let server = Server::begin(folder, &[], &[&["--engine", "ruby", "--ruby", &program], &places[..]].concat());
+    let server = Server::begin(folder, &[], &[&["--engine", "ruby", "--ruby", &ruby::program()], &places[..]].concat());
     let web = server.folder.join("web.sock");
     assert!(within(MAX_WAIT, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
     let sleeper: u32 = Client::unix(&web).get("/").text().parse().unwrap();
@@ -356,20 +346,19 @@ fn drain_tells_load_balancers_before_connections_are_refused() {
     // During the lag everybody is still served.
     assert_eq!(server.text("/"), "gold");
     assert_eq!(server.status()["server"]["state"], "draining");
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
 }
 
 #[test]
 fn a_worker_that_is_killed_while_the_server_shuts_down_is_not_replaced_while_another_serves() {
     let options = ["-w", "2", "-t", "1", "--drain-lag", "2s", "--log", "engine=debug"];
     let mut server = ruby::serve("run ->(_) { [200, {}, ['gold']] }", &options);
-    let are_ready = || server.log().matches(" ready after ").count() == 2;
-    assert!(within(MAX_WAIT, are_ready), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.log().matches(" ready after ").count() == 2), "{}", server.log());
     server.done(&["drain", "--no-wait"]);
     server.done(&["kill-worker", "1", "--now"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1), "{}", server.log());
+    ruby::expect_workers(&server, 1);
     assert_eq!(server.text("/"), "gold");
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
     assert!(!server.log().contains("worker 3"), "{}", server.log());
 }
 
@@ -441,7 +430,7 @@ fn watching_goes_on_until_the_server_ends() {
     server.end(Signal::TERM);
     let output = watcher.wait_with_output().unwrap();
     let lines = String::from_utf8_lossy(&output.stdout).lines().count();
-    assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", said(&output));
+    assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", server::said(&output));
 }
 
 #[test]
@@ -463,10 +452,10 @@ fn after_a_restart_commands_and_watchers_see_the_successor() {
     let words = server.done(&["restart"]);
     assert!(words.contains("serves"), "{words}");
     let after = server.status();
-    let next = Process(u32::try_from(after["server"]["pid"].as_u64().unwrap()).unwrap());
+    let next = current(&server);
     assert_ne!(next.0, server.id());
     assert_eq!((&after["server"]["admin"], &after["server"]["state"]), (&before["server"]["admin"], &"serving".into()));
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
     assert_eq!(server.text("/"), "gold");
     for _ in 0..20 {
         assert_eq!(Client::tcp(port).get("/readyz").status, 200);
@@ -510,11 +499,6 @@ fn is_answered_by(pid: u32, port: u16) -> bool {
     })
 }
 
-/// The process that commands reach.
-fn current(server: &Server) -> Process {
-    Process(u32::try_from(server.status()["server"]["pid"].as_u64().unwrap()).unwrap())
-}
-
 /// Both processes have its socket, and the old one is not ready while it finishes its requests.
 #[test]
 fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
@@ -538,7 +522,7 @@ fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
         assert!(is_answered_by(next.0, port), "{signals}\n{}", server.log());
         fs::write(server.folder.join("go"), "").unwrap();
         assert_eq!(held.reply().unwrap().text(), "held", "{signals}\n{}", server.log());
-        assert!(server.ended(MAX_WAIT).unwrap().success(), "{signals}\n{}", server.log());
+        server.must_end();
         prober.end();
     }
 }
@@ -557,7 +541,8 @@ fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_a
         next.end(Signal::QUIT);
         assert!(within(MAX_WAIT, || is_answered_by(server.id(), port)), "{}", server.log());
         // Commands reach it again, too.
-        assert!(within(MAX_WAIT, || call(&server, &["status"]).status.success()), "{}", server.log());
+        let is_reached = || server::run(&server.folder, &[], &["status"]).0.status.success();
+        assert!(within(MAX_WAIT, is_reached), "{}", server.log());
     }
     prober.end();
 }
@@ -568,13 +553,12 @@ fn a_server_that_starts_can_be_seen_and_ended() {
         let folder = server::folder_with(&[("config.ru", hangs)]);
         let options = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"];
         let mut server = Server::begin(folder, &[], &options);
-        let told = |words: &[&str]| said(&call(&server, words));
+        let told = |words: &[&str]| server::run(&server.folder, &[], words).1;
         let is_starting = || told(&["status", "--json"]).contains("\"state\":\"starting\"");
         assert!(within(MAX_WAIT, is_starting), "{}", told(&["status"]));
         assert!(within(MAX_WAIT, || told(&["reload"]).contains("the server is starting")));
         server.done(&["stop"]);
-        let status = server.ended(MAX_WAIT).unwrap();
-        assert_eq!(status.code(), Some(0), "{engine}: {status}");
+        server.must_end();
         assert!(!server.folder.join("a.pid").exists(), "{engine}");
     }
 }
@@ -595,7 +579,7 @@ fn probes_are_answered_though_others_hold_connections_open() {
     assert_eq!(Client::tcp(port).get("/healthz").status, 200);
     assert!(server.done(&["status"]).contains("serving"));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert!(server.logs("(64 connections are allowed)"), "{}", server.log());
+    server.must_log("(64 connections are allowed)");
     // --connections is for the application's listeners.
     let log = server.log();
     assert!(log.contains("; this is the limit of the control socket and of the admin listener"), "{log}");

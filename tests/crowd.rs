@@ -21,9 +21,8 @@ fn serve(options: &[&str]) -> Server {
         ("/big", "[200, {}, [\"x\" * 20_000_000]]"),
     ];
     let places = PLACES.to_string();
-    let mut all = vec!["-t", "2", "--connections", &places, "--admin", "127.0.0.1:0"];
-    all.extend_from_slice(options);
-    Server::start(&paths(&cases), &all)
+    let own = ["-t", "2", "--connections", &places, "--admin", "127.0.0.1:0"];
+    Server::start(&paths(&cases), &[&own[..], options].concat())
 }
 
 /// Connections of an attacker, each of which says so much and then nothing.
@@ -45,12 +44,6 @@ fn others_are_answered(server: &Server) {
     }
 }
 
-fn metric(server: &Server, name: &str) -> u64 {
-    let text = Client::tcp(server.admin_port()).get_as("/metrics", "localhost").text();
-    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
-    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
-}
-
 #[test]
 fn connections_that_ask_no_more_are_closed_for_others() {
     let server = serve(&[]);
@@ -60,10 +53,10 @@ fn connections_that_ask_no_more_are_closed_for_others() {
         assert_eq!(client.reply().unwrap().text(), "gold", "a request that was sent is answered");
     }
     others_are_answered(&server);
-    assert!(metric(&server, "foolsgold_connections_displaced_total") >= PLACES as u64);
+    assert!(server.metric("foolsgold_connections_displaced_total") >= PLACES as f64);
     let said = "there are no places for connections left (200 connections are allowed): 1 closed for new ones, this \
                 time one that asked nothing, from 127.0.0.1; --connections allows more";
-    assert!(server.logs(said), "{}", server.log());
+    server.must_log(said);
     assert!(server.log().matches("places for connections").count() < 10, "{}", server.log());
 }
 
@@ -91,7 +84,7 @@ fn heads_and_bodies_that_come_slowly_are_given_up_for_others() {
         let mut replies = std::iter::from_fn(|| all[0].reply().ok());
         let first = replies.find(|reply| reply.text() != "gold").unwrap();
         assert!(first.status == 408 && first.text().contains(why), "{}", first.text());
-        assert!(server.logs(&format!("\"there are no places for connections left, and {why}\"")), "{}", server.log());
+        server.must_log(&format!("\"there are no places for connections left, and {why}\""));
     }
 }
 
@@ -144,7 +137,7 @@ fn an_answer_that_is_owed_is_never_cut_off() {
     let server = serve(&["--connections", "4", "--queue", "10"]);
     let mut held = attackers(&server, 4, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut new = server.send_get("/");
-    assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
+    server.must_log("none can be closed, since all wait for answers");
     std::fs::write(server.folder.join("go"), "").unwrap();
     for client in &mut held {
         assert_eq!(client.reply().unwrap().text(), "held");
@@ -199,8 +192,7 @@ fn slow_uploads_give_their_open_files_to_others() {
 
 #[test]
 fn idle_connections_leave_open_files_for_everything_else() {
-    let program = support::ruby::program();
-    let options = ["--engine", "ruby", "--ruby", &program, "-w", "2", "--connections", "1000"];
+    let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "2", "--connections", "1000"];
     let server = serve(&options);
     allow_files(&server, 90);
     let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -273,7 +265,7 @@ fn files_take_open_files(engine: &str, serve: impl Fn() -> Server) {
         // Again: something may just have been open for a moment.
         take_all_files(&server);
         let reply = asks.get("/file");
-        answered += u64::from(reply.status == 200);
+        answered += u32::from(reply.status == 200);
         reply.status == 503 && reply.header("retry-after").is_some()
     };
     assert!(within(support::MAX_WAIT, is_refused), "{}", server.log());
@@ -281,8 +273,8 @@ fn files_take_open_files(engine: &str, serve: impl Fn() -> Server) {
     limit_files(&server, getrlimit(Resource::Nofile).maximum);
     let of = format!("app=\"app\",engine=\"{engine}\"");
     let refused = format!("foolsgold_errors_total{{{of},culprit=\"load\",fault=\"out_of_files\"}}");
-    assert_eq!(metric(&server, &refused), 1);
-    assert_eq!(metric(&server, &format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), answered);
+    assert_eq!(server.metric(&refused), 1.0);
+    assert_eq!(server.metric(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), f64::from(answered));
     assert!(server.done(&["recorder", "--json"]).contains("\"out_of_files\""));
 }
 
@@ -309,15 +301,15 @@ fn who_waits_for_a_place_when_the_server_ends_is_answered() {
     let mut server = serve(&["--connections", "2", "--queue", "10"]);
     let mut held = attackers(&server, 2, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut new = server.send_get("/");
-    assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
+    server.must_log("none can be closed, since all wait for answers");
     server.signal(rustix::process::Signal::TERM);
-    assert!(server.logs("shutting down: running requests have"), "{}", server.log());
+    server.must_log("shutting down: running requests have");
     std::fs::write(server.folder.join("go"), "").unwrap();
     for client in &mut held {
         assert_eq!(client.reply().unwrap().text(), "held");
     }
     assert_eq!(new.reply().unwrap().text(), "gold", "{}", server.log());
-    assert!(server.ended(support::MAX_WAIT).is_some_and(|status| status.success()));
+    server.must_end();
 }
 
 /// A connection from an address of this machine.
@@ -349,9 +341,8 @@ fn a_client_has_no_more_connections_than_it_may_have() {
         let mut again = server.client();
         again.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").is_ok() && again.reply().is_ok()
     }));
-    assert!(metric(&server, "foolsgold_connections_refused_total") >= 1);
-    let said = "1 refused of clients that have all 3 connections they may have, this time one from 127.0.0.1";
-    assert!(server.logs(said), "{}", server.log());
+    assert!(server.metric("foolsgold_connections_refused_total") >= 1.0);
+    server.must_log("1 refused of clients that have all 3 connections they may have, this time one from 127.0.0.1");
 }
 
 #[test]

@@ -17,14 +17,13 @@ fn there_is_one_worker_unless_more_are_asked_for() {
     }
     assert_eq!(ruby::workers(&server).len(), 1);
     let server = ruby::serve(APP, &["-w", "3"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3), "{}", server.log());
+    ruby::expect_workers(&server, 3);
 }
 
 #[test]
 fn the_application_reads_what_the_server_was_given_to_read() {
     let (input, mut stdin) = std::io::pipe().unwrap();
-    let program = ruby::program();
-    let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program];
+    let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &ruby::program()];
     let server = Server::begin_by(&[], input.into(), ruby::folder(&[("config.ru", APP)]), &[], &options);
     let mut client = Client::unix(&server.folder.join("web.sock"));
     client.send_get("/read");

@@ -12,10 +12,10 @@ fn doctor(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
 }
 
-/// What it says on standard error, and its exit code.
-fn refused(folder: &Path, words: &[&str]) -> (String, Option<i32>) {
-    let (code, said) = server::stderr_of(folder, &[], &[&["doctor"], words].concat());
-    (said, code)
+/// What it says where it refuses its arguments or its folder.
+#[track_caller]
+fn refused(folder: &Path, words: &[&str]) -> String {
+    server::exits_with(2, folder, &[], &[&["doctor"], words].concat())
 }
 
 /// What it says, as JSON, of an application with these gems.
@@ -204,8 +204,8 @@ fn settings_are_those_that_a_server_would_have() {
         (["-C", "/no/such.toml"], "-C /no/such.toml: there is no such file"),
         (["--dir", "/no/folder"], "--dir /no/folder: No such file"),
     ] {
-        let (said, code) = refused(&folder, &words);
-        assert!(code == Some(2) && said.contains(right), "{said}");
+        let said = refused(&folder, &words);
+        assert!(said.contains(right), "{said}");
     }
 }
 
@@ -224,21 +224,22 @@ fn each_application_of_the_settings_file_has_its_report() {
 
 #[test]
 fn words_that_mean_nothing_are_refused() {
-    let empty = server::folder_with(&[]);
-    let (text, code) = refused(&empty, &[]);
-    assert!(text.contains("there is no config.ru in this folder") && code == Some(2), "{text}");
-    let (text, code) = refused(&empty, &["--jsn"]);
-    assert!(text.contains("--jsn") && code == Some(2), "{text}");
-    let (text, code) = refused(&empty, &["native"]);
-    assert!(text.contains("foolsgold doctor [CONFIG.RU] [PATH...]") && code == Some(2), "{text}");
+    let empty = server::folder();
+    for (words, right) in [
+        (&["native"][..], "foolsgold doctor [CONFIG.RU] [PATH...]"),
+        (&["--jsn"], "--jsn"),
+        (&[], "there is no config.ru in this folder"),
+    ] {
+        let said = refused(&empty, words);
+        assert!(said.contains(right), "{said}");
+    }
 }
 
 #[test]
 fn a_second_word_that_is_no_path_is_answered_with_what_a_path_is() {
     let folder = server::folder_with(&[("config.ru", "run ->(env) { [200, {}, []] }")]);
-    let (words, code) = refused(&folder, &[".", "nopath"]);
-    assert_eq!(code, Some(2), "{words}");
-    assert!(words.contains("nopath: one application") && words.contains("begins with a slash"), "{words}");
+    let said = refused(&folder, &[".", "nopath"]);
+    assert!(said.contains("nopath: one application") && said.contains("begins with a slash"), "{said}");
 }
 
 #[test]

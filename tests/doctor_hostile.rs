@@ -5,34 +5,23 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::successor::kill;
 use crate::support::{Folder, server, within};
+use rustix::process::Signal;
 
 /// What it does of a config.ru within this time, and how long it took.
 fn doctor(folder: &Path, words: &[&str], limit: Duration) -> (Output, Duration) {
     let mut command = server::command();
     command.args(words).current_dir(folder);
     let began = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let (out, err) = (thread::spawn(|| io_all(out)), thread::spawn(|| io_all(err)));
-    let mut status = None;
-    within(limit, || {
-        status = child.try_wait().unwrap();
-        status.is_some()
-    });
-    let Some(status) = status else {
-        child.kill().unwrap();
-        child.wait().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let output = thread::spawn(|| child.wait_with_output().unwrap());
+    if !within(limit, || output.is_finished()) {
+        kill(pid, Signal::KILL);
         panic!("{words:?} did not end within {limit:?}");
-    };
-    let took = began.elapsed();
-    (Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() }, took)
-}
-
-fn io_all(mut from: impl std::io::Read) -> Vec<u8> {
-    let mut all = Vec::new();
-    from.read_to_end(&mut all).unwrap();
-    all
+    }
+    (output.join().unwrap(), began.elapsed())
 }
 
 fn folder(config: &str) -> Folder {

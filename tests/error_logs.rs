@@ -57,9 +57,8 @@ run APP
 "#;
 
 fn serve(engine: &str, options: &[&str]) -> Server {
-    let mut all = vec!["--engine", engine, "--request-time", "1s", "-e", "development", "-t", "1"];
-    all.extend_from_slice(options);
-    Server::start(APP, &all)
+    let own = ["--engine", engine, "--request-time", "1s", "-e", "development", "-t", "1"];
+    Server::start(APP, &[&own[..], options].concat())
 }
 
 /// Of the one line with these words, and those that belong to it.

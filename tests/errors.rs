@@ -82,7 +82,7 @@ fn a_file_that_becomes_shorter_while_it_is_sent_is_no_fault_of_the_client() {
     assert!(within(MAX_WAIT, stalls));
     File::options().write(true).open(&path).unwrap().set_len(1).unwrap();
     assert!(client.body(&head).is_err());
-    assert!(server.logs("GET /shrinks: cannot read the file of a response: "), "{}", server.log());
+    server.must_log("GET /shrinks: cannot read the file of a response: ");
     let line = || server.log().lines().find(|line| line.contains(" GET /shrinks 200 ")).map(str::to_owned);
     let is_named = within(MAX_WAIT, || line().is_some_and(|line| line.contains(" broken")));
     assert!(is_named, "{:?}\n{}", line(), server.log());
@@ -110,7 +110,7 @@ fn a_body_that_is_not_as_long_as_announced_is_logged_with_its_request() {
         format!(", GET /none: {fault} longer than its Content-Length"),
         format!(", GET /shorter: {fault} 1000000 bytes shorter than its Content-Length"),
     ] {
-        assert!(server.logs(&said), "{said}: {}", server.log());
+        server.must_log(&said);
     }
     assert!(server.log().contains("count bytes and not characters"), "{}", server.log());
 }
@@ -130,7 +130,7 @@ fn a_body_that_raises_half_way_does_not_look_whole() {
         if let Ok(reply) = client.reply() {
             assert_eq!(reply.status, 500, "{path}: {}", reply.text());
         }
-        assert!(server.logs("half way"), "{}", server.log());
+        server.must_log("half way");
         assert_eq!(server.text("/"), "gold");
         // HTTP/1.0 knows no chunks: the end of the connection is that of the body, unless it is an error.
         let mut client = server.client();
@@ -152,7 +152,7 @@ fn an_exception_in_a_body_is_logged_when_it_is_raised_however_slowly_the_client_
     let mut client = server.send_get("/long");
     let head = client.head().unwrap();
     // More than the kernel holds, so the client has not come to it.
-    assert!(server.logs("half way"), "{}", server.log());
+    server.must_log("half way");
     assert!(client.body(&head).is_err(), "it breaks off");
     assert_eq!(server.log().matches("half way").count(), 1, "{}", server.log());
 }

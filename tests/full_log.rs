@@ -4,17 +4,20 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Folder, MAX_WAIT, app, server, within};
+use crate::support::server::KillOnDrop;
+use crate::support::successor::signal;
+use crate::support::{Client, Folder, MAX_WAIT, Server, app, server, within};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const NO_SPACE: &str = "No space left on device";
 
 /// A server whose log is on a full disk, by its control socket.
 struct Mute {
-    child: Child,
+    child: KillOnDrop,
     folder: Folder,
 }
 
@@ -31,7 +34,7 @@ impl Mute {
         let mut command = server::command();
         command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]).args(options);
         let errors = fs::File::create(folder.join("errors")).unwrap();
-        Mute { child: command.stdout(stdout).stderr(errors).spawn().unwrap(), folder }
+        Mute { child: KillOnDrop(command.stdout(stdout).stderr(errors).spawn().unwrap()), folder }
     }
 
     fn said(&self, words: &[&str]) -> String {
@@ -55,13 +58,6 @@ impl Mute {
     }
 }
 
-impl Drop for Mute {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
@@ -78,8 +74,8 @@ fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
     assert!(within(MAX_WAIT, is_told), "{}", server.errors());
     assert!(server.metrics().contains("foolsgold_"), "{}", server.errors());
     let begun = Instant::now();
-    crate::support::successor::signal(server.child.id(), rustix::process::Signal::TERM);
-    assert!(within(MAX_WAIT, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
+    signal(server.child.0.id(), Signal::TERM);
+    assert!(within(MAX_WAIT, || server.child.0.try_wait().unwrap().is_some()), "{}", server.errors());
     // Five seconds from when it has stopped, for the lines of requests and all others together.
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
@@ -92,9 +88,9 @@ fn a_reader_that_goes_on_is_told_how_many_lines_there_was_no_room_for() {
     // Together more than the four megabytes that may wait.
     let path = format!("/{}", "x".repeat(2_000));
     (0..REQUESTS).for_each(|_| assert_eq!(client.get(&path).status, 200));
-    crate::support::successor::signal(server.child.id(), rustix::process::Signal::TERM);
+    signal(server.child.0.id(), Signal::TERM);
     let mut log = String::new();
-    server.child.stdout.take().unwrap().read_to_string(&mut log).unwrap();
+    server.child.0.stdout.take().unwrap().read_to_string(&mut log).unwrap();
     let lost = REQUESTS - log.matches(" GET /x").count();
     let told = format!(" {lost} lines of the access log were lost: its reader is too slow\n");
     assert!(lost > 0 && log.contains(&told), "{lost} of {} bytes\n{}", log.len(), server.errors());
@@ -139,16 +135,17 @@ fn standard_output_that_cannot_be_written_is_told_too() {
 /// On a full disk the output would otherwise be cut off without an error. `head`, which ends early, causes none.
 #[test]
 fn a_command_whose_words_cannot_be_written_fails() {
-    let folder = server::folder_with(&[]);
-    for words in [&["--version"][..], &["options", "--markdown"], &["status", "--help"]] {
+    let server = Server::start(&app("", "1"), &["-t", "1"]);
+    let folder = &server.folder;
+    for words in [&["--version"][..], &["options", "--markdown"], &["status", "--help"], &["status", "--watch"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = server::command().current_dir(&folder).args(words).stdout(full).output().unwrap();
+        let output = server::command().current_dir(folder).args(words).stdout(full).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         let told = format!("standard output cannot be written: {NO_SPACE}");
         assert!(output.status.code() == Some(1) && said.contains(&told), "{words:?}: {said}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = server::command().current_dir(&folder).args(words).stdout(writer).output().unwrap();
+        let output = server::command().current_dir(folder).args(words).stdout(writer).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{words:?}: {output:?}");
     }
 }

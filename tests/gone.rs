@@ -71,7 +71,7 @@ end
     let mut client = server.client();
     assert_eq!(client.get("/late").body.len(), 500_000);
     drop(client);
-    assert!(server.logs("GET /late 200 500000"), "{}", server.log());
+    server.must_log("GET /late 200 500000");
     assert!(!server.log().contains("client_gone"), "{}", server.log());
     std::fs::write(server.folder.join("go"), "").unwrap();
 }

@@ -31,9 +31,8 @@ run lambda { |env|
 
 fn serve() -> Server {
     let quick = ["--header-time", "2s", "--body-time", "2s", "--keep-alive", "2s"];
-    let mut options = vec!["-t", "1", "--header-bytes", "16KiB", "--body-bytes", "64KiB", "--access-log", "off"];
-    options.extend(quick);
-    Server::start(APP, &options)
+    let small = ["-t", "1", "--header-bytes", "16KiB", "--body-bytes", "64KiB", "--access-log", "off"];
+    Server::start(APP, &[&quick[..], &small].concat())
 }
 
 /// What the application was called with since the last time.

@@ -154,9 +154,8 @@ fn serve(options: &[&str]) -> Server {
     );
     config.push_str("  else text(\"ok\")\n  end\n}\n");
     let peer = peer().to_string();
-    let mut all = vec!["--engine", "mruby", "--request-time", "600ms", "--memory-limit", "32MiB", "-e", "production"];
-    all.extend_from_slice(options);
-    Server::with(&config, &[("PEER", &peer)], &all)
+    let own = ["--engine", "mruby", "--request-time", "600ms", "--memory-limit", "32MiB", "-e", "production"];
+    Server::with(&config, &[("PEER", &peer)], &[&own[..], options].concat())
 }
 
 /// A neighbour is answered within this.

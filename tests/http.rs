@@ -88,7 +88,7 @@ fn several_sockets_of_both_kinds_serve_the_same_application() {
     assert_eq!(client.get("/").text(), "3");
     server.signal(rustix::process::Signal::TERM);
     drop(client);
-    assert!(server.ended(support::MAX_WAIT).is_some_and(|status| status.success()));
+    server.must_end();
     assert!(!socket.exists(), "the socket file goes with the server");
 }
 

@@ -4,7 +4,6 @@
 //! opened together. jemalloc, in a release, returns them within ten seconds: 4.6 KiB each.
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpStream;
 
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, within};
@@ -19,11 +18,7 @@ const SPARE: u64 = 200;
 fn ten_thousand_idle_connections_are_held_in_little_memory() {
     let allowed = rlimit::increase_nofile_limit(CONNECTIONS as u64 + SPARE).unwrap_or(0);
     if allowed < CONNECTIONS as u64 + SPARE {
-        let mut out = std::io::stderr().lock();
-        let _ = writeln!(
-            out,
-            "skipped: this machine allows {allowed} open files; 'ulimit -Hn' must be above {CONNECTIONS}"
-        );
+        eprintln!("skipped: this machine allows {allowed} open files; 'ulimit -Hn' must be above {CONNECTIONS}");
         return;
     }
     let server = Server::start(&app("", "\"gold\""), &["-t", "2", "--access-log", "off", "--keep-alive", "600s"]);
@@ -44,8 +39,7 @@ fn ten_thousand_idle_connections_are_held_in_little_memory() {
     let is_little = within(MAX_WAIT, || grown() < KIB_EACH * CONNECTIONS as u64);
     let grown = grown();
     assert!(is_little, "{grown} KiB for {CONNECTIONS} idle connections");
-    let mut out = std::io::stderr().lock();
-    let _ = writeln!(out, "{CONNECTIONS} idle connections: {grown} KiB more, from {before} KiB");
+    eprintln!("{CONNECTIONS} idle connections: {grown} KiB more, from {before} KiB");
     for client in idle.iter_mut().step_by(97) {
         assert_eq!(client.get("/").text(), "gold");
     }

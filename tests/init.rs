@@ -19,17 +19,32 @@ fn is_permitted() -> bool {
     crate::support::is_permitted(&AS_FIRST, "/")
 }
 
-fn start(config: &str, options: &[&str]) -> Server {
-    let folder = server::folder_with(&[("config.ru", config)]);
-    let mut all = vec!["-b", "tcp://127.0.0.1:0"];
-    all.extend_from_slice(options);
-    Server::spawn_by(&AS_FIRST, folder, &[], &all)
+/// A server that is process 1, where that is permitted.
+fn start(config: &str, options: &[&str]) -> Option<Server> {
+    let serve = || {
+        let folder = server::folder_with(&[("config.ru", config)]);
+        Server::spawn_by(&AS_FIRST, folder, &[], &[&["-b", "tcp://127.0.0.1:0"], options].concat())
+    };
+    is_permitted().then(serve)
 }
 
 /// The same by a shell script, which finds this socket at its standard input and moves it to file descriptor 3.
-fn activated(script: &str, socket: TcpListener, folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
+fn activated(script: &str, socket: TcpListener, folder: Folder, env: &[(&str, &str)], more: &[&str]) -> Option<Server> {
     let by = [&["sh", "-c", script, "sh"][..], &AS_FIRST].concat();
-    Server::begin_by(&by, OwnedFd::from(socket).into(), folder, env, options)
+    is_permitted().then(|| Server::begin_by(&by, OwnedFd::from(socket).into(), folder, env, more))
+}
+
+/// Ends process 1, which must be a shutdown like any other.
+#[track_caller]
+fn end(server: &mut Server) {
+    signal(first(server), Signal::TERM);
+    expect_code(server, 0);
+}
+
+/// Waits until all have ended, with this exit code.
+#[track_caller]
+fn expect_code(server: &mut Server, code: i32) {
+    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(code), "{}", server.log());
 }
 
 /// Process 1, by its number out here.
@@ -50,30 +65,24 @@ fn zombies(parent: u32) -> usize {
 
 #[test]
 fn orphans_of_the_application_are_waited_for() {
-    if !is_permitted() {
-        return;
-    }
-    let ruby = ruby::program();
     let app = app("", "system('(sleep 0.05)& (setsid sleep 0.1 &)'); 'gold'");
-    let mut server = start(&app, &["--engine", "ruby", "--ruby", &ruby, "-w", "1", "-t", "1"]);
+    let options = ["--engine", "ruby", "--ruby", &ruby::program(), "-w", "1", "-t", "1"];
+    let Some(mut server) = start(&app, &options) else { return };
     let first = first(&server);
     for _ in 0..10 {
         assert_eq!(server.text("/"), "gold");
     }
     // The server, its mold and its worker; nothing else is left, dead or alive.
     assert!(within(MAX_WAIT, || zombies(first) == 0 && ruby::processes(first).len() <= 3), "{}", zombies(first));
-    signal(first, Signal::TERM);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
+    end(&mut server);
 }
 
 #[test]
 fn an_upgrade_loses_nothing_and_the_container_goes_on() {
-    if !is_permitted() {
-        return;
-    }
-    let mut server = start(&app("", "'v1 ' + env['PATH_INFO']"), &["-t", "1", "--pidfile", "web.pid"]);
+    let app_of = |version: &str| app("", &format!("'{version} ' + env['PATH_INFO']"));
+    let Some(mut server) = start(&app_of("v1"), &["-t", "1", "--pidfile", "web.pid"]) else { return };
     let (first, port) = (first(&server), server.port);
-    fs::write(server.folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
+    fs::write(server.folder.join("config.ru"), app_of("v2")).unwrap();
     let load = Load::start(2, move || Client::tcp(port));
     for round in 0..2 {
         load.goes_on(20);
@@ -88,30 +97,23 @@ fn an_upgrade_loses_nothing_and_the_container_goes_on() {
     }
     load.end();
     assert_eq!(server.text("/a"), "v2 /a");
-    signal(first, Signal::TERM);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
+    end(&mut server);
     assert!(!server.folder.join("web.pid").exists());
 }
 
 #[test]
 fn an_upgrade_that_fails_changes_nothing() {
-    if !is_permitted() {
-        return;
-    }
-    let server = start(&app("", "'v1'"), &["-t", "1"]);
+    let Some(server) = start(&app("", "'v1'"), &["-t", "1"]) else { return };
     fs::write(server.folder.join("config.ru"), "raise 'broken on purpose'").unwrap();
     signal(first(&server), Signal::USR2);
-    assert!(server.logs("upgrade failed, this process goes on"), "{}", server.log());
+    server.must_log("upgrade failed, this process goes on");
     assert_eq!(server.text("/"), "v1");
     assert!(within(MAX_WAIT, || zombies(first(&server)) == 0 && ruby::processes(first(&server)).len() == 1));
 }
 
 #[test]
 fn every_signal_reaches_the_server() {
-    if !is_permitted() {
-        return;
-    }
-    let mut server = start(&app("", "'gold'"), &["-t", "1", "--log-file", "log"]);
+    let Some(mut server) = start(&app("", "'gold'"), &["-t", "1", "--log-file", "log"]) else { return };
     let first = first(&server);
     for (number, words) in [
         (Signal::USR1, "SIGUSR1: reloading"),
@@ -125,7 +127,7 @@ fn every_signal_reaches_the_server() {
         signal(first, number);
         assert!(within(MAX_WAIT, || server.log().matches(words).count() == 1), "{words}: {}", server.log());
     }
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0));
+    expect_code(&mut server, 0);
 }
 
 /// As root of a container without the capability KILL, which signals to a process of another user need: a stop of the
@@ -141,10 +143,10 @@ fn a_signal_that_may_not_be_passed_on_is_in_the_log() {
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--user", "nobody"];
     let mut server = Server::spawn_by(&by, folder, &[], &options);
     signal(first(&server), Signal::TERM);
-    assert!(server.logs("process 1 may not pass SIGTERM on"), "{}", server.log());
+    server.must_log("process 1 may not pass SIGTERM on");
     assert_eq!(server.text("/"), "gold");
     signal(ruby::processes(first(&server))[0], Signal::TERM);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
+    expect_code(&mut server, 0);
 }
 
 #[test]
@@ -156,13 +158,11 @@ fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_contai
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
     let mut server = Server::begin_by(&AS_FIRST, Stdio::null(), folder, &[], &options);
     server.must_log("it loads");
-    signal(first(&server), Signal::TERM);
-    let code = server.ended(MAX_WAIT).and_then(|status| status.code());
-    assert_eq!(code, Some(0), "a shutdown like any other: {}", server.log());
+    end(&mut server);
 
-    let mut server = start(&app("", "'gold'"), &["-t", "1"]);
+    let Some(mut server) = start(&app("", "'gold'"), &["-t", "1"]) else { return };
     signal(ruby::processes(first(&server))[0], Signal::KILL);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(137), "{}", server.log());
+    expect_code(&mut server, 137);
 }
 
 #[test]
@@ -182,23 +182,17 @@ fn a_start_that_fails_says_so_with_its_exit_code() {
 
 #[test]
 fn a_server_in_the_background_keeps_the_container() {
-    if !is_permitted() {
-        return;
-    }
-    let mut server = start(&app("", "'gold'"), &["-t", "1", "-d", "--pidfile", "web.pid", "--redirect-stdout", "log"]);
+    let options = ["-t", "1", "-d", "--pidfile", "web.pid", "--redirect-stdout", "log"];
+    let Some(mut server) = start(&app("", "'gold'"), &options) else { return };
     assert!(within(MAX_WAIT, || server.folder.join("web.pid").exists()));
     // The process that has started it has ended.
     assert!(within(MAX_WAIT, || ruby::processes(first(&server)).len() == 1 && zombies(first(&server)) == 0));
     assert_eq!(server.text("/"), "gold");
-    signal(first(&server), Signal::TERM);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
+    end(&mut server);
 }
 
 #[test]
 fn what_is_meant_for_process_1_reaches_the_server() {
-    if !is_permitted() {
-        return;
-    }
     let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -206,7 +200,8 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     // --kill-child ends all with the shell's process.
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=1 WATCHDOG_PID=1 exec \"$@\"";
     let env = [("NOTIFY_SOCKET", notify.as_str()), ("WATCHDOG_USEC", "200000")];
-    let mut server = activated(script, listener, folder, &env, &["-t", "1", "--bind-to-activated-sockets=only"]);
+    let options = ["-t", "1", "--bind-to-activated-sockets=only"];
+    let Some(mut server) = activated(script, listener, folder, &env, &options) else { return };
     manager.hears("READY=1");
     manager.hears("WATCHDOG=1");
     assert_eq!(Client::tcp(port).get("/").text(), "gold");
@@ -219,13 +214,10 @@ fn what_is_meant_for_process_1_reaches_the_server() {
 /// Files of process 1 itself get the numbers of those that are missing.
 #[test]
 fn the_container_ends_where_fewer_sockets_are_handed_over_than_announced() {
-    if !is_permitted() {
-        return;
-    }
     let folder = server::folder_with(&[("config.ru", &app("", "'gold'"))]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let script = "exec 3<&0 4<&- 5<&- </dev/null; LISTEN_FDS=3 LISTEN_PID=1 exec \"$@\"";
-    let mut server = activated(script, listener, folder, &[], &[]);
+    let Some(mut server) = activated(script, listener, folder, &[], &[]) else { return };
     let has_ended = server.ended(MAX_WAIT).is_some();
     assert!(has_ended && server.log().contains("LISTEN_FDS=1 would be right"), "{}", server.log());
 }
@@ -241,6 +233,5 @@ fn the_container_ends_with_the_server_where_whoever_started_it_ignores_sigchld()
     let by: Vec<&str> = AS_FIRST.iter().copied().chain(["bash", "-c", ignoring]).collect();
     let mut server = ruby::serve_by(&by, folder, &[], &["-w", "1", "-t", "1"]);
     assert_eq!(server.text("/"), "true", "programs that the application starts have an exit status");
-    signal(first(&server), Signal::TERM);
-    assert_eq!(server.ended(MAX_WAIT).and_then(|status| status.code()), Some(0), "{}", server.log());
+    end(&mut server);
 }

@@ -220,12 +220,10 @@ fn a_body_beyond_memory_goes_through_a_file_and_leaves_none_behind() {
 fn a_response_that_there_is_no_room_for_waits_for_its_client() {
     // More than there may be in memory, where there is no folder for files.
     let large = "[200, {}, Enumerator.new { |out| 1400.times { |n| out << (97 + n % 26).chr * 65_536 } }]";
-    let folder = support::server::folder_with(&[("config.ru", &paths(&[("/large", large), ("/", "text(\"gold\")")]))]);
-    let nowhere = folder.join("nowhere").to_str().unwrap().to_owned();
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
-    let server = Server::spawn(folder, &[("TMPDIR", &nowhere)], &options);
+    let ru = paths(&[("/large", large), ("/", "text(\"gold\")")]);
+    let server = Server::with(&ru, &[("TMPDIR", "/nowhere")], &["-t", "1"]);
     let mut client = server.send_get("/large");
-    assert!(server.logs("waits for the client"), "{}", server.log());
+    server.must_log("waits for the client");
     let body = client.reply().unwrap_or_else(|error| panic!("{error}\n{}", server.log())).body;
     assert_eq!(body.len(), 1400 * 65_536);
     assert!(body.chunks(65_536).enumerate().all(|(n, part)| part.iter().all(|byte| *byte == 97 + (n % 26) as u8)));

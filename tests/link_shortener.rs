@@ -16,9 +16,8 @@ fn serve(data: &Path, more: &[&str]) -> Server {
 fn serve_by(by: &[&str], data: &Path, more: &[&str]) -> Server {
     let app = server::repository().join("apps/link-shortener");
     let database = data.join("links.db").display().to_string();
-    let mut options = vec!["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
-    options.extend_from_slice(more);
-    Server::spawn_by(by, server::folder(), &[("LINKS_DB", &database)], &options)
+    let own = ["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
+    Server::spawn_by(by, server::folder(), &[("LINKS_DB", &database)], &[&own[..], more].concat())
 }
 
 /// The same for whom the permissions of files count, which they do not for root.
@@ -238,7 +237,7 @@ fn a_database_that_cannot_be_written_is_read() {
     drop(first);
     fs::set_permissions(data.join("links.db"), fs::Permissions::from_mode(0o444)).unwrap();
     let server = serve_without_rights(&data);
-    assert!(server.logs("links.db can only be read"), "{}", server.log());
+    server.must_log("links.db can only be read");
     assert_eq!(server.get("/kept").header("location"), Some("https://example.com"), "{}", server.log());
     let mut person = Person { server: &server, cookie };
     assert!(person.page("/").contains("short.test/kept"));

@@ -18,7 +18,7 @@ fn trouble(server: &Server) -> String {
     assert_eq!((server.get("/bad").status, server.get("/stuck").status), (500, 504));
     let pid = server.text("/pid");
     signal(pid.parse().unwrap(), Signal::KILL);
-    assert!(server.logs("killed by SIGKILL"), "{}", server.log());
+    server.must_log("killed by SIGKILL");
     pid
 }
 
@@ -26,8 +26,7 @@ fn trouble(server: &Server) -> String {
 fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
     let text = serve("text");
     let pid = trouble(&text);
-    let has = |server: &Server, words: &str| assert!(server.logs(words), "{words:?} is not in\n{}", server.log());
-    has(&text, &format!(" (pid {pid}) exited: killed by SIGKILL\n"));
+    text.must_log(&format!(" (pid {pid}) exited: killed by SIGKILL\n"));
     let log = text.log();
     let killed = log.lines().find(|line| line.contains("killed by SIGKILL")).unwrap();
     assert!(killed.contains(" WARN engine: worker "), "who reads warnings alone sees it: {killed}");
@@ -35,9 +34,9 @@ fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
     let line = log.lines().find(|line| line.contains("GET /stuck timed out")).unwrap_or_else(|| panic!("{log}"));
     let id = line.split("request ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     assert!(line.contains("worker ") && line.contains(" (pid ") && line.matches(id).count() == 1, "{line}");
-    has(&text, &format!("{id} out_of_time\n"));
-    has(&text, &format!("request {id}, GET /stuck: timed out: the application took longer than 500ms"));
-    has(&text, "GET /bad: RuntimeError: pyrite\n");
+    text.must_log(&format!("{id} out_of_time\n"));
+    text.must_log(&format!("request {id}, GET /stuck: timed out: the application took longer than 500ms"));
+    text.must_log("GET /bad: RuntimeError: pyrite\n");
 
     let json = serve("json");
     let pid = trouble(&json);
@@ -66,7 +65,7 @@ fn several_applications_are_told_apart() {
     let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "-C", "foolsgold.toml"]);
     let pid = server.text("/shop/pid");
     signal(pid.parse().unwrap(), Signal::KILL);
-    assert!(server.logs(&format!(" (pid {pid}) exited: killed by SIGKILL app=shop\n")), "{}", server.log());
+    server.must_log(&format!(" (pid {pid}) exited: killed by SIGKILL app=shop\n"));
 }
 
 #[test]
@@ -92,11 +91,15 @@ fn lines_of_requests_say_which_of_several_applications() {
 }
 
 #[test]
-fn what_is_printed_to_the_log_has_the_id_of_its_request() {
-    let server = Server::start(&paths(&[("/a", "puts \"nugget\"; text(1)")]), &["--engine", "mruby"]);
-    let reply = server.get("/a");
-    let id = reply.header("x-request-id").unwrap();
-    assert!(server.logs(&format!("INFO app: nugget id={id}\n")), "{}", server.log());
+fn what_is_printed_has_the_id_of_its_request_and_the_name_of_its_application_among_several() {
+    let ru = paths(&[("/a", "puts \"nugget\"; text(1)")]);
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", SHOP_AND_HOME)];
+    for (path, settings, name) in [("/a", "--no-config", ""), ("/shop/a", "--config=foolsgold.toml", " app=shop")] {
+        let server = Server::files(&files, &["--engine", "mruby", settings]);
+        let reply = server.get(path);
+        let id = reply.header("x-request-id").unwrap();
+        server.must_log(&format!("INFO app: nugget id={id}{name}\n"));
+    }
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn the_message_of_an_exception_forges_no_line_and_controls_no_terminal() {
     for engine in ["mruby", "ruby"] {
         let server = Server::start(&ru, &["--engine", engine, "-t", "1"]);
         assert_eq!(server.get("/bad").status, 500);
-        assert!(server.logs("GET /bad: RuntimeError: pyrite\n  FORGED\\u{1b}[31m\n"), "{}", server.log());
+        server.must_log("GET /bad: RuntimeError: pyrite\n  FORGED\\u{1b}[31m\n");
         let log = server.log();
         assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("FORGED")), "{log}");
     }
@@ -144,15 +147,6 @@ fn gather(folder: &Path, text: &mut String) {
     }
 }
 
-#[test]
-fn what_an_embedded_application_prints_has_its_name_where_there_are_several() {
-    let ru = paths(&[("/a", "puts \"nugget\"; text(1)")]);
-    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", SHOP_AND_HOME)];
-    let server = Server::files(&files, &["-C", "foolsgold.toml", "--engine", "mruby"]);
-    let id = server.get("/shop/a").header("x-request-id").unwrap().to_owned();
-    assert!(server.logs(&format!("INFO app: nugget id={id} app=shop\n")), "{}", server.log());
-}
-
 /// Bytes of a body that neither sockets nor the buffers of hyper hold.
 const LONG: u64 = 15_000_000;
 
@@ -168,12 +162,10 @@ fn the_bytes_of_a_download_that_was_broken_off_are_those_that_were_sent() {
                 '/file' => -> { [200, {}, BODY.new(File.join(__dir__, 'page'))] }\n\
               }\n\
               run ->(env) { answers.fetch(env['PATH_INFO']).call }\n";
-    let program = ruby::program();
-    let ruby = ["--engine", "ruby", "--ruby", &program, "-w", "1", "--ruby-worker"];
+    let ruby = ["--engine", "ruby", "--ruby", &ruby::program(), "-w", "1", "--ruby-worker"];
     for engine in [&["--engine", "mruby"][..], &[&ruby[..], &["plain"]].concat(), &[&ruby[..], &["auto"]].concat()] {
-        let folder = ruby::folder(&[("config.ru", ru), ("page", &"x".repeat(15_000_000))]);
-        let options = [&["-b", "tcp://127.0.0.1:0", "-t", "1", "--access-log", "json"], engine].concat();
-        let server = Server::spawn(folder, &[], &options);
+        let files = [("config.ru", ru), ("page", &*"x".repeat(15_000_000))];
+        let server = Server::files(&files, &[&["-t", "1", "--access-log", "json"], engine].concat());
         for path in ["/whole", "/length", "/parts", "/file"] {
             let mut client = server.send_get(path);
             assert_eq!(client.head().unwrap().status, 200, "{engine:?} {path}\n{}", server.log());

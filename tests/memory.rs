@@ -143,7 +143,7 @@ fn nothing_is_said_of_more_workers_where_all_are_there() {
     let server = group.serve_app(app, &["-w", "2", "--preload=no", "--max-requests", "20"]);
     let replaced = |server: &Server| ends(server, "max_requests") >= 2;
     let is_told = std::cell::RefCell::new(None);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     under_load(&server, || {
         let seen = status(&server);
         let app = &seen["apps"][0];
@@ -163,7 +163,7 @@ fn a_death_by_the_kernel_is_told_once() {
     let Some(group) = Group::new("once") else { return };
     let app = "run lambda { |env|\n  'x' * (400 << 20) if env['PATH_INFO'] == '/all'\n  [200, {}, ['gold']]\n}\n";
     let server = group.serve_app(app, &["-w", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     // It took the memory that a reply needs, so it dies, and is not run again.
     assert_eq!(server.client().post("/all", "").status, 502, "{}", server.log());
     let is_end = |line: &&str| line.contains("worker") && line.contains(") exited: killed by");
@@ -172,7 +172,7 @@ fn a_death_by_the_kernel_is_told_once() {
     let dead = server.log().lines().find(is_end).unwrap().split("(pid ").nth(1).unwrap().to_owned();
     let other = ruby::workers(&server).into_iter().find(|pid| !dead.starts_with(&pid.to_string())).unwrap();
     signal(other, Signal::KILL);
-    assert!(server.logs(&format!("(pid {other}) exited: ")), "{}", server.log());
+    server.must_log(&format!("(pid {other}) exited: "));
     let log = server.log();
     let pid = dead.split(')').next().unwrap();
     let ends: Vec<&str> = log
@@ -195,7 +195,7 @@ fn ends(server: &Server, reason: &str) -> u64 {
 fn a_reload_for_which_there_is_no_memory_fails_and_takes_no_worker_along() {
     let Some(group) = Group::new("reload") else { return };
     let server = group.serve_app(&loaded(70), &["-w", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let workers = ruby::workers(&server);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -13,9 +12,7 @@ use rustix::process::Signal;
 
 /// A server with an admin listener on a free port, and that port.
 fn start(ru: &str, options: &[&str]) -> (Server, u16) {
-    let mut all = vec!["--admin", "0"];
-    all.extend_from_slice(options);
-    let server = Server::start(ru, &all);
+    let server = Server::start(ru, &[&["--admin", "0"], options].concat());
     let port = server.admin_port();
     (server, port)
 }
@@ -56,7 +53,7 @@ fn metrics_count_what_happened() {
             server.get(path);
         }
     }
-    let reply = ask(port, "/metrics", "Host: localhost\r\n");
+    let reply = ask(port, "/metrics", "");
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/plain; version=0.0.4; charset=utf-8")));
     let samples = samples(&reply.text());
     let value = |key: &str| *samples.get(key).unwrap_or_else(|| panic!("{key} is not in\n{}", reply.text()));
@@ -80,15 +77,12 @@ fn metrics_count_what_happened() {
 #[test]
 fn a_response_that_cannot_be_sent_is_counted_as_its_fault() {
     let two = "[200, { \"Content-Length\" => \"3\", \"content-length\" => \"4\" }, [\"gold\"]]";
-    let (server, port) = start(&paths(&[("/", "text(1)"), ("/two", two)]), &["--engine", "mruby"]);
+    let (server, _) = start(&paths(&[("/", "text(1)"), ("/two", two)]), &["--engine", "mruby"]);
     assert_eq!((server.get("/").status, server.get("/two").status), (200, 500), "{}", server.log());
-    let text = ask(port, "/metrics", "").text();
-    let samples = samples(&text);
     let of = "app=\"app\",engine=\"mruby\"";
-    let value = |key: &str| *samples.get(key).unwrap_or_else(|| panic!("{key} is not in\n{text}"));
-    assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 1.0);
-    assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"bad_answer\"}}")), 1.0);
-    assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 2.0);
+    assert_eq!(server.metric(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 1.0);
+    assert_eq!(server.metric(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"bad_answer\"}}")), 1.0);
+    assert_eq!(server.metric(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 2.0);
     let recorded = server.done(&["recorder", "--json"]);
     assert!(recorded.contains("\"/two\"") && recorded.contains("\"bad_answer\""), "{recorded}");
 }
@@ -100,11 +94,8 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
     let ru = paths(&[("/broken", broken), ("/hold", hold), ("/wait", "text(1)")]);
     let ruby = ruby::program();
     for (engine, options) in [("mruby", vec!["-t", "1"]), ("ruby", vec!["--ruby", &ruby, "-w", "1", "-t", "1"])] {
-        let (server, port) = start(&ru, &[&["--engine", engine], &options[..]].concat());
-        let value = |key: &str| {
-            let text = ask(port, "/metrics", "").text();
-            *samples(&text).get(key).unwrap_or_else(|| panic!("{key} is not in\n{text}"))
-        };
+        let (server, _) = start(&ru, &[&["--engine", engine], &options[..]].concat());
+        let value = |key: &str| server.metric(key);
         let of = format!("app=\"app\",engine=\"{engine}\"");
         let mut client = server.send_get("/broken");
         let head = client.head().unwrap();
@@ -119,8 +110,7 @@ fn a_body_that_breaks_off_and_a_client_that_leaves_the_queue_are_counted_as_erro
         let depth = format!("foolsgold_queue_depth{{{of}}}");
         assert!(within(MAX_WAIT, || value(&depth) == 3.0), "{}", server.log());
         drop(waiting);
-        let is_logged = || server.log().matches("client_gone").count() == 3;
-        assert!(within(MAX_WAIT, is_logged), "{}", server.log());
+        assert!(within(MAX_WAIT, || server.log().matches("client_gone").count() == 3), "{}", server.log());
         let gone = format!("foolsgold_errors_total{{{of},culprit=\"client\",fault=\"client_gone\"}}");
         fs::write(server.folder.join("go"), "").unwrap();
         assert!(within(MAX_WAIT, || value(&gone) == 3.0), "{}\n{}", value(&gone), server.log());
@@ -171,12 +161,8 @@ fn each_state_of_a_worker_has_a_number_before_there_is_one_in_it() {
 
 #[test]
 fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
-    let (server, port) = start(&app("", "\"gold\""), &["--engine", "mruby"]);
-    let value = |name: &str| {
-        let text = ask(port, "/metrics", "").text();
-        let key = format!("{name}{{app=\"app\",engine=\"mruby\"}}");
-        *samples(&text).get(&key).unwrap_or_else(|| panic!("{key} is not in\n{text}"))
-    };
+    let (server, _) = start(&app("", "\"gold\""), &["--engine", "mruby"]);
+    let value = |name: &str| server.metric(&format!("{name}{{app=\"app\",engine=\"mruby\"}}"));
     let deployed = |is_ok: f64| {
         let is_over = || value("foolsgold_last_deploy_ok") == is_ok && value("foolsgold_reloading") == 0.0;
         within(MAX_WAIT, is_over)
@@ -208,9 +194,8 @@ fn a_failed_deploy_and_a_pause_are_shown_until_they_are_over() {
 #[test]
 fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
     let (_server, port) = start(&app("", "\"gold\""), &[]);
-    let accept = "Host: a.example\r\n".replace("a.example", "127.0.0.1")
-        + "Accept: application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5\r\n";
-    let reply = ask(port, "/metrics", &accept);
+    let accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5\r\n";
+    let reply = ask(port, "/metrics", accept);
     assert!(reply.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0"));
     let text = reply.text();
     assert!(text.ends_with("# EOF\n") && text.contains("# TYPE foolsgold_requests counter\n"), "{text}");
@@ -284,10 +269,8 @@ fn without_a_token_only_this_machine_may_look_by_its_own_name() {
 #[test]
 fn a_token_is_asked_for_and_never_logged() {
     let token = "a-token-of-24-letters-or";
-    let options = ["--admin", "0", "--admin-token", token];
-    let server = Server::with(&app("", "\"gold\""), &[], &options);
-    let port = server.admin_port();
-    let refused = ask(port, "/metrics", "Host: localhost\r\n");
+    let (server, port) = start(&app("", "\"gold\""), &["--admin-token", token]);
+    let refused = ask(port, "/metrics", "");
     assert_eq!((refused.status, refused.header("www-authenticate").is_some()), (401, true));
     assert_eq!(ask(port, "/metrics", &format!("Authorization: Bearer {token}x\r\n")).status, 401);
     assert_eq!(ask(port, "/metrics", &format!("Authorization: Bearer {token}\r\n")).status, 200);
@@ -340,14 +323,14 @@ fn browser() -> Option<&'static str> {
 fn dom(browser: &str, url: &str, profile: &std::path::Path) -> String {
     let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=5000"];
     let profile = format!("--user-data-dir={}", profile.display());
-    let output: Output = Command::new(browser).args(flags).args([profile.as_str(), url]).output().unwrap();
+    let output = Command::new(browser).args(flags).args([profile.as_str(), url]).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
 fn a_person_sees_in_a_browser_what_the_server_does() {
     let Some(browser) = browser() else {
-        let _ = writeln!(std::io::stderr(), "there is no chromium on this machine: the page was not looked at");
+        eprintln!("there is no chromium on this machine: the page was not looked at");
         return;
     };
     let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)"), ("/bad", "raise \"pyrite <b>\"")]);
@@ -374,12 +357,7 @@ fn the_page_says_in_which_state_the_workers_are_of_which_none_is_ready() {
     let Some(browser) = browser() else { return };
     let ruby = ruby::program();
     let (server, port) = start(&paths(&[("/", "text(1)")]), &["--engine", "ruby", "--ruby", &ruby, "-w", "2"]);
-    let are_ready = || {
-        let status = server.status();
-        let workers = status["apps"][0]["workers"].as_array().unwrap();
-        workers.iter().filter(|worker| worker["state"] == "ready").count() == 2
-    };
-    assert!(within(MAX_WAIT, are_ready), "{}", server.log());
+    ruby::expect_ready(&server, 2);
     let workers = ruby::workers(&server);
     let send = |number| workers.iter().for_each(|pid| signal(*pid, number));
     send(Signal::STOP);
@@ -520,8 +498,7 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     assert!(within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
     let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
     assert_eq!(refused, 5, "{}", server.log());
-    let text = ask(port, "/metrics", "").text();
-    let value = |name: &str| samples(&text)[&format!("{name}{{app=\"app\",engine=\"ruby\"}}")];
+    let value = |name: &str| server.metric(&format!("{name}{{app=\"app\",engine=\"ruby\"}}"));
     let waits = value("foolsgold_queue_time_seconds_count");
     assert_eq!((waits, value("foolsgold_requests_ended_total")), (0.0, 5.0), "who is refused at once has not waited");
     let words = "in the queue are taken. More requests come than are answered";
@@ -555,8 +532,7 @@ fn the_servers_own_probe_is_no_request() {
         let options = ["--engine", engine, "--probe", "/up", "--ruby", &ruby::program()];
         let (server, port) =
             start(&paths(&[("/up", "sleep 0.05; text(1)")]), &[&options[..], &["--slow-time", "10ms"]].concat());
-        server.signal(Signal::USR1);
-        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        server.reload("generation 2 serves");
         let text = ask(port, "/metrics", "").text();
         for (key, value) in samples(&text) {
             let is_of_requests = ["foolsgold_requests_total", "foolsgold_service_time_seconds_count"];

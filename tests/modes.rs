@@ -2,9 +2,8 @@
 //! fresh one per request keeps nothing; `--max-requests` replaces one after so many.
 
 use std::collections::BTreeMap;
-use std::thread;
 
-use crate::support::{Server, paths};
+use crate::support::{Client, Server, at_once, paths};
 
 const COUNTING: &[(&str, &str)] = &[
     ("/", "$n = ($n || 0) + 1; text(\"#{$me} #{$n}\")"),
@@ -25,15 +24,8 @@ fn parse(text: &str) -> (u32, u32) {
 #[test]
 fn prefork_keeps_the_state_of_each_interpreter_apart() {
     let server = serve(&["-t", "4"]);
-    let mut seen: Vec<(u32, u32)> = thread::scope(|scope| {
-        let clients: Vec<_> = (0..8)
-            .map(|_| {
-                let mut client = server.client();
-                scope.spawn(move || (0..100).map(|_| parse(&client.get("/").text())).collect::<Vec<_>>())
-            })
-            .collect();
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    });
+    let ask = |client: &mut Client| parse(&client.get("/").text());
+    let mut seen: Vec<(u32, u32)> = at_once(&server, 8, |client| (0..100).map(|_| ask(client)).collect());
     seen.sort_unstable();
     let mut last = BTreeMap::new();
     for (who, count) in &seen {
@@ -74,16 +66,7 @@ fn max_requests_replaces_an_interpreter() {
 fn recycling_under_load_fails_no_request() {
     for options in [&["-t", "4", "--max-requests", "7"][..], &["-t", "4", "--fresh"][..]] {
         let mut server = serve(options);
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                let mut client = server.client();
-                scope.spawn(move || {
-                    for _ in 0..50 {
-                        assert_eq!(client.get("/").status, 200);
-                    }
-                });
-            }
-        });
-        assert!(server.is_alive());
+        let statuses: Vec<u16> = at_once(&server, 8, |client| (0..50).map(|_| client.get("/").status).collect());
+        assert!(server.is_alive() && statuses.iter().all(|status| *status == 200), "{statuses:?}\n{}", server.log());
     }
 }

@@ -1,9 +1,7 @@
 //! What Rust gives to Ruby: the request context, the shared counter and store, and the parts of the standard library
 //! that Rack code takes for granted.
 
-use std::thread;
-
-use crate::support::{Server, app, numbered, paths};
+use crate::support::{Client, Server, at_once, numbered, paths};
 
 /// Runs each Ruby expression in a server of its own making and compares its value, as text, with what is expected.
 fn check(table: &[(&str, &str)]) {
@@ -23,17 +21,6 @@ fn check(table: &[(&str, &str)]) {
 }
 
 #[test]
-fn the_context_has_the_id_of_the_request() {
-    let server = Server::start(&app("", "env[\"fools_gold.context\"].id"), &["-t", "1"]);
-    let (first, second) = (server.text("/"), server.text("/"));
-    assert_ne!(first, second);
-    for id in [first, second] {
-        assert_eq!(id.len(), 36);
-        assert_eq!((&id[14..15], id.matches('-').count()), ("4", 4), "{id}");
-    }
-}
-
-#[test]
 fn one_counter_for_sixteen_interpreters() {
     let cases = [
         ("/", "text(env[\"fools_gold.context\"].requests.increment)"),
@@ -41,15 +28,8 @@ fn one_counter_for_sixteen_interpreters() {
         ("/ten", "text(FoolsGold.requests.increment(10))"),
     ];
     let server = Server::start(&paths(&cases), &["-t", "16"]);
-    let mut seen: Vec<u32> = thread::scope(|scope| {
-        let clients: Vec<_> = (0..16)
-            .map(|_| {
-                let mut client = server.client();
-                scope.spawn(move || (0..200).map(|_| client.get("/").text().parse().unwrap()).collect::<Vec<u32>>())
-            })
-            .collect();
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    });
+    let count = |client: &mut Client| client.get("/").text().parse::<u32>().unwrap();
+    let mut seen: Vec<u32> = at_once(&server, 16, |client| (0..200).map(|_| count(client)).collect());
     seen.sort_unstable();
     assert!(seen.into_iter().eq(1..=3200));
     assert_eq!(server.text("/count"), "[3200, 3200]");
@@ -111,12 +91,7 @@ fn the_store_keeps_values_of_every_kind() {
 fn the_store_counts_right_from_many_interpreters() {
     let cases = [("/", "text(FoolsGold.store.increment(\"n\"))"), ("/read", "text(FoolsGold.store[\"n\"])")];
     let server = Server::start(&paths(&cases), &["-t", "8"]);
-    thread::scope(|scope| {
-        for _ in 0..8 {
-            let mut client = server.client();
-            scope.spawn(move || (0..250).for_each(|_| drop(client.get("/"))));
-        }
-    });
+    at_once(&server, 8, |client| (0..250).map(|_| client.get("/")).collect());
     assert_eq!(server.text("/read"), "2000");
 }
 

@@ -74,17 +74,13 @@ fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, Stri
 /// What the program says on both streams in a run that must succeed.
 #[track_caller]
 fn shown(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
-    let (output, said) = run(folder, env, arguments);
-    assert!(output.status.success(), "{said}");
-    said
+    server::exits_with(0, folder, &[env, &[("FOOLS_GOLD_RUBY", ruby::program().as_str())]].concat(), arguments)
 }
 
 /// What it says where the command line or a file must be refused.
 #[track_caller]
-fn refused(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> String {
-    let (output, said) = run(folder, env, arguments);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    server::exits_with(2, folder, &[("FOOLS_GOLD_RUBY", &ruby::program())], arguments)
 }
 
 #[track_caller]
@@ -104,10 +100,7 @@ threads 1, 1
 
 /// Serves with the file, in the Ruby under test.
 fn serve(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
-    let program = ruby::program();
-    let mut all = vec!["--engine", "ruby", "--ruby", &program];
-    all.extend_from_slice(options);
-    Server::spawn(ruby::folder(files), env, &all)
+    Server::spawn(ruby::folder(files), env, &[&["--engine", "ruby", "--ruby", &ruby::program()], options].concat())
 }
 
 #[test]
@@ -150,8 +143,7 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    let differs = "config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that";
-    assert!(server.logs(differs), "{}", server.log());
+    server.must_log("config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that");
     // The line with all settings has it, without a remark.
     for words in ["without a counterpart", "worker_timeout: "] {
         assert!(!server.log().contains(words), "{words}: {}", server.log());
@@ -331,7 +323,7 @@ fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
     let lines = |server: &Server| server.log().lines().count();
     for _ in 0..2 {
         server.signal(Signal::HUP);
-        assert!(server.logs("there is no log file to open anew"), "{}", server.log());
+        server.must_log("there is no log file to open anew");
     }
     assert!(server.text("/").starts_with("development "), "{}", server.log());
     // A log that copied itself would grow for ever.
@@ -401,7 +393,7 @@ fn methods_that_the_rails_application_adds_are_there_for_pumas_file() {
     assert_says(&said, &["threads = 2", "workers = 3", "bind = "]);
     assert_eq!(said.matches("threads 2, 2").count(), 1, "what was read before it counts no more: {said}");
     fs::write(folder.join("config/puma.rb"), "threads 2, 2\nnil.no_such_method\n").unwrap();
-    let said = refused(&folder, &[], &["explain", "config/puma.rb"]);
+    let said = refused(&folder, &["explain", "config/puma.rb"]);
     assert_says(&said, &["config/puma.rb:2: ", "no_such_method"]);
     // Of an application that picks its railties, nothing but `rails` is loaded.
     fs::write(folder.join("config/application.rb"), "require 'rails'\nrequire 'action_controller/railtie'\n").unwrap();
@@ -451,8 +443,8 @@ fn a_flag_for_the_background_means_the_log_of_thins_or_passengers_file() {
     ] {
         let said = shown(&folder, &[], &["config", "-C", name, "-d"]);
         assert_says(&said, &words);
-        let (output, said) = run(&folder, &[], &["config", "-C", name]);
-        assert!(output.status.success() && words.iter().all(|word| !said.contains(*word)), "{said}");
+        let said = shown(&folder, &[], &["config", "-C", name]);
+        assert!(words.iter().all(|word| !said.contains(*word)), "{said}");
     }
 }
 
@@ -486,16 +478,13 @@ fn a_file_of_unicorn_or_puma_knows_whether_the_server_goes_to_the_background() {
 fn a_check_does_not_ask_for_folders_that_a_start_makes() {
     let yml = "---\naddress: 127.0.0.1\ndaemonize: true\npid: tmp/pids/thin.pid\nlog: log/thin.log\n";
     let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
-    let check = |options: &[&str]| run(&folder, &[], &[&["config", "--check", "-C", "thin.yml"], options].concat());
-    let (output, said) = check(&[]);
-    assert!(output.status.success(), "{said}");
+    shown(&folder, &[], &["config", "--check", "-C", "thin.yml"]);
     assert!(!folder.join("tmp").exists() && !folder.join("log").exists(), "nothing is made");
-    let (output, said) = check(&["--pidfile", "config.ru"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(&folder, &["config", "--check", "-C", "thin.yml", "--pidfile", "config.ru"]);
     assert_says(&said, &["config.ru has something else in it than a process id"]);
     // A start with Puma's file makes no folders.
     fs::write(folder.join("puma.rb"), "pidfile 'tmp/pids/puma.pid'\n").unwrap();
-    let said = refused(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
+    let said = refused(&folder, &["config", "--check", "-C", "puma.rb"]);
     assert_says(&said, &["tmp/pids: make it first"]);
 }
 
@@ -702,7 +691,7 @@ fn sockets_have_the_permissions_that_are_asked_for() {
     let server = Server::spawn(ruby::folder(&[("config.ru", "run ->(env) { [200, {}, []] }")]), &[], &options);
     assert_eq!(mode(&server.folder.join("b c.sock")), 0o600);
     let folder = ruby::folder(&[("config.ru", APP)]);
-    let said = refused(&folder, &[], &["-b", "unix://a.sock?mod=0660"]);
+    let said = refused(&folder, &["-b", "unix://a.sock?mod=0660"]);
     assert_says(
         &said,
         &["-b unix://a.sock?mod=0660: mod=0660: is not known; behind a Unix socket there may be mode, "],
@@ -737,7 +726,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     ];
     for (name, text, line) in cases {
         let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
-        let said = refused(&folder, &[], &["-C", name]);
+        let said = refused(&folder, &["-C", name]);
         let is_there = said.replace("key: \"k\"", ":key=>\"k\"").contains(line);
         assert!(is_there, "{line:?} is not in: {said}");
     }
@@ -825,7 +814,7 @@ fn own_hooks_that_do_not_run_beside_those_of_another_servers_file_are_told() {
 #[test]
 fn of_several_files_none_is_left_out_without_a_word() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma/a.rb", "threads 1"), ("puma/b.rb", "workers 1")]);
-    let said = refused(&folder, &[], &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
+    let said = refused(&folder, &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
     assert_says(&said, &["-C puma/a.rb and -C puma/b.rb: one settings file is read; one in Ruby takes in another by"]);
     let (_, said) = run(&folder, &[], &["--no-config", "-C", "puma/b.rb"]);
     assert_says(
@@ -869,7 +858,7 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     assert_eq!(output.status.code(), Some(1));
     assert_says(&String::from_utf8_lossy(&output.stdout), &["threads = 2 ", "The server does not start with these:"]);
     assert_says(&String::from_utf8_lossy(&output.stderr), &["puma.rb:2: ssl_bind \"0.0.0.0\", 9293: "]);
-    let said = refused(&folder, &[], &["explain", "nope.rb"]);
+    let said = refused(&folder, &["explain", "nope.rb"]);
     assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
     // Puma does not read it either.
     fs::write(folder.join("puma.rb"), "load 'nope.rb'").unwrap();
@@ -907,7 +896,7 @@ fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
         assert_eq!(count(&server, "forked 0"), usize::from(!hooks.is_empty()), "{:?}", ruby::notes(&server));
         // As in Unicorn, a reload reads the file again.
         server.signal(Signal::HUP);
-        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        server.must_log("generation 2 serves");
         assert_eq!(count(&server, "read"), 2, "{:?}", ruby::notes(&server));
         assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
     }
@@ -977,10 +966,10 @@ fn the_code_of_a_file_runs_once_in_the_background_too() {
     assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), format!("read in {mold}\n"));
     process.end(Signal::TERM);
     // What is wrong is told where it was called, as ever.
-    let said = refused(&folder, &[], &[&options[..], &["-t", "0"]].concat());
+    let said = refused(&folder, &[&options[..], &["-t", "0"]].concat());
     assert_says(&said, &["cannot start with these options:\n  -t 0: must be from 1 to 1024\n"]);
     fs::write(folder.join("unicorn.rb"), "wrker_processes 1").unwrap();
-    let said = refused(&folder, &[], &options);
+    let said = refused(&folder, &options);
     assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
 }
 
@@ -1007,13 +996,14 @@ fn variables_of_passengers_file_reach_processes_of_another_user() {
     if !rustix::process::getuid().is_root() {
         return;
     }
-    let app = "run ->(_) { [200, {}, [[ENV['SECRET'], ENV.keys.grep(/HELD/).size, Process.uid].join(' ')]] }\n";
+    let app = "run(lambda do |_|\n  is_home = ENV['HOME'] == Etc.getpwuid.dir\n  \
+               [200, {}, [[ENV['SECRET'], ENV.keys.grep(/HELD/).size, is_home, Process.uid].join(' ')]]\nend)\n";
     let json = "{ \"address\": \"127.0.0.1\", \"port\": 0, \"envvars\": { \"SECRET\": \"gold\" } }";
     let folder = ruby::folder(&[("config.ru", app), ("Passengerfile.json", json)]);
     fs::set_permissions(&*folder, fs::Permissions::from_mode(0o755)).unwrap();
     let server = ruby::serve_with("Passengerfile.json", folder, &["--engine", "ruby", "--ruby-user", "nobody"]);
     let text = server.text("/");
-    let uid = text.strip_prefix("gold 0 ").unwrap_or_else(|| panic!("{text}\n{}", server.log()));
+    let uid = text.strip_prefix("gold 0 true ").unwrap_or_else(|| panic!("{text}\n{}", server.log()));
     assert!(uid.parse::<u32>().is_ok_and(|uid| uid != 0), "{text}");
 }
 
@@ -1032,6 +1022,7 @@ fn root_evaluates_the_file_and_goes_on_as_somebody_else() {
         let mold = ruby::mold(&server);
         let nobody = ruby::user(mold);
         assert_ne!(nobody, 0);
+        assert_eq!(ruby::user(server.id()), if option == "--user" { nobody } else { 0 }, "{option}");
         let text = server.text("/");
         assert!(text.starts_with(&format!("{mold} {nobody} {nobody} ")) && !text.ends_with(" 0"), "{text}");
         assert_eq!(ruby::notes(&server), [format!("read in {mold}")], "{}", server.log());
@@ -1083,8 +1074,7 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     for file in ["workers 1\n", "workers 2\npreload_app!\n"] {
         let files = [("r\u{fc}be/config.ru", app), ("r\u{fc}be/config/puma.rb", file)];
         let folder = server::folder_with(&files).at("r\u{fc}be");
-        let program = ruby::program();
-        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
+        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &ruby::program(), "-C", "config/puma.rb"];
         let server = Server::spawn(folder, &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
         assert_eq!(server.text("/"), "gold", "{file}");
     }

@@ -1,7 +1,8 @@
 //! What hooks and plugins of other servers' files lean on: what their own servers do when a hook fails, in which mode
 //! it runs, and which names a file may use.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::successor::{Process, adopt_orphans, signal};
@@ -48,7 +49,7 @@ fn a_hook_of_puma_that_fails_costs_a_line_and_not_the_worker() {
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "booted");
     server.must_log("the hook before_worker_boot failed; as in Puma, that is all: uninitialized constant ActiveRecord");
-    assert!(server.logs("the hook before_fork failed; as in Puma, that is all: no database"), "{}", server.log());
+    server.must_log("the hook before_fork failed; as in Puma, that is all: no database");
 }
 
 #[test]
@@ -173,7 +174,7 @@ fn pitchforks_hook_after_each_request_can_end_the_worker() {
     assert!(within(MAX_WAIT, is_new), "{}", server.log());
     assert_eq!(server.get("/c").status, 200, "{}", server.log());
     ruby::wait_for_note(&server, "1 of 2: /c");
-    assert!(server.logs("the hook after_request_complete failed: no matter"), "{}", server.log());
+    server.must_log("the hook after_request_complete failed: no matter");
 }
 
 /// The application's file is looked for in the folder that the file names, as Puma does, if there is none where it was
@@ -265,7 +266,7 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
     let file = "Puma::VERSION\nworkers 1\npreload_app!\nbefore_worker_boot { $booted << 'of the file' }\n";
     let server = serve_beside_gem(app, file, &[]);
     assert_eq!(server.text("/"), "first 0, second, third, of the file", "{}", server.log());
-    assert!(server.logs("the hook before_worker_boot failed; as in Puma, that is all: no agent"), "{}", server.log());
+    server.must_log("the hook before_worker_boot failed; as in Puma, that is all: no agent");
 }
 
 /// Scout starts its thread at once if not, and else by a hook, which has run before a worker loads the application.
@@ -298,8 +299,8 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     ruby::wait_for_note(&server, "forked nil");
     let notes = ruby::notes(&server);
     assert_eq!(notes, ["as an argument", "forked nil"], "the last block of a hook counts, as in Unicorn");
-    assert!(server.logs("mine: worker here"), "{}", server.log());
-    assert!(server.logs("server.listen 127.0.0.1:1 in a hook does nothing: workers have no addr"), "{}", server.log());
+    server.must_log("mine: worker here");
+    server.must_log("server.listen 127.0.0.1:1 in a hook does nothing: workers have no addr");
     let told = said(&server.folder, &["explain", "unicorn.rb"]);
     assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
@@ -321,13 +322,35 @@ fn what_files_ask_about_the_start_of_unicorn_has_an_answer() {
 fn a_later_mold_tells_the_file_what_the_command_line_says() {
     let file = format!("{NOTE}workers 1\nbind 'tcp://127.0.0.1:0'\nnote \"asked for #{{@options[:workers]}}\"\n");
     let server = ruby::serve_with("puma.rb", ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]), &["-w", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
     signal(mold, Signal::KILL);
-    assert!(server.logs("; its workers stay"), "{}", server.log());
+    server.must_log("; its workers stay");
     signal(worker, Signal::KILL);
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2), "{}", server.log());
     assert_eq!(ruby::notes(&server), ["asked for 2", "asked for 2"], "{}", server.log());
+}
+
+/// As with JRuby. Puma refuses a cluster there; here each worker is a process that evaluates the file itself.
+#[test]
+fn a_file_in_a_ruby_that_cannot_fork_learns_the_same_and_its_hooks_for_the_server_run_once() {
+    let file = format!(
+        "{NOTE}bind 'tcp://127.0.0.1:0'\nnote \"asked for #{{@options[:workers]}}\"\n\
+         after_booted {{ note 'booted' }}\nafter_stopped {{ note 'stopped' }}\n"
+    );
+    let without = "Process.singleton_class.undef_method(:fork)\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file), ("without.rb", without)]);
+    let (shim, required) = (folder.join("ruby"), folder.join("without.rb"));
+    fs::write(&shim, format!("#!/bin/sh\nexec {} -r '{}' \"$@\"\n", ruby::program(), required.display())).unwrap();
+    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
+    let program = shim.display().to_string();
+    let mut server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb", "-w", "2"]);
+    assert!(within(MAX_WAIT, || ruby::count(&server, "asked for 2") == 3), "{}", server.log());
+    ruby::wait_for_note(&server, "booted");
+    server.ended_by(Signal::TERM);
+    for note in ["booted", "stopped"] {
+        assert_eq!(ruby::count(&server, note), 1, "{:?} {}", ruby::notes(&server), server.log());
+    }
 }
 
 /// Files listen where they usually do only if the command line does not say where.
@@ -362,7 +385,7 @@ fn libraries_that_unicorns_file_requires_find_unicorn() {
         "Unicorn::HttpServer: nothing calls these methods here",
         "UnicornWrangler finds no server of its own here and does nothing: --max-requests=N does what its",
     ] {
-        assert!(server.logs(words), "{words}: {}", server.log());
+        server.must_log(words);
     }
     let server = serve(&format!("{path}{NOTE}require 'unicorn/http_server'\nnote ::Unicorn::HttpServer::PART\n"));
     assert_eq!(server.get("/").status, 200, "{}", server.log());
@@ -381,8 +404,7 @@ fn an_application_can_require_a_part_of_unicorn() {
         let folder = ruby::folder(&[&files[..], &[gem]].concat());
         let server = Server::spawn(folder, &[("RUBYOPT", "-Ilib")], options);
         assert_eq!(server.text("/"), "all of it", "{}", server.log());
-        let told = "Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage";
-        assert!(server.logs(told), "{}", server.log());
+        server.must_log("Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage");
     }
 }
 
@@ -401,7 +423,7 @@ fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_
         "unicorn.rb:5: Unicorn::HttpServer: nothing calls these methods here: what is to run in each worker belongs",
         "unicorn.rb:10: Unicorn::HttpServer#master_sleep is never called here: what is to run at intervals belongs in",
     ] {
-        assert!(server.logs(words), "{words}\n{}", server.log());
+        server.must_log(words);
     }
     let told = said(&server.folder, &["explain", "unicorn.rb"]);
     assert!(told.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{told}");
@@ -414,7 +436,6 @@ fn what_takes_the_place_of_the_loop_of_unicorns_workers_is_named_where_they_are_
     let agent = "module Agent\n  def worker_loop(worker) = super\nend\nUnicorn::HttpServer.prepend(Agent)\n";
     let app = format!("require_relative 'lib/unicorn/http_server'\nrequire_relative 'lib/agent'\n{APP}");
     let words = "lib/agent.rb:2: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker";
-    let program = ruby::program();
     // systemd and cron set no locale: then the second name is not valid in its encoding.
     let in_c = &[("LC_ALL", "C"), ("RUBYOPT", "")][..];
     for (name, env, preload) in [("app", &[][..], true), ("r\u{fc}be", in_c, true), ("app", &[][..], false)] {
@@ -426,7 +447,7 @@ fn what_takes_the_place_of_the_loop_of_unicorns_workers_is_named_where_they_are_
         {
             fs::write(folder.join(path), text).unwrap();
         }
-        let server = Server::spawn(folder, env, &["--ruby", &program, "-C", "unicorn.rb"]);
+        let server = Server::spawn(folder, env, &["--ruby", &ruby::program(), "-C", "unicorn.rb"]);
         assert_eq!(server.get("/").status, 200, "{}", server.log());
         assert!(!preload || server.logs(words), "{}", server.log());
         assert_eq!(server.log().matches(words).count(), usize::from(preload), "{}", server.log());
@@ -474,9 +495,8 @@ fn a_hook_that_keeps_workers_from_starting_is_tried_again_at_the_start_too() {
 fn a_start_that_waits_for_a_hook_can_be_ended() {
     let file = "listen '127.0.0.1:0'\nafter_fork { |*| raise 'no database' }\n";
     let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
-    let program = ruby::program();
-    let mut server = Server::begin(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
-    assert!(server.logs("boot failed, retrying in 200ms"), "{}", server.log());
+    let mut server = Server::begin(folder, &[], &["--ruby", &ruby::program(), "-C", "unicorn.rb"]);
+    server.must_log("boot failed, retrying in 200ms");
     server.ended_by(Signal::TERM);
 }
 
@@ -487,8 +507,8 @@ fn a_reload_with_a_hook_that_fails_is_refused() {
     assert_eq!(server.get("/").status, 200);
     fs::write(server.folder.join("broken"), "").unwrap();
     server.signal(Signal::HUP);
-    assert!(server.logs("reload failed"), "{}", server.log());
-    assert!(server.logs("the hook after_fork ("), "{}", server.log());
+    server.must_log("reload failed");
+    server.must_log("the hook after_fork (");
     assert_eq!(server.get("/").status, 200);
 }
 
@@ -512,7 +532,7 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
     fs::write(folder.join("unicorn.rb"), file).unwrap();
     let server = ruby::serve_with("unicorn.rb", folder, &[]);
     assert_eq!(server.text("/"), "true", "PWD is of it: {}", server.log());
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
 }
 
 #[test]
@@ -572,13 +592,13 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
         let mut client = server.send_get("/late");
         // The answer has begun by then, whatever of it the client gets to see.
         assert!(client.head().map_or(true, |reply| reply.status == 200), "{handler}: {}", server.log());
-        assert!(server.logs("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose"));
+        server.must_log("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose");
     }
     // One that is broken itself, or that answers what is no answer.
     for handler in ["lowlevel_error_handler { |e| raise 'again' }", "lowlevel_error_handler { |e| nil }"] {
         let server = serve(handler);
         assert_eq!((server.get("/x").status, server.text("/")), (500, "fine".to_owned()), "{}", server.log());
-        assert!(server.logs("the lowlevel_error_handler failed for request"), "{}", server.log());
+        server.must_log("the lowlevel_error_handler failed for request");
     }
 }
 
@@ -677,7 +697,7 @@ fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
     ruby::wait_for_note(&server, "waits");
     server.signal(Signal::TERM);
     assert_eq!(held.reply().unwrap().text(), "over", "{}", server.log());
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
     assert_eq!(ruby::notes(&server), ["waits", "stopped"]);
 }
 
@@ -736,7 +756,7 @@ fn unicorns_server_has_what_hooks_ask_of_it() {
     let opts = [r#"{"127.0.0.1:0"=>{:backlog=>7}}"#, r#"{"127.0.0.1:0" => {backlog: 7}}"#];
     assert!(opts.contains(&said[1].as_str()), "{said:?}");
     assert_eq!((&said[0][..], &said[2..]), ("60", &["60", "2", "[\"127.0.0.1:0\"]", "unicorn"].map(str::to_owned)[..]));
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
 }
 
 /// By this number a hook knows the last worker, for which it ends the old master.
@@ -750,8 +770,7 @@ fn unicorns_server_has_the_number_of_workers_that_counts_more_than_its_file() {
     ruby::wait_for_note(&server, "1 of 2");
     let settings = "bind = 'tcp://127.0.0.1:0'\nworkers = 2\nhooks = 'unicorn.rb'\n";
     let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", &file), ("foolsgold.toml", settings)]);
-    let program = ruby::program();
-    let server = Server::spawn(folder, &[], &["--ruby", &program]);
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program()]);
     ruby::wait_for_note(&server, "1 of 2");
 }
 
@@ -760,7 +779,7 @@ fn a_hook_of_unicorns_master_that_fails_is_named_as_in_the_file() {
     let file = "listen '127.0.0.1:0'\nbefore_fork { |server, worker| raise 'no old master' }\n";
     let server = serve("unicorn.rb", file);
     assert_eq!(server.get("/").status, 200);
-    assert!(server.logs("the hook before_fork failed: no old master"), "{}", server.log());
+    server.must_log("the hook before_fork failed: no old master");
 }
 
 #[test]
@@ -778,7 +797,7 @@ fn the_index_of_a_worker_is_free_again_when_it_has_ended_whichever_mold_forks() 
     let file = "worker_processes 2\nlisten '127.0.0.1:0'\npreload_app true\n\
                 after_fork { |_, worker| note \"#{worker.nr} is #{Process.pid}\" }\n";
     let server = serve("unicorn.rb", file);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let pid_of = |index: u32| -> u32 {
         let (notes, start) = (ruby::notes(&server), format!("{index} is "));
         notes.iter().filter_map(|note| note.strip_prefix(&start)).next_back().unwrap().parse().unwrap()

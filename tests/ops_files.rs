@@ -63,11 +63,10 @@ fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
 
 #[test]
 fn a_pid_file_that_was_left_behind_is_taken_over() {
-    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
     // A number that is in use: in a container it often is.
-    fs::write(folder.join("a.pid"), "1\n").unwrap();
-    let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
-    assert!(server.logs("was left behind"), "{}", server.log());
+    let files = [("config.ru", &*app("", "1")), ("a.pid", "1\n")];
+    let mut server = Server::files(&files, &["--pidfile", "a.pid", "-t", "1"]);
+    server.must_log("was left behind");
     assert!(within(MAX_WAIT, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
     server.ended_by(Signal::KILL);
     assert!(server.folder.join("a.pid").exists());
@@ -76,9 +75,9 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
 /// As `rails server` has, up to whose version 7.0 config/puma.rb names the file that Rails itself writes.
 #[test]
 fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
-    let folder = server::folder_with(&[("config.ru", &app("", "1")), ("a.pid", &format!("{}\n", std::process::id()))]);
-    let server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
-    assert!(server.logs("which has started this server"), "{}", server.log());
+    let files = [("config.ru", &*app("", "1")), ("a.pid", &*format!("{}\n", std::process::id()))];
+    let server = Server::files(&files, &["--pidfile", "a.pid", "-t", "1"]);
+    server.must_log("which has started this server");
     assert!(!server.log().contains("was left behind"), "{}", server.log());
     assert!(within(MAX_WAIT, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
 }
@@ -126,7 +125,7 @@ fn pumactl_finds_the_server_by_its_state_file() {
     pumactl("phased-restart");
     assert!(within(MAX_WAIT, || server.text("/") == "new"), "{}", server.log());
     pumactl("stop");
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     assert!(!state.exists());
 }
 
@@ -173,9 +172,9 @@ fn a_log_folder_that_went_away_keeps_the_old_file() {
     fs::remove_file(server.folder.join("sub.err")).unwrap();
     fs::create_dir(server.folder.join("sub.err")).unwrap();
     server.signal(Signal::HUP);
-    assert!(server.logs("sub.err is a folder"), "{}", server.log());
+    server.must_log("sub.err is a folder");
     server.text("/after");
-    assert!(server.logs("GET /after 200"), "{}", server.log());
+    server.must_log("GET /after 200");
 }
 
 #[test]
@@ -198,7 +197,6 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (&["--dir", "nowhere"][..], 2, "--dir nowhere: No such file"),
         (&["--umask", "8"], 2, "must be an octal number"),
         (&["--user", "no-such-user"], 2, "there is no such user"),
-        (&["-d"], 2, "needs --log-file FILE"),
         (&["--log-file", "."], 2, "is a folder"),
         (&["--log-file", "no/log"], 1, "no/log cannot be opened"),
         (&["--signals", "mongrel"], 2, "must be puma, unicorn, unicorn-graceful, pitchfork, thin, passenger"),
@@ -242,7 +240,7 @@ fn the_log_goes_to_the_stderr_path_of_unicorns_file() {
     let files = [("config.ru", &*app("", "puts 'printed'; 1")), ("unicorn.rb", unicorn)];
     let server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
     assert_eq!(server.get("/nugget").status, 200);
-    assert!(server.logs(" GET /nugget 200 "), "{}", server.log());
+    server.must_log(" GET /nugget 200 ");
     let out = server.folder.join("out.log");
     wait_for(&out, "printed");
     let printed = fs::read_to_string(&out).unwrap();

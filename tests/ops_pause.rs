@@ -34,7 +34,7 @@ fn the_end_of_a_paused_server_answers_who_waits() {
         }
         let reply = client.reply().unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (200, "gold"), "{end}\n{}", server.log());
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{end}\n{}", server.log());
+        server.must_end();
         assert!(begin.elapsed() < Duration::from_secs(8), "{end} took {:?}\n{}", begin.elapsed(), server.log());
     }
 }
@@ -83,7 +83,7 @@ fn a_drain_asked_for_twice_keeps_its_lag_and_no_order_for_workers_is_taken_meanw
         assert!(String::from_utf8_lossy(&refused.stderr).contains("the server is shutting down"), "{refused:?}");
     }
     assert_eq!(server.text("/"), "gold", "connections are accepted for the lag");
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.must_end();
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}\n{}", begin.elapsed(), server.log());
 }
 
@@ -96,7 +96,7 @@ fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     server.done(&["restart"]);
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     let all = server.status();
     let one = &all["apps"][0];
     assert_eq!(all["server"]["pid"], next.0);
@@ -124,7 +124,7 @@ fn what_is_ordered_while_an_upgrade_loads_holds_for_the_new_process() {
         upgrade.join().unwrap();
     });
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     let has_all = || {
         let all = server.status();
         let one = &all["apps"][0];

@@ -16,10 +16,7 @@ use rustix::process::Signal;
 
 #[test]
 fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
-    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let (manager, notify) = Manager::listen(&folder);
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
-    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify), ("WATCHDOG_USEC", "200000")], &options);
+    let (manager, server) = Manager::serve(&app("", "1"), &[("WATCHDOG_USEC", "200000")], &[]);
     assert!(manager.hears("READY=1").contains("STATUS=serving"));
     let begun = Instant::now();
     manager.hears("WATCHDOG=1");
@@ -39,10 +36,7 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
 
 #[test]
 fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
-    let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
-    let (manager, notify) = Manager::listen(&folder);
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--drain-lag", "300ms"];
-    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    let (manager, server) = Manager::serve(&app("", "1"), &[], &["--drain-lag", "300ms"]);
     manager.hears("STATUS=serving");
     server.signal(Signal::TERM);
     let told = manager.hears("STATUS=");
@@ -84,8 +78,7 @@ fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has
                     [[app]]\nname = \"home\"\npath = \"home\"\nengine = \"mruby\"\n";
     fs::write(folder.join("foolsgold.toml"), settings).unwrap();
     let (manager, notify) = Manager::listen(&folder);
-    let program = ruby::program();
-    let options = ["-C", "foolsgold.toml", "-b", "tcp://127.0.0.1:0", "--ruby", &program];
+    let options = ["-C", "foolsgold.toml", "-b", "tcp://127.0.0.1:0", "--ruby", &ruby::program()];
     let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
     manager.hears("READY=1");
     fs::write(&gate, "").unwrap();
@@ -112,7 +105,7 @@ fn where_systemd_would_end_the_service_with_this_process_usr2_reloads() {
     let server = Server::spawn_by(&["sh", "-c", script], folder, &[("NOTIFY_SOCKET", "")], &options);
     fs::write(server.folder.join("config.ru"), app("", "2")).unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("SIGUSR2: reloading instead of an upgrade: systemd would end the service"), "{}", server.log());
+    server.must_log("SIGUSR2: reloading instead of an upgrade: systemd would end the service");
     assert!(within(MAX_WAIT, || server.text("/") == "2"), "{}", server.log());
     let (output, said) = server::run(&server.folder, &[], &["restart"]);
     assert!(!output.status.success() && said.contains("systemctl restart starts the new program"), "{said}");
@@ -263,7 +256,7 @@ fn a_script_that_starts_the_server_without_exec_is_told_so() {
 fn without_a_service_manager_only_is_no_obstacle() {
     let server = Server::start(&app("", "'here'"), &["--bind-to-activated-sockets=only"]);
     assert_eq!(server.text("/"), "here");
-    assert!(server.logs("no socket was handed over"), "{}", server.log());
+    server.must_log("no socket was handed over");
 }
 
 #[test]
@@ -285,9 +278,8 @@ fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
 #[test]
 fn a_manager_that_cannot_be_told_is_complained_of_once() {
     for (socket, times) in [("/nowhere", 1), ("", 0)] {
-        let folder = server::folder_with(&[("config.ru", &app("", "1"))]);
         let environment = [("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "1")];
-        let mut server = Server::spawn(folder, &environment, &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
+        let mut server = Server::with(&app("", "1"), &environment, &["-t", "1"]);
         assert_eq!(server.get("/").status, 200);
         thread::park_timeout(Duration::from_millis(400));
         server.end(Signal::TERM);
@@ -334,8 +326,7 @@ fn sockets_are_taken_in_containers_that_forbid_pidfd_getfd_and_have_no_proc() {
 /// `start_server -- foolsgold`, and an older Unicorn or Puma that starts this program.
 #[test]
 fn sockets_of_other_starters_are_served() {
-    let program = ruby::program();
-    let unicorn = ["-C", "unicorn.rb", "--ruby", &program];
+    let unicorn = ["-C", "unicorn.rb", "--ruby", &ruby::program()];
     let bound = ["--bind-to-activated-sockets=only"];
     for (variable, options) in [
         ("SERVER_STARTER_PORT=127.0.0.1:1=3", &unicorn[..]),

@@ -24,10 +24,9 @@ fn serve(options: &[&str]) -> Server {
     adopt_orphans();
     let folder = server::folder_with(&[("config.ru", &version(1))]);
     let unix = format!("unix://{}", folder.join("web.sock").display());
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "-b", &unix, "-t", "2", "--pidfile", "web.pid"];
-    all.extend_from_slice(options);
-    let server = Server::spawn(folder, &[], &all);
-    assert!(within(MAX_WAIT, || pid_in(&server.folder.join("web.pid")) == Some(server.id())), "{}", server.log());
+    let own = ["-b", "tcp://127.0.0.1:0", "-b", &unix, "-t", "2", "--pidfile", "web.pid"];
+    let server = Server::spawn(folder, &[], &[&own[..], options].concat());
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
     server
 }
 
@@ -43,11 +42,11 @@ fn write_settings(folder: &Path, sockets: &[&str], more: &str) {
     fs::write(folder.join("foolsgold.toml"), text).unwrap();
 }
 
-fn pidfile(server: &Server) -> std::path::PathBuf {
+fn pidfile(server: &Server) -> PathBuf {
     server.folder.join("web.pid")
 }
 
-fn socket(server: &Server) -> std::path::PathBuf {
+fn socket(server: &Server) -> PathBuf {
     server.folder.join("web.sock")
 }
 
@@ -72,7 +71,7 @@ fn under_load_no_request_fails_and_the_sockets_and_the_pid_file_stay() {
     let mut server = serve(&[]);
     write(&server, &version(2));
     let second = upgrade(&server, server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     assert_eq!(server.text("/x"), "v2 /x");
     write(&server, &version(3));
     let third = upgrade(&server, second.0);
@@ -130,8 +129,8 @@ fn a_new_program_that_hangs_is_ended_in_time() {
     let server = ruby::serve(good, &["-w", "1", "--boot-time", "8s"]);
     fs::write(server.folder.join("config.ru"), "sleep").unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("was not loaded within 8s"), "{}", server.log());
-    assert!(server.logs("this process goes on"), "{}", server.log());
+    server.must_log("was not loaded within 8s");
+    server.must_log("this process goes on");
     assert_eq!(server.text("/"), "good");
 }
 
@@ -151,8 +150,8 @@ fn a_new_program_that_is_loading_goes_with_the_old_one() {
         assert!(within(MAX_WAIT, || loading.exists()), "{}", server.log());
         let workers = ruby::processes(server.id());
         server.signal(Signal::TERM);
-        assert!(server.logs(ends), "{}", server.log());
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        server.must_log(ends);
+        server.must_end();
         assert!(within(MAX_WAIT, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
         let socket = std::net::TcpStream::connect(("127.0.0.1", server.port));
         assert!(socket.is_err(), "nobody listens any more\n{}", server.log());
@@ -183,7 +182,7 @@ fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     assert!(within(MAX_WAIT, || admin.exists()), "{}", server.log());
     write(&server, "raise \"broken on purpose\"");
     server.signal(Signal::USR2);
-    assert!(server.logs("this process goes on"), "{}", server.log());
+    server.must_log("this process goes on");
     assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
     write(&server, &version(2));
     server.signal(Signal::USR2);
@@ -274,7 +273,7 @@ fn a_reload_while_a_new_program_loads_is_repeated_by_that() {
     assert_eq!(server.text("/"), "v3");
     fs::remove_file(server.folder.join("gate")).unwrap();
     assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
-    assert!(server.logs("the previous process was told to while this one was starting"), "{}", server.log());
+    server.must_log("the previous process was told to while this one was starting");
     assert!(within(MAX_WAIT, || server.text("/") == "v3"), "{}", server.log());
     next.end(Signal::TERM);
 }
@@ -288,7 +287,7 @@ fn a_log_that_is_rotated_while_a_new_program_loads_is_opened_anew_by_that() {
     let aside = server.folder.join("log.1");
     fs::rename(server.folder.join("log"), &aside).unwrap();
     server.signal(Signal::HUP);
-    assert!(server.logs("opened anew"), "{}", server.log());
+    server.must_log("opened anew");
     fs::remove_file(server.folder.join("gate")).unwrap();
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
     assert!(within(MAX_WAIT, || !ruby::is_alive(server.id())), "{}", server.log());
@@ -306,7 +305,7 @@ fn a_new_program_whose_old_process_is_killed_while_it_loads_serves() {
     let next = upgrade_that_loads(&server);
     server.ended_by(Signal::KILL);
     fs::remove_file(server.folder.join("gate")).unwrap();
-    assert!(server.logs("has ended meanwhile; this one serves all the same"), "{}", server.log());
+    server.must_log("has ended meanwhile; this one serves all the same");
     assert_eq!(server.text("/"), "gold", "{}", server.log());
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
     next.end(Signal::TERM);
@@ -324,7 +323,7 @@ fn a_new_program_that_ends_right_after_its_report_changes_nothing() {
     assert_eq!(server.text("/"), "gold", "the new one serves");
     next.end(Signal::KILL);
     server.signal(Signal::CONT);
-    assert!(server.logs("upgrade failed, this process goes on: it has ended"), "{}", server.log());
+    server.must_log("upgrade failed, this process goes on: it has ended");
     assert_eq!(server.text("/"), "gold");
 }
 
@@ -425,7 +424,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     assert!(server.is_alive());
     // As in Unicorn, the new one starts no third beside both.
     second.signal(Signal::USR2);
-    assert!(server.logs("which started this one, still serves"), "{}", server.log());
+    server.must_log("which started this one, still serves");
     second.end(Signal::QUIT);
     assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
     assert!(within(MAX_WAIT, || !aside.exists() && socket(&server).exists()), "{}", server.log());
@@ -445,10 +444,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
 #[test]
 fn systemd_is_told_who_the_service_is() {
     adopt_orphans();
-    let folder = server::folder_with(&[("config.ru", &version(1))]);
-    let (manager, notify) = Manager::listen(&folder);
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid"];
-    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    let (manager, server) = Manager::serve(&version(1), &[], &["--pidfile", "web.pid"]);
     manager.hears("READY=1");
     server.signal(Signal::USR2);
     assert!(manager.hears("RELOADING=1").contains("MONOTONIC_USEC="));
@@ -465,11 +461,8 @@ fn systemd_is_told_who_the_service_is() {
 fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
     adopt_orphans();
     let config = app("", "sleep 60 if env['PATH_INFO'] == '/slow'; 'gold'");
-    let folder = server::folder_with(&[("config.ru", &config)]);
-    let (manager, notify) = Manager::listen(&folder);
-    let env = [("NOTIFY_SOCKET", notify.as_str()), ("WATCHDOG_USEC", "200000")];
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--request-time", "90s", "--pidfile", "web.pid"];
-    let mut server = Server::spawn(folder, &env, &options);
+    let options = ["--request-time", "90s", "--pidfile", "web.pid"];
+    let (manager, mut server) = Manager::serve(&config, &[("WATCHDOG_USEC", "200000")], &options);
     let _slow = server.send_get("/slow");
     assert!(within(MAX_WAIT, || server.status().to_string().contains("/slow")), "{}", server.log());
     manager.hears("WATCHDOG=1");
@@ -491,10 +484,7 @@ fn the_old_process_says_nothing_to_systemd_once_another_one_is_the_service() {
 #[test]
 fn the_new_process_says_nothing_to_systemd_before_it_is_the_service() {
     adopt_orphans();
-    let folder = server::folder_with(&[("config.ru", &version(1))]);
-    let (manager, notify) = Manager::listen(&folder);
-    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid", "--signals", "unicorn"];
-    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    let (manager, server) = Manager::serve(&version(1), &[], &["--pidfile", "web.pid", "--signals", "unicorn"]);
     server.signal(Signal::USR2);
     manager.hears("so does a successor");
     let next = Process::named_in(&pidfile(&server), server.id());
@@ -528,7 +518,7 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     let mut server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
     fs::write(server.folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("this process goes on"), "{}", server.log());
+    server.must_log("this process goes on");
     assert!(!server.folder.join("web.pid.oldbin").exists() && server.is_alive());
     fs::write(server.folder.join("config.ru"), config.replace("v1", "v2")).unwrap();
     let port = server.port;
@@ -550,7 +540,7 @@ fn the_hook_that_retires_the_old_master_leaves_the_new_one_all_its_workers() {
     let mut server = ruby::serve_files(&[("config.ru", config), ("unicorn.rb", RETIRES)], &[], &["-C", "unicorn.rb"]);
     server.done(&["restart"]);
     let next = Process::named_in(&pidfile(&server), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     let status = server.status();
     let pool = &status["apps"][0]["pool"];
     assert_eq!((&pool["min"], &pool["max"]), (&2.into(), &2.into()), "{status}\n{}", server.log());
@@ -573,10 +563,10 @@ fn a_new_process_that_fails_has_taken_no_worker_from_the_old_one() {
     adopt_orphans();
     let config = "run ->(_) { [200, {}, ['gold']] }";
     let server = ruby::serve_files(&[("config.ru", config), ("unicorn.rb", TAKES_ONE)], &[], &["-C", "unicorn.rb"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     fs::write(server.folder.join("broken"), "").unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("upgrade failed, this process goes on"), "{}", server.log());
+    server.must_log("upgrade failed, this process goes on");
     fs::remove_file(server.folder.join("broken")).unwrap();
     // One more than there were; what came before this signal would be done by then.
     server.signal(Signal::TTIN);
@@ -688,7 +678,7 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
             fs::write(server.folder.join("refuse"), "").unwrap();
             server.signal(Signal::USR2);
             let why = "the hooks before the new program (before_exec, on_restart): there is no release (RuntimeError)";
-            assert!(server.logs(&format!("this process goes on: {why}")), "{}", server.log());
+            server.must_log(&format!("this process goes on: {why}"));
             assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
             fs::remove_file(server.folder.join("refuse")).unwrap();
         }

@@ -70,7 +70,7 @@ fn a_control_socket_that_root_has_made_leads_to_the_new_process() {
     assert!(within(MAX_WAIT, is_next), "{}\n{}", status(&[]), server.log());
     fs::remove_file(&hold).unwrap();
     assert_eq!(held.reply().unwrap().text(), "gold", "{}", server.log());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
 }
 
 #[test]
@@ -190,10 +190,10 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
     assert_eq!(server.text("/page"), "gold", "{}", server.log());
     assert_eq!(server.text("/taken"), "taken", "{}", server.log());
     assert_eq!(server.text("/another"), "\"\"", "{}", server.log());
-    assert!(server.logs("from another process or user"), "{}", server.log());
+    server.must_log("from another process or user");
     let forged = server.get("/forged");
     assert!(forged.status == 500 && !forged.text().contains("secret"), "{}\n{}", forged.text(), server.log());
-    assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
+    server.must_log("it names a file, which another user's worker must not");
 }
 
 /// `/pose` connects in the name of the second worker while that is being forked, and answers a request in its place
@@ -244,7 +244,7 @@ fn a_worker_that_connects_in_the_name_of_one_that_still_is_root_gets_no_files_of
     let victim = server.get("/");
     assert!(victim.status == 500 && !victim.text().contains("secret"), "{}\n{}", victim.text(), server.log());
     assert_eq!(posing.reply().unwrap().text(), "posed", "{}", server.log());
-    assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
+    server.must_log("it names a file, which another user's worker must not");
 }
 
 /// Its author could remove its Gemfile, so that the embedded engine fits, and reload it.
@@ -268,7 +268,7 @@ fn a_worker_that_may_not_be_killed_is_in_the_log() {
     let options = ["-w", "1", "-t", "1", "--ruby-user", "nobody", "--request-time", "500ms", "--kill-time", "300ms"];
     let server = ruby::serve_by(&by, folder, &[], &options);
     assert_eq!(server.get("/stubborn").status, 504, "{}", server.log());
-    assert!(server.logs("cannot be killed: it runs as another user"), "{}", server.log());
+    server.must_log("cannot be killed: it runs as another user");
 }
 
 /// A folder with an application that answers with its user id, where root may mount something.
@@ -287,9 +287,8 @@ fn serve_after(script: &str, folder: Folder, options: &[&str]) -> Server {
     fs::set_permissions(folder.join("home"), Permissions::from_mode(0o700)).unwrap();
     let (home, program) = (folder.join("home").display().to_string(), ruby::program());
     let env = [("RUBY", program.as_str()), ("HOME", &home), ("XDG_CACHE_HOME", "")];
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1"];
-    all.extend_from_slice(options);
-    Server::spawn_by(&["unshare", "--mount", "sh", "-c", &script], folder, &env, &all)
+    let own = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1"];
+    Server::spawn_by(&["unshare", "--mount", "sh", "-c", &script], folder, &env, &[&own[..], options].concat())
 }
 
 /// Shell commands that put a native worker where root builds it for all users, from where bin/setup has built it: it is
@@ -302,13 +301,11 @@ fn native_of_root() -> String {
 
 /// A Ruby that writes its user id to a file, as a line, each time it runs; the path of both.
 fn counted_ruby(folder: &Path) -> (String, PathBuf) {
-    let (program, ids) = (folder.join("ruby"), folder.join("ids"));
-    let script = format!("#!/bin/sh\nid -u >>'{}'\nexec '{}' \"$@\"\n", ids.display(), ruby::program());
-    for (path, text, mode) in [(&program, script.as_str(), 0o755), (&ids, "", 0o666)] {
-        fs::write(path, text).unwrap();
-        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-    }
-    (program.display().to_string(), ids)
+    let ids = folder.join("ids");
+    fs::write(&ids, "").unwrap();
+    fs::set_permissions(&ids, Permissions::from_mode(0o666)).unwrap();
+    let text = format!("#!/bin/sh\nid -u >>'{}'\nexec '{}' \"$@\"\n", ids.display(), ruby::program());
+    (server::script(folder.join("ruby"), &text), ids)
 }
 
 /// Whoever may write to that Ruby could otherwise become root. The workers use the native worker that root has built.
@@ -320,8 +317,7 @@ fn root_does_not_run_the_ruby_of_another_user() {
         let script = format!("{} && exec \"$0\" \"$@\"", native_of_root());
         let options = ["--ruby", program.as_str(), "--ruby-user", "nobody", "--ruby-worker", worker];
         let server = serve_after(&script, folder, &options);
-        server.signal(Signal::USR1);
-        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        server.reload("generation 2 serves");
         assert!(server.log().matches("1 worker (native)").count() >= 2, "{}", server.log());
         let ids = fs::read_to_string(&ids).unwrap();
         // To load the application, each time: the server itself sees the native worker.

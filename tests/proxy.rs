@@ -119,7 +119,7 @@ fn the_log_names_a_peer_that_is_not_believed_once() {
     for _ in 0..3 {
         ask(server.client(), &[("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "203.0.113.7")]);
     }
-    assert!(server.logs("--trust-proxy 10.0.0.0/8,127.0.0.1\n"), "{}", server.log());
+    server.must_log("--trust-proxy 10.0.0.0/8,127.0.0.1\n");
     let said = "127.0.0.1 is not a trusted proxy: left out of its requests: x-forwarded-";
     let log = server.log();
     assert_eq!((log.matches(said).count(), log.matches("is not a trusted proxy").count()), (1, 1), "{log}");
@@ -134,7 +134,7 @@ fn the_admin_listener_names_nobody() {
     let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", "none", "--admin", "tcp://127.0.0.1:0"]);
     assert_eq!(ask(Client::tcp(server.admin_port()), &[("X-Forwarded-For", "1.2.3.4")]).status, 403, "of another host");
     ask(server.client(), &[("Client-IP", "1.2.3.4")]);
-    assert!(server.logs("left out of its requests: client-ip."), "{}", server.log());
+    server.must_log("left out of its requests: client-ip.");
     assert_eq!(server.log().matches("left out").count(), 1, "{}", server.log());
 }
 
@@ -181,7 +181,7 @@ fn underscores_are_dropped_where_that_is_wanted_and_the_log_says_so_once() {
         let reply = ask(server.client(), &[("api_key", "1"), ("api-token", "2")]);
         assert_eq!((value(&reply, "HTTP_API_KEY"), value(&reply, "HTTP_API_TOKEN")), (None, Some("2".into())));
     }
-    assert!(server.logs("in its name: api_key. --underscore-headers pass lets"), "{}", server.log());
+    server.must_log("in its name: api_key. --underscore-headers pass lets");
     assert_eq!(server.log().matches("api_key").count(), 1, "{}", server.log());
 }
 
@@ -193,7 +193,7 @@ fn a_proxy_is_told_why_its_underscores_are_lost() {
         let reply = ask(server.client(), &[("X-Forwarded-For", "1.2.3.4"), ("SSL_CLIENT_CERT", "x")]);
         assert_eq!(value(&reply, "HTTP_SSL_CLIENT_CERT"), None);
     }
-    assert!(server.logs("in its name: ssl_client_cert. Anybody could send it"), "{}", server.log());
+    server.must_log("in its name: ssl_client_cert. Anybody could send it");
     assert_eq!(server.log().matches("ssl_client_cert").count(), 1, "{}", server.log());
 }
 
@@ -223,7 +223,7 @@ fn the_request_is_known_by_the_id_that_the_proxy_gave_it() {
     let server = Server::start(&app("", "env[\"fools_gold.context\"].id"), &["-t", "1"]);
     let reply = ask(server.client(), &[("X-Request-Id", "edge-1.a_B")]);
     assert_eq!((reply.text().as_str(), reply.header("x-request-id")), ("edge-1.a_B", Some("edge-1.a_B")));
-    assert!(server.logs(" edge-1.a_B\n"), "{}", server.log());
+    server.must_log(" edge-1.a_B\n");
     let longest = "x".repeat(128);
     assert_eq!(ask(server.client(), &[("X-Request-Id", &longest)]).text(), longest);
     let longer = "x".repeat(129);
@@ -259,7 +259,7 @@ fn the_application_has_the_id_of_the_access_log() {
             let id = reply.header("x-request-id").unwrap();
             assert_eq!(reply.text(), format!("{id:?}"), "{engine}: {said:?}");
             assert_eq!(id == "edge-1.a_B", is_believed, "{engine}: {said:?}");
-            assert!(server.logs(&format!(" {id}\n")), "{}", server.log());
+            server.must_log(&format!(" {id}\n"));
         }
     }
 }

@@ -80,15 +80,6 @@ fn the_body_of_a_request_is_read_in_every_way() {
     assert_eq!(post("/gets", &b"line of gold\n".repeat(200)), vec!["13"; 200].join(","));
 }
 
-/// What one request does with its empty input is nothing to the next.
-#[test]
-fn an_input_without_a_body_is_that_of_one_request() {
-    let cases = [("/close", "env['rack.input'].close; text('closed')"), ("/read", "text(env['rack.input'].read)")];
-    let server = Server::start(&paths(&cases), &["-t", "1"]);
-    assert_eq!(server.text("/close"), "closed");
-    assert_eq!((server.get("/read").status, server.text("/read")), (200, String::new()), "{}", server.log());
-}
-
 /// Rack's SPEC, "The Body": it is closed whatever happened, also where the rest of the answer cannot be read.
 #[test]
 fn a_body_is_closed_when_the_headers_cannot_be_read() {

@@ -18,8 +18,7 @@ const QUICK: [&str; 8] =
     ["--header-time", "200ms", "--body-time", "200ms", "--keep-alive", "200ms", "--header-bytes", "8KiB"];
 
 fn serve(form: &str) -> Server {
-    let mut options = vec!["-t", "2", "--access-log", form];
-    options.extend(QUICK);
+    let options = [&["-t", "2", "--access-log", form], &QUICK[..]].concat();
     Server::start(&app("", "env[\"rack.input\"].read.bytesize"), &options)
 }
 
@@ -167,8 +166,7 @@ fn lines_of_text_have_it_at_their_end() {
     assert_eq!(reply.status, 200);
     let reply = server.client().ask("GET /a?b HTTP/1.1\nX: y\n\n");
     let id = reply.header("x-request-id").unwrap();
-    let line = format!("{id} refused \"HTTP/1.1 needs a Host header\"\n");
-    assert!(server.logs(&line), "{}", server.log());
+    server.must_log(&format!("{id} refused \"HTTP/1.1 needs a Host header\"\n"));
     assert!(reply.text().ends_with(&format!("request {id}\n")), "{}", reply.text());
     let log = server.log();
     let line = log.lines().find(|line| line.contains(id)).unwrap();

@@ -9,12 +9,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_light_load, under_load};
+use crate::support::reload::{ENGINES, code, deploy, put, serve, under_light_load, under_load};
 use crate::support::{Client, MAX_WAIT, Server, app, ruby, server, successor, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
 const CLIENTS: usize = 8;
+
+/// Each engine with what makes requests wait for one another, without an end.
+const ONE_AT_A_TIME: [(&str, &[&str]); 2] = [
+    ("mruby", &["-t", "1", "--request-time", "none", "--queue-wait", "none"]),
+    ("ruby", &["-w", "1", "-t", "1", "--request-time", "none", "--queue-wait", "none"]),
+];
 
 #[test]
 fn under_load_every_reload_brings_new_code_and_no_request_fails() {
@@ -52,7 +58,7 @@ fn of_short_requests_on_many_connections_none_fails() {
             .collect();
         for generation in 2..22 {
             server.done(&["reload"]);
-            assert!(server.logs(&format!("generation {generation} serves")), "{}", server.log());
+            server.must_log(&format!("generation {generation} serves"));
         }
         is_over.store(true, Ordering::SeqCst);
         clients.into_iter().find_map(|client| client.join().unwrap())
@@ -82,15 +88,9 @@ fn what_does_not_load_or_fails_its_probe_changes_nothing() {
 
 #[test]
 fn what_waits_at_a_reload_is_run_by_the_new_code_and_not_held_up_by_what_runs_in_the_old() {
-    for engine in ENGINES {
-        let folder = server::folder_with(&[("config.ru", &app("", "sleep(60) && 'old'"))]);
-        let program = ruby::program();
-        let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &program, "-t", "1"];
-        options.extend(["--request-time", "none", "--queue-wait", "none", "--drain-time", "300ms"]);
-        if engine == "ruby" {
-            options.extend(["-w", "1"]);
-        }
-        let server = Server::spawn(folder, &[], &options);
+    for (engine, more) in ONE_AT_A_TIME {
+        let own = ["--engine", engine, "--ruby", &ruby::program(), "--drain-time", "300ms"];
+        let server = Server::start(&app("", "sleep(60) && 'old'"), &[&own[..], more].concat());
         let mut clients: Vec<_> = (0..4).map(|_| server.send_get("/")).collect();
         let status = || server.done(&["status"]).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(within(MAX_WAIT, || status().contains("1 of 1 3 ")), "{engine}: {}", status());
@@ -107,12 +107,8 @@ fn what_waits_at_a_reload_is_run_by_the_new_code_and_not_held_up_by_what_runs_in
 /// Clients of the old code wait like all others, so who looks must not read that nothing runs or waits.
 #[test]
 fn what_runs_in_old_code_and_what_the_new_code_took_over_is_shown_until_it_is_answered() {
-    for engine in ENGINES {
-        let mut options = vec!["-t", "1", "--request-time", "none", "--queue-wait", "none"];
-        if engine == "ruby" {
-            options.extend(["-w", "1"]);
-        }
-        let server = serve(engine, &options);
+    for (engine, options) in ONE_AT_A_TIME {
+        let server = serve(engine, options);
         let load = || {
             let status = server.status();
             ["busy", "queued"].map(|name| status["apps"][0][name].as_u64())
@@ -142,10 +138,8 @@ fn serve_current(engine: &str, options: &[&str]) -> Server {
         fs::write(release.join("config.ru"), app).unwrap();
     }
     symlink("v1", folder.join("current")).unwrap();
-    let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &program];
-    all.extend(options);
-    Server::spawn(folder, &[], &all)
+    let own = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &ruby::program()];
+    Server::spawn(folder, &[], &[&own[..], options].concat())
 }
 
 fn switch_to_second(server: &Server) {
@@ -160,7 +154,7 @@ fn a_reload_follows_the_symlink_to_the_current_release() {
         let said = server.text("/");
         assert!(said.starts_with("v1 in ") && said.ends_with("/v1"), "{engine}: {said}");
         switch_to_second(&server);
-        reload(&server, "generation 2 serves");
+        server.reload("generation 2 serves");
         let said = server.text("/");
         assert!(said.starts_with("v2 in ") && said.ends_with("/v2"), "{engine}: {said}");
     }
@@ -191,8 +185,8 @@ fn the_restart_file_is_the_one_that_the_current_settings_name() {
         let said = server.done(&["reload"]);
         assert!(said.contains(&format!("generation {generation} serves")), "{said}");
         fs::write(server.folder.join(file), "").unwrap();
-        assert!(server.logs(&format!("{file} was touched: reloading app")), "{}", server.log());
-        assert!(server.logs(&format!("generation {} serves", generation + 1)), "{}", server.log());
+        server.must_log(&format!("{file} was touched: reloading app"));
+        server.must_log(&format!("generation {} serves", generation + 1));
     }
 }
 
@@ -243,14 +237,14 @@ fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_tol
             }
             put(&server.folder, "config.ru", &pages(1));
             generation += 1;
-            reload(&server, &format!("generation {generation} serves"));
+            server.reload(&format!("generation {generation} serves"));
             put(&server.folder, "up1", old_up);
             put(&server.folder, "root1", old_root);
             put(&server.folder, "config.ru", &pages(2));
             let (old, before) = (generation, server.log().len());
             generation += 1;
             let end = if is_taken { "serves".to_owned() } else { format!("failed, generation {old} goes on") };
-            reload(&server, &format!("generation {generation} {end}"));
+            server.reload(&format!("generation {generation} {end}"));
             let case = format!("{engine}, {old_up} {old_root}, {new_up} {new_root}\n{}", server.log());
             // The code of version 1 was asked when it was deployed.
             expected.extend(["1/up", "1/"].iter().chain(asked).map(|one| (*one).to_owned()));
@@ -269,7 +263,7 @@ fn a_named_path_that_redirects_to_tls_is_probed_over_tls() {
         // Without TLS it answers 301, over TLS 500.
         put(&server.folder, "up2", "https");
         put(&server.folder, "config.ru", &pages(2));
-        reload(&server, "generation 2 failed, generation 1 goes on");
+        server.reload("generation 2 failed, generation 1 goes on");
         assert!(server.log().contains("the probe failed: GET /up was answered with 500"), "{}", server.log());
         assert_eq!(server.text("/"), "v1");
     }
@@ -282,9 +276,9 @@ fn probes_are_not_among_the_requests_that_were_served() {
         assert_eq!(server.text("/"), "v1");
         put(&server.folder, "up2", "500");
         put(&server.folder, "config.ru", &pages(2));
-        reload(&server, "generation 2 failed, generation 1 goes on");
+        server.reload("generation 2 failed, generation 1 goes on");
         put(&server.folder, "up2", "200");
-        reload(&server, "generation 3 serves");
+        server.reload("generation 3 serves");
         let is_gone = || server.status()["apps"][0]["leaving"].as_array().is_some_and(Vec::is_empty);
         assert!(within(MAX_WAIT, is_gone), "{}", server.log());
         let status = server.status();
@@ -305,7 +299,7 @@ fn in_development_and_where_it_is_not_wanted_nothing_is_asked() {
         let server = serve("mruby", &[&["-e", environment], options].concat());
         put(&server.folder, "root2", "500");
         put(&server.folder, "config.ru", &pages(2));
-        reload(&server, "generation 2 serves");
+        server.reload("generation 2 serves");
         assert_eq!(server.get("/").status, 500);
         // Otherwise a user who knows that reloads are probed would think that this one was, too.
         let words = "reload of app: generation 2 is not probed, since this is development; with --probe PATH it would";
@@ -320,7 +314,7 @@ fn code_that_never_answers_is_refused_where_the_old_code_does() {
         let hang =
             "class Hang\n  def initialize(app) = @app = app\n  def call(_) = loop { sleep 0.01 }\nend\nuse Hang\n";
         put(&server.folder, "config.ru", &code(2, hang));
-        reload(&server, "generation 2 failed, generation 1 goes on");
+        server.reload("generation 2 failed, generation 1 goes on");
         assert!(server.log().contains("GET /up of the new code had no answer"), "{}", server.log());
         assert_eq!(server.text("/"), "v1");
     }
@@ -357,7 +351,7 @@ fn what_hangs_changes_nothing() {
 fn fails(server: &Server, generation: u32, before: &str, words: &str) {
     put(&server.folder, "config.ru", &code(generation, before));
     let failed = format!("generation {generation} failed, generation 1 goes on");
-    reload(server, &failed);
+    server.reload(&failed);
     let log = server.log();
     let line = log.lines().position(|line| line.contains(&failed));
     let said: Vec<&str> = log.lines().skip(line.unwrap()).collect();
@@ -420,13 +414,9 @@ fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
     for engine in ENGINES {
         let mut server = serve(engine, &["-t", "2"]);
         put(&server.folder, "config.ru", &code(2, "loop {}"));
-        reload(&server, "loading generation 2");
+        server.reload("loading generation 2");
         thread::park_timeout(Duration::from_millis(300));
-        let begun = Instant::now();
-        server.signal(Signal::TERM);
-        let status = server.ended(MAX_WAIT).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
-        assert!(status.success(), "{engine}: {status}\n{}", server.log());
-        assert!(begun.elapsed() < Duration::from_secs(5), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
+        server.end_within(Signal::TERM, Duration::from_secs(5));
         assert!(!server.log().contains("cannot be loaded"), "nothing is wrong with it\n{}", server.log());
     }
 }
@@ -442,7 +432,7 @@ fn a_drain_with_a_lag_accepts_connections_until_it_is_over() {
         accepted += 1;
     }
     assert!(accepted > 0);
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
     assert!(server.log().contains("no longer ready"), "{}", server.log());
 }
@@ -461,7 +451,7 @@ fn interpreters_that_are_made_anew_keep_the_code_of_their_generation() {
     let server = serve("mruby", &["-t", "1", "--max-requests", "1"]);
     put(&server.folder, "part.rb", "PART = 1\n");
     put(&server.folder, "config.ru", &code(2, "require_relative \"part\""));
-    reload(&server, "generation 2 serves");
+    server.reload("generation 2 serves");
     put(&server.folder, "config.ru", "raise \"not yet\"\n");
     std::fs::remove_file(server.folder.join("part.rb")).unwrap();
     for _ in 0..5 {
@@ -480,7 +470,7 @@ fn many_reloads_leave_nothing_behind_and_the_store_stays() {
     let mut first = (0, 0, 0);
     for generation in 2..32 {
         put(&server.folder, "config.ru", &code(generation, before).replace("text(\"up\"", "text(LOADS"));
-        reload(&server, &format!("generation {generation} serves"));
+        server.reload(&format!("generation {generation} serves"));
         if generation == 10 {
             assert!(within(MAX_WAIT, || !server.log().contains("panic")));
             first = (threads(), files(), server.rss_kib());
@@ -512,17 +502,23 @@ fn streams_of_the_old_code_are_closed_after_the_drain_time() {
         let server = serve(engine, &["-t", "2", "--drain-time", "500ms", "--kill-time", "200ms"]);
         let mut stream = server.send_get("/stream");
         assert_eq!(stream.head().unwrap().status, 200);
+        let old = ruby::workers(&server);
         deploy(&server, 2, 2);
         let begun = Instant::now();
-        while let Ok(Some(chunk)) = stream.chunk() {
+        loop {
+            let chunk = stream.chunk();
+            // Also of a stream of which nothing comes any more.
+            assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: the stream is open\n{}", server.log());
+            let Ok(Some(chunk)) = chunk else { break };
             assert!(String::from_utf8_lossy(&chunk).starts_with("v1;"));
         }
-        assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
         let leaving = || {
             let status = server.status();
             status["apps"][0]["leaving"].as_array().map_or(0, Vec::len)
         };
         assert!(within(MAX_WAIT, || leaving() == 0), "{engine}: {}", server.log());
+        assert!(within(MAX_WAIT, || old.iter().all(|pid| !ruby::is_alive(*pid))), "{engine}: {}", server.log());
+        assert_eq!(server.text("/"), "v2");
     }
 }
 
@@ -548,7 +544,7 @@ fn new_code_that_ends_its_process_while_it_is_loaded_is_refused() {
     server.signal(Signal::USR1);
     // Rust leaves a SIGSEGV that is only sent without effect, once.
     successor::signal(trying(&server), Signal::ABORT);
-    assert!(server.logs("generation 2 failed, generation 1 goes on"), "{}", server.log());
+    server.must_log("generation 2 failed, generation 1 goes on");
     assert!(server.log().contains("ends the embedded interpreter (SIGABRT) while it is loaded"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
     deploy(&server, 3, 3);

@@ -1,7 +1,6 @@
 //! Starts that fail say what helps.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -9,6 +8,8 @@ use crate::support::server::stderr_of as said;
 use crate::support::{app, ruby, server};
 
 const NOBODY: u32 = 65_534;
+const APP: &str = "run lambda { |env| [200, {}, []] }";
+const GEMFILE: &str = "source 'https://rubygems.org'\ngem 'no-such-gem-anywhere'\n";
 
 #[track_caller]
 fn assert_says((code, text): &(Option<i32>, String), expected: i32, words: &[&str]) {
@@ -20,49 +21,43 @@ fn assert_says((code, text): &(Option<i32>, String), expected: i32, words: &[&st
 
 #[test]
 fn without_a_ruby_the_command_that_installs_one_is_named() {
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("empty/file", "")]);
+    let folder = ruby::folder(&[("config.ru", APP), ("empty/file", "")]);
     let empty = folder.join("empty").display().to_string();
-    let ruby = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby"];
-    let none = said(&folder, &[("PATH", &empty)], &ruby);
+    let none = said(&folder, &[("PATH", &empty)], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby"]);
     assert_says(&none, 1, &["there is no ruby on PATH", "apt install ruby", "--ruby"]);
     assert!(!none.1.contains("os error"), "{}", none.1);
-    let named = said(&folder, &[], &[&ruby[..], &["--ruby", "./no-ruby"]].concat());
+    let named = ruby::run(&folder, &["--engine", "ruby", "--ruby", "./no-ruby"]);
     assert_says(&named, 1, &["the Ruby ./no-ruby cannot be started", "name another with --ruby"]);
 }
 
 #[test]
 fn a_program_that_is_no_ruby_is_called_so() {
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }")]);
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "/bin/ls"];
-    let ls = said(&folder, &[], &options);
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    let ls = ruby::run(&folder, &["--engine", "ruby", "--ruby-worker", "plain", "--ruby", "/bin/ls"]);
     assert_says(&ls, 1, &["is /bin/ls a Ruby?", "--ruby names another", "exited with status 0"]);
 }
 
 /// The server knows its Ruby by the process that it has started, and refuses the connection of another one.
 #[test]
 fn a_script_that_does_not_become_ruby_is_told_to() {
-    let script = format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", ruby::program());
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("our-ruby", &script)]);
-    fs::set_permissions(folder.join("our-ruby"), fs::Permissions::from_mode(0o755)).unwrap();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"];
-    assert_says(&said(&folder, &[], &options), 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    server::script(folder.join("our-ruby"), &format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", ruby::program()));
+    let told = ruby::run(&folder, &["--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"]);
+    assert_says(&told, 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
 }
 
 #[test]
 fn missing_gems_are_got_by_bundle_install() {
-    let gemfile = "source 'https://rubygems.org'\ngem 'no-such-gem-anywhere'\n";
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("Gemfile", gemfile)]);
+    let folder = ruby::folder(&[("config.ru", APP), ("Gemfile", GEMFILE)]);
     let (program, at) = (ruby::program(), folder.display().to_string());
-    let said = said(&folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
-    assert_says(&said, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
+    let told = ruby::run(&folder, &["--engine", "ruby", "--ruby", &program]);
+    assert_says(&told, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
 }
 
 /// With `bundle exec`, or with the gem and Rails, each Ruby loads Bundler before the server's code.
 #[test]
 fn so_are_those_that_bundler_misses_before_the_server_s_code_runs() {
-    let gemfile = "source 'https://rubygems.org'\ngem 'no-such-gem-anywhere'\n";
-    let app = ("config.ru", "run lambda { |env| [200, {}, []] }");
-    let folder = ruby::folder(&[app, ("Gemfile", gemfile), ("config/puma.rb", "workers 2\n")]);
+    let folder = ruby::folder(&[("config.ru", APP), ("Gemfile", GEMFILE), ("config/puma.rb", "workers 2\n")]);
     let (program, at) = (ruby::program(), folder.display().to_string());
     let path = format!("{at}/Gemfile");
     let env = [("RUBYOPT", "-rbundler/setup"), ("BUNDLE_GEMFILE", &*path)];
@@ -79,11 +74,10 @@ fn so_are_those_that_bundler_misses_before_the_server_s_code_runs() {
 #[test]
 fn a_missing_library_is_told_with_how_gems_are_got() {
     let folder = ruby::folder(&[("config.ru", "require 'no-such-gem/base'\nrun lambda { |env| [200, {}, []] }")]);
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
-    assert_says(&said(&folder, &[], &options), 1, &["cannot load such file", "`gem install no-such-gem`"]);
+    let options = ["--engine", "ruby", "--ruby", &ruby::program()];
+    assert_says(&ruby::run(&folder, &options), 1, &["cannot load such file", "`gem install no-such-gem`"]);
     fs::write(folder.join("config.ru"), "require '/no/such/file'").unwrap();
-    assert!(!said(&folder, &[], &options).1.contains("gem install"));
+    assert!(!ruby::run(&folder, &options).1.contains("gem install"));
 }
 
 #[test]
@@ -107,7 +101,7 @@ fn a_port_below_1024_is_refused_with_what_helps() {
 
 #[test]
 fn a_check_tells_all_mistakes_at_once_of_whatever_kind() {
-    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }")]);
+    let folder = ruby::folder(&[("config.ru", APP)]);
     let engine = ["config", "--check", "--threads", "many", "--engine", "ruby", "--ruby", "no-ruby"];
     let files = ["--hooks", "no-hooks.rb", "--log-file", "no-folder/log", "--pidfile", "no-place/pid"];
     let options = [&engine[..], &files, &["--user", "no-such-user"]].concat();

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
 use crate::support::{MAX_WAIT, Server, ruby, within};
 
@@ -87,7 +88,7 @@ fn a_file_that_grows_meanwhile_is_sent_as_long_as_it_was() {
     let mut file = fs::OpenOptions::new().append(true).open(server.folder.join("growing")).unwrap();
     file.write_all(&[b'h'; 1_000_000]).unwrap();
     assert!(client.body(&head).unwrap() == [b'g'; 32_000_000]);
-    assert!(server.logs(" GET / 200 32000000 "), "{}", server.log());
+    server.must_log(" GET / 200 32000000 ");
     assert!(!server.log().contains("bad_answer"), "{}", server.log());
 }
 
@@ -113,17 +114,18 @@ fn early_hints_are_offered_to_those_who_ask_for_them() {
 }
 
 #[test]
-fn events_arrive_as_they_are_made() {
-    let server = serve(&["-w", "1", "-t", "1"]);
+fn events_arrive_as_they_are_made_and_once_they_have_begun_there_is_no_deadline() {
+    let server = serve(&["-w", "1", "-t", "1", "--request-time", "300ms", "--kill-time", "0s"]);
     let mut client = server.send_get("/events");
     let head = client.head().unwrap();
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
     assert_eq!(client.chunk().unwrap().unwrap(), b"one");
+    assert!(!within(Duration::from_millis(900), || false));
     ruby::let_go(&server, "go1");
     assert_eq!(client.chunk().unwrap().unwrap(), b"two");
     ruby::let_go(&server, "go2");
     assert_eq!(client.chunk().unwrap().unwrap(), b"three");
-    assert_eq!(client.chunk().unwrap(), None);
+    assert_eq!(client.chunk().unwrap(), None, "{}", server.log());
     ruby::wait_for_note(&server, "closed events");
     ruby::assert_clean(&server);
 }
@@ -206,11 +208,11 @@ fn what_is_not_an_answer_is_500_and_the_log_says_why() {
     for path in bad {
         assert_eq!(server.get(path).status, 500, "{path}\n{}", server.log());
     }
-    assert!(server.logs("the body must be made of Strings"), "{}", server.log());
+    server.must_log("the body must be made of Strings");
     for (path, words) in [("/raise", "raised on purpose"), ("/exit", "SystemExit")] {
         let reply = ruby::expect(&server, server.get(path), 500);
         assert!(!reply.text().contains(words), "production keeps it to itself: {}", reply.text());
-        assert!(server.logs(words), "{}", server.log());
+        server.must_log(words);
     }
     assert!(server.log().contains("config.ru:"), "the log has the backtrace\n{}", server.log());
     assert_eq!(server.text("/array"), "ab");

@@ -2,9 +2,10 @@
 //! engine: the applications choose it by what they require.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::support::postgres::Postgres;
+use crate::support::server::KillOnDrop;
 use crate::support::{Server, ruby, server};
 
 /// What is written where an application's library is missing.
@@ -46,26 +47,15 @@ fn check(app: &str, server: &Server, options: &[&str]) -> String {
     report
 }
 
-/// What the arena's /feed reads; ended with the test.
-struct Upstream(Child);
-
-impl Upstream {
-    fn start() -> (Upstream, String) {
-        let script = server::repository().join("apps/arena/upstream.rb");
-        let mut command = Command::new(ruby::program());
-        let mut child = command.arg(script).arg("0").stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("upstream: ").unwrap_or_else(|| panic!("{line:?} names no address"));
-        (Upstream(child), url.to_owned())
-    }
-}
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// What the arena's /feed reads, and its address.
+fn upstream() -> (KillOnDrop, String) {
+    let script = server::repository().join("apps/arena/upstream.rb");
+    let mut command = Command::new(ruby::program());
+    let mut upstream = KillOnDrop(command.arg(script).arg("0").stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(upstream.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("upstream: ").unwrap_or_else(|| panic!("{line:?} names no address"));
+    (upstream, url.to_owned())
 }
 
 /// Its half on Roda answers 501 where there is no Roda, which is not wrong.
@@ -89,7 +79,7 @@ fn prime_sums_embedded() {
 #[test]
 fn arena() {
     require("sinatra/base");
-    let (_upstream, url) = Upstream::start();
+    let (_upstream, url) = upstream();
     check("arena", &serve("arena", &[("FEED_URL", &url)]), &["--clients", "8", "--strict"]);
 }
 
@@ -129,13 +119,13 @@ run Tagged
 #[test]
 fn a_line_in_the_log_of_rails_has_the_id_of_the_access_log() {
     require("rails");
-    let server = ruby::serve_files(&[("config.ru", TAGGED)], &[], &["-w", "1", "-t", "1", "-e", "production"]);
+    let server = ruby::serve(TAGGED, &["-w", "1", "-t", "1", "-e", "production"]);
     for said in ["", "X-Request-Id: edge-7\n"] {
         let reply = server.client().ask(&format!("GET / HTTP/1.1\nHost: a\n{said}\n"));
         let (id, text) = (reply.header("x-request-id").unwrap(), reply.text());
         assert!(text == id && said.is_empty() != (id == "edge-7"), "{text:?} is not {id}\n{}", server.log());
-        assert!(server.logs(&format!("[{id}] a nugget\n")), "{}", server.log());
-        assert!(server.logs(&format!(" {id}\n")), "{}", server.log());
+        server.must_log(&format!("[{id}] a nugget\n"));
+        server.must_log(&format!(" {id}\n"));
     }
 }
 

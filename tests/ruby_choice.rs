@@ -1,11 +1,9 @@
 //! The start of the Ruby engine, as somebody sees it who starts an application: when it is chosen, with which Ruby and
 //! which gems, and what is said when it cannot be.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, ruby};
+use crate::support::{Server, ruby, server};
 
 const PLAIN: &str = "run ->(_) { [200, { \"content-type\" => \"text/plain\" }, [\"#{RUBY_ENGINE} #{$0}\"]] }\n";
 const SINATRA: &str = "require \"sinatra/base\"\nclass App < Sinatra::Base\n  get(\"/\") { \"sinatra\" }\n  \
@@ -13,15 +11,8 @@ const SINATRA: &str = "require \"sinatra/base\"\nclass App < Sinatra::Base\n  ge
 
 /// Serves without a word on the engine, so that it is chosen.
 fn chosen(files: &[(&str, &str)]) -> Server {
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-w", "1", "-t", "2"];
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &ruby::program(), "-w", "1", "-t", "2"];
     Server::spawn(ruby::folder(files), &[], &options)
-}
-
-/// Ruby that has this gem; without it a test has nothing to test.
-fn has(gem: &str) -> bool {
-    let found = std::process::Command::new(ruby::program()).args(["-e", &format!("require {gem:?}")]).output();
-    found.is_ok_and(|output| output.status.success())
 }
 
 /// Starts what must not start: its error output. It must end by itself, with 1, and soon.
@@ -40,17 +31,11 @@ fn refused(files: &[(&str, &str)], options: &[&str]) -> String {
 /// The same on the Ruby of these tests.
 #[track_caller]
 fn refused_by_ruby(files: &[(&str, &str)], options: &[&str]) -> String {
-    let program = ruby::program();
-    let mut all = vec!["--engine", "ruby", "--ruby", &program, "-w", "1"];
-    all.extend_from_slice(options);
-    refused(files, &all)
+    refused(files, &[&["--engine", "ruby", "--ruby", &ruby::program(), "-w", "1"], options].concat())
 }
 
 #[test]
 fn an_application_that_requires_what_mruby_lacks_gets_ruby_and_a_line_says_so() {
-    if !has("sinatra/base") {
-        return;
-    }
     let server = chosen(&[("config.ru", SINATRA)]);
     assert_eq!(server.text("/"), "sinatra");
     assert_eq!(server.text("/sum/100"), "5050");
@@ -76,18 +61,16 @@ fn so_does_one_above_it_in_the_working_directory() {
     let app = "require \"bundler\"\nrun ->(_) { [200, {}, [ENV[\"BUNDLE_GEMFILE\"].to_s + \" \" + Dir.pwd]] }";
     let files =
         [("web/app/config.ru", app), ("Gemfile", "gem \"rack\"\n"), ("config/puma.rb", "rackup 'web/app/config.ru'\n")];
-    let listen = ["-b", "tcp://127.0.0.1:0"];
     for more in [&["web/app"][..], &["web/app/config.ru", "-C", "-"], &[]] {
-        let server = Server::spawn(ruby::folder(&files), &[], &[&listen[..], more].concat());
+        let server = Server::files(&files, more);
         let folder = server.folder.canonicalize().unwrap();
         assert_eq!(server.text("/"), format!("{0}/Gemfile {0}", folder.display()), "{more:?}: {}", server.log());
         let line = "engine: ruby, because Gemfile is above config.ru, in ";
         assert!(server.log().contains(line), "{}", server.log());
     }
     // The application is not below the working directory.
-    let folder = ruby::folder(&[files[0], files[1], ("elsewhere/x", "")]);
-    let options = [&listen[..], &["-c", "elsewhere", "--engine", "ruby", "../web/app"]].concat();
-    let server = Server::spawn(folder, &[], &options);
+    let files = [files[0], files[1], ("elsewhere/x", "")];
+    let server = Server::files(&files, &["-c", "elsewhere", "--engine", "ruby", "../web/app"]);
     assert!(server.text("/").starts_with(' '), "{}", server.log());
 }
 
@@ -119,10 +102,7 @@ fn a_ruby_that_is_none_is_refused() {
 #[test]
 fn a_wrapper_around_ruby_is_a_ruby() {
     let folder = ruby::folder(&[("config.ru", PLAIN)]);
-    let shim = folder.join("shim");
-    fs::write(&shim, format!("#!/bin/sh\nexec {} \"$@\"\n", ruby::program())).unwrap();
-    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
-    let shim = shim.to_str().unwrap().to_owned();
+    let shim = server::script(folder.join("shim"), &format!("#!/bin/sh\nexec {} \"$@\"\n", ruby::program()));
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &shim, "-w", "1", "-t", "1"];
     let server = Server::spawn(folder, &[], &options);
     assert!(server.text("/").contains("ruby"));

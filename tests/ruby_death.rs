@@ -70,7 +70,7 @@ fn get_requests_survive_the_death_of_their_worker() {
         let bad: Vec<u16> = statuses.iter().copied().filter(|status| *status != 200).collect();
         assert!(bad.is_empty(), "{bad:?} of {} after {KILLS} deaths\n{}", statuses.len(), server.log());
     }
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn a_post_is_answered_at_once_when_its_worker_dies_and_others_are_unharmed() {
     ruby::let_go(&server, "go");
     assert_eq!(get.reply().unwrap().text(), "waited");
     assert_eq!(ruby::notes(&server), ["runs never", "runs go"], "neither ran twice");
-    assert!(server.logs("worker_died"), "{}", server.log());
+    server.must_log("worker_died");
     // What a worker ran when it died may be what killed it.
-    assert!(server.logs("0 requests replayed on another worker, 1 lost; it ran request "), "{}", server.log());
+    server.must_log("0 requests replayed on another worker, 1 lost; it ran request ");
     assert!(server.log().lines().any(|line| line.contains("; it ran ") && line.ends_with(", POST /wait")));
 }
 
@@ -147,7 +147,7 @@ fn a_poison_request_ends_after_its_replays_and_the_server_goes_on() {
         assert_eq!(ruby::notes(&server).len(), 3 * round, "once, and twice more");
         assert_eq!(server.text("/"), "gold");
     }
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     assert!(server.is_alive());
 }
 
@@ -193,9 +193,9 @@ fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_sam
 }
 
 #[test]
-fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does_not_answer() {
+fn a_stopped_worker_is_not_said_to_be_ready_and_is_replaced_and_the_log_says_why() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--worker-timeout", "4s"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let worker = ruby::workers(&server)[0];
     ruby::stop(worker);
     let state = || {
@@ -209,7 +209,11 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     let why = ": the process is stopped (SIGSTOP)";
     let says = |words: &str| server.log().lines().any(|line| line.contains(&who) && line.contains(words));
     assert!(within(MAX_WAIT, || says("has not answered for ") && says(why)), "{}", server.log());
-    assert!(within(MAX_WAIT, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
+    let end = format!("did not answer the server, timed out (--worker-timeout){why}");
+    assert!(within(MAX_WAIT, || says(&end)), "{}", server.log());
+    assert!(within(MAX_WAIT, || !ruby::is_alive(worker)), "{}", server.log());
+    ruby::expect_workers(&server, 2);
+    assert_eq!(server.text("/"), "gold");
 }
 
 /// Such as by a signal of a person, or of a tool that freezes processes.
@@ -217,7 +221,7 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
 fn a_worker_that_is_stopped_gets_no_requests_while_another_runs() {
     let app = "run ->(_) { sleep 0.05; [200, {}, [$$.to_s]] }\n";
     let server = ruby::serve(app, &["-w", "2", "-t", "2", "--worker-timeout", "0"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let [stopped, runs] = ruby::workers(&server)[..] else { panic!("{}", server.log()) };
     ruby::stop(stopped);
     let idle = || server.status()["apps"][0]["idle"].as_u64();
@@ -237,17 +241,17 @@ fn a_worker_that_is_stopped_gets_no_requests_while_another_runs() {
 #[test]
 fn in_development_a_worker_that_does_not_answer_is_left_alone() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
+    ruby::expect_workers(&server, 1);
     let worker = ruby::workers(&server)[0];
     ruby::stop(worker);
-    assert!(server.logs("it is left alone (--worker-timeout 0)"), "{}", server.log());
+    server.must_log("it is left alone (--worker-timeout 0)");
 }
 
 /// Requests that they have not read make the ends of their connections look like faults of these.
 #[test]
 fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_for_their_deaths() {
     let server = ruby::serve(APP, &["-w", "3", "-t", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3));
+    ruby::expect_workers(&server, 3);
     let workers = ruby::workers(&server);
     workers.iter().copied().for_each(ruby::stop);
     let mut clients: Vec<_> = (0..6).map(|_| server.send_get("/")).collect();
@@ -262,7 +266,7 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
         assert_eq!(client.reply().unwrap().text(), "gold", "{}", server.log());
     }
     for worker in workers {
-        assert!(server.logs(&format!("(pid {worker}) exited: killed by SIGKILL")), "{}", server.log());
+        server.must_log(&format!("(pid {worker}) exited: killed by SIGKILL"));
     }
     assert!(!server.log().contains("its connection broke"), "{}", server.log());
 }
@@ -276,7 +280,7 @@ fn a_boot_that_fails_later_does_not_spin() {
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 2));
     ruby::let_go(&server, "broken");
     kill(ruby::workers(&server)[0], Signal::KILL);
-    assert!(server.logs("no database"), "{}", server.log());
+    server.must_log("no database");
     // For a while it is tried less and less often, and the other worker serves.
     let end = Instant::now() + Duration::from_millis(1500);
     while Instant::now() < end {
@@ -293,7 +297,7 @@ fn a_boot_that_fails_later_does_not_spin() {
 #[test]
 fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
     let server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let (mold, workers) = (ruby::mold(&server), ruby::workers(&server));
     kill(mold, Signal::KILL);
     assert!(within(MAX_WAIT, || !ruby::is_alive(mold)));
@@ -303,10 +307,9 @@ fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
     assert!(workers.iter().all(|pid| ruby::is_alive(*pid)), "workers go on");
     kill(workers[0], Signal::KILL);
     // Old workers are not below the server any more: their parent is gone.
-    let below = |count: usize| within(MAX_WAIT, || ruby::workers(&server).len() == count);
-    assert!(below(1), "a new mold forks the new worker\n{}", server.log());
+    ruby::expect_workers(&server, 1);
     kill(workers[1], Signal::KILL);
-    assert!(below(2), "the new mold goes on\n{}", server.log());
+    ruby::expect_workers(&server, 2);
     let said = server.log().matches(") loaded the application after ").count();
     assert_eq!(said, 1, "of the new mold alone: the server itself says that it has started\n{}", server.log());
     assert_eq!(server.text("/"), "gold");

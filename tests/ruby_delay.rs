@@ -21,7 +21,7 @@ fn a_late_request_is_504_in_time_and_its_worker_is_interrupted_and_replaced() {
     ruby::wait_for_note(&server, "ensured");
     assert!(!ruby::notes(&server).contains(&"rescued as a StandardError".to_owned()));
     // The log has what the thread did, by name, file and line.
-    assert!(server.logs("thread slot 0:"), "{}", server.log());
+    server.must_log("thread slot 0:");
     let log = server.log();
     for words in ["GET /ensure", "config.ru:", "sleep"] {
         assert!(log.contains(words), "{words:?} is not in {log}");
@@ -40,9 +40,9 @@ fn a_request_that_cannot_be_interrupted_costs_its_worker() {
     ruby::expect(&server, server.get("/stubborn"), 504);
     assert!(began.elapsed() < IN_TIME, "the answer does not wait for the worker: {:?}", began.elapsed());
     assert_eq!(server.text("/"), "gold");
-    assert!(server.logs("could not be interrupted"), "{}", server.log());
-    assert!(server.logs("SIGKILL"), "{}", server.log());
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "it is replaced\n{}", server.log());
+    server.must_log("could not be interrupted");
+    server.must_log("SIGKILL");
+    ruby::expect_workers(&server, 2);
     assert_eq!(ruby::notes(&server), ["stubborn"], "a request that is over is not replayed");
     ruby::assert_clean(&server);
 }
@@ -77,7 +77,7 @@ fn late_requests_one_after_the_other_do_not_stop_the_service() {
     }
     assert!(serves(), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     ruby::assert_clean(&server);
 }
 
@@ -101,22 +101,6 @@ fn a_worker_that_hangs_altogether_is_killed() {
     assert!(began.elapsed() < IN_TIME, "{:?}", began.elapsed());
     assert!(within(MAX_WAIT, || !ruby::is_alive(pid)), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
-}
-
-#[test]
-fn an_answer_that_has_begun_has_no_deadline() {
-    let answers = include_str!("apps/ruby/answers.ru");
-    let server = ruby::serve(answers, &["-w", "1", "-t", "1", "--request-time", "300ms", "--kill-time", "0s"]);
-    let mut client = server.send_get("/events");
-    assert_eq!(client.head().unwrap().status, 200);
-    assert_eq!(client.chunk().unwrap().unwrap(), b"one");
-    assert!(!within(Duration::from_millis(900), || false));
-    ruby::let_go(&server, "go1");
-    assert_eq!(client.chunk().unwrap().unwrap(), b"two");
-    ruby::let_go(&server, "go2");
-    assert_eq!(client.chunk().unwrap().unwrap(), b"three");
-    assert_eq!(client.chunk().unwrap(), None, "{}", server.log());
-    ruby::assert_clean(&server);
 }
 
 #[test]
@@ -172,5 +156,5 @@ fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
         client
     });
     assert_eq!(clients.each_mut().map(|client| client.reply().unwrap().status), [200, 504], "{}", server.log());
-    assert!(server.logs("ms of which it waited for a worker"), "{}", server.log());
+    server.must_log("ms of which it waited for a worker");
 }

@@ -21,7 +21,7 @@ fn assert_gone(pids: &[u32], limit: Duration, log: &str) {
 #[test]
 fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let pids = ruby::processes(server.id());
     let is_ending = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -53,12 +53,11 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
         ruby::wait_for_note(&server, "runs go");
         is_ending.store(true, Ordering::SeqCst);
         server.signal(Signal::TERM);
-        assert!(server.logs("shutting down"), "{}", server.log());
+        server.must_log("shutting down");
         ruby::let_go(&server, "go");
         assert_eq!(held.reply().unwrap().text(), "waited", "what runs is finished\n{}", server.log());
     });
-    let status = server.ended(MAX_WAIT).expect("it ends by itself");
-    assert!(status.success(), "{status}\n{}", server.log());
+    server.must_end();
     assert_gone(&pids, Duration::ZERO, &server.log());
     let log = server.log();
     assert!(!log.contains(" 502 ") && !log.contains(" 500 ") && !log.contains("SIGKILL"), "{log}");
@@ -85,7 +84,7 @@ fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed
     let begun = Instant::now();
     server.signal(Signal::QUIT);
     assert!(held.reply().is_err());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}\n{}", begun.elapsed(), server.log());
     let log = server.log();
     assert!(log.contains(" stopping") && !log.contains("client_gone") && !log.contains("replayed"), "{log}");
@@ -94,7 +93,7 @@ fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed
 #[test]
 fn no_ruby_process_outlives_a_front_that_was_killed() {
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let pids = ruby::processes(server.id());
     // One worker is idle, one is busy and will not be interrupted.
     let _held = server.send_get("/stubborn");
@@ -105,10 +104,9 @@ fn no_ruby_process_outlives_a_front_that_was_killed() {
 
 #[test]
 fn a_front_killed_while_the_application_loads_leaves_nobody() {
-    let program = ruby::program();
     for (preload, processes) in [("--preload=yes", 1), ("--preload=no", 2)] {
         let app = "File.write(\"notes\", \"loads\\n\")\nsleep 3\nrun ->(_) {}\n";
-        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, preload];
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program(), preload];
         let mut server = Server::begin(ruby::folder(&[("config.ru", app)]), &[], &options);
         ruby::wait_for_note(&server, "loads");
         let pids = ruby::processes(server.id());
@@ -161,22 +159,13 @@ fn a_hook_that_fails_harms_nobody() {
                  on_request_timeout { raise \"timeout\" }\n";
     let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
     let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "--request-time", "2s"]);
-    assert!(server.logs("the hook before_fork failed: before"), "{}", server.log());
+    server.must_log("the hook before_fork failed: before");
     ruby::expect(&server, server.get("/ensure"), 504);
     ruby::wait_for_note(&server, "ensured");
-    assert!(server.logs("the hook on_request_timeout failed: timeout"), "{}", server.log());
+    server.must_log("the hook on_request_timeout failed: timeout");
     assert_eq!(server.text("/"), "gold");
     server.end(Signal::TERM);
-    assert!(server.logs("the hook on_worker_shutdown failed: shutdown"), "{}", server.log());
-}
-
-#[test]
-fn at_exit_blocks_run_in_workers() {
-    let app = format!("at_exit {{ File.write(\"notes\", \"exit #{{$PROGRAM_NAME}}\\n\", mode: \"a\") }}\n{APP}");
-    let mut server = ruby::serve(&app, &["-w", "1", "-t", "2", "--tag", "shop"]);
-    assert_eq!(server.text("/"), "gold");
-    server.end(Signal::TERM);
-    assert!(ruby::notes(&server).iter().any(|note| note.starts_with("exit")), "{}", server.log());
+    server.must_log("the hook on_worker_shutdown failed: shutdown");
 }
 
 /// A server with one worker, whose `at_exit` block writes a note and takes a minute.
@@ -199,11 +188,9 @@ fn an_interrupt_ends_at_exit_blocks_that_take_long() {
         }
         ruby::wait_for_note(&server, "exit");
         // Of the 30 s of --drain-time.
-        assert!(server.logs("waiting for workers to exit, for 2"), "{}", server.log());
-        assert!(server.logs("SIGINT, or foolsgold stop --now, leaves them 1s"), "{}", server.log());
-        let began = Instant::now();
-        server.end(Signal::INT);
-        assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
+        server.must_log("waiting for workers to exit, for 2");
+        server.must_log("SIGINT, or foolsgold stop --now, leaves them 1s");
+        server.end_within(Signal::INT, Duration::from_secs(6));
         assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
         if let Some(mut stop) = stopping {
             stop.wait().unwrap();
@@ -226,16 +213,14 @@ fn the_same_signal_again_cuts_nothing_off() {
         }
         ruby::let_go(&server, "go");
         assert_eq!(held.reply().unwrap().text(), "waited", "{habit}: {}", server.log());
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{habit}: {}", server.log());
+        server.must_end();
     }
 }
 
 #[test]
 fn an_immediate_shutdown_leaves_hooks_a_second() {
     let mut server = slow_to_exit();
-    let began = Instant::now();
-    server.end(Signal::QUIT);
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {}", began.elapsed(), server.log());
+    server.end_within(Signal::QUIT, Duration::from_secs(6));
     assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
 }
 
@@ -243,27 +228,23 @@ fn an_immediate_shutdown_leaves_hooks_a_second() {
 #[test]
 fn the_end_of_the_server_hurries_workers_of_older_code_too() {
     let mut server = slow_to_exit();
-    server.signal(Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     ruby::wait_for_note(&server, "exit");
-    let began = Instant::now();
-    server.end(Signal::QUIT);
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}: {}", began.elapsed(), server.log());
+    server.end_within(Signal::QUIT, Duration::from_secs(8));
 }
 
 #[test]
 fn the_variables_of_ruby_people_mean_what_they_expect() {
-    let program = ruby::program();
     // A port that is free now; nobody else on this machine takes ports of the same range at once.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let env = [("PORT", &*port), ("WEB_CONCURRENCY", "2"), ("RAILS_MAX_THREADS", "3"), ("RACK_ENV", "staging")];
     let folder = ruby::folder(&[("config.ru", APP)]);
-    let server = Server::spawn(folder, &env, &["-o", "127.0.0.1", "--engine", "ruby", "--ruby", &program]);
+    let server = Server::spawn(folder, &env, &["-o", "127.0.0.1", "--engine", "ruby", "--ruby", &ruby::program()]);
     assert_eq!(server.port.to_string(), port);
     assert!(server.log().contains("3 threads"), "{}", server.log());
     assert_eq!(server.text("/environment"), "\"staging\" \"staging\" \"staging\" nil nil");
     assert_eq!(server.text("/threads"), "true");
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     // Each keeps what it has, as under Puma, unless the environment is named for this server.
     let both = [("RACK_ENV", "production"), ("RAILS_ENV", "staging")];
     let server = ruby::serve_files(&[("config.ru", APP)], &both, &["-w", "1", "-t", "1"]);
@@ -303,7 +284,7 @@ fn process_titles_say_who_is_who() {
 fn ctrl_backslash_ends_all_of_it_without_a_word_of_ruby() {
     // As a terminal sends it: to every process of the group.
     let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2));
+    ruby::expect_workers(&server, 2);
     let pids = ruby::processes(server.id());
     for pid in &pids {
         support::successor::kill(*pid, Signal::QUIT);

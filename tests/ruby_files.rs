@@ -29,8 +29,7 @@ fn the_application_has_the_limit_that_the_server_was_started_with() {
         let server = serve(limit, &[("config.ru", APP)], &["-w", "1", "-t", "5"]);
         assert_eq!(server.text("/"), format!("{limit} {limit}\n"), "{}", server.log());
         assert!(soft(server.id()) > 1024);
-        server.signal(Signal::USR1);
-        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        server.reload("generation 2 serves");
         assert_eq!(server.text("/"), format!("{limit} {limit}\n"), "after a reload: {}", server.log());
     }
 }
@@ -40,8 +39,7 @@ fn so_it_is_with_the_configuration_of_another_server() {
     let files = [("config.ru", APP), ("config/puma.rb", "workers 1\npreload_app!\n")];
     let server = serve("64", &files, &["-C", "config/puma.rb"]);
     assert_eq!(server.text("/"), "64 64\n", "{}", server.log());
-    server.signal(Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     assert_eq!(server.text("/"), "64 64\n", "after a reload: {}", server.log());
 }
 

@@ -114,7 +114,7 @@ fn after(code: &str) -> Server {
 #[test]
 fn lists_that_an_application_puts_in_the_place_of_the_servers_count() {
     let order = |server: &Server, last: &str| {
-        assert!(server.logs(last), "{}", server.log());
+        server.must_log(last);
         let log = server.log();
         assert!(log.find("noted: reply").unwrap() < log.find(last).unwrap(), "{log}");
     };
@@ -177,8 +177,7 @@ fn files_that_are_symlinks_have_their_neighbours_where_the_symlinks_are() {
     let first = server.text("/");
     assert!(first.starts_with("release release release "), "{first}\n{}", server.log());
     // Another process evaluates the file then.
-    server.signal(rustix::process::Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     let second = server.text("/");
     assert!(second.starts_with("release release release ") && second != first, "{second}\n{}", server.log());
 }
@@ -234,8 +233,7 @@ fn what_an_application_does_to_the_whole_process_does_not_reach_the_server() {
             assert_eq!(server.get("/raise").status, 500, "{code}");
             assert!(server.logs("on purpose"), "{worker} {code}\n{}", server.log());
             assert_eq!(server.client().post("/sent", "s".repeat(200_000)).text(), "200000", "{code}\n{}", server.log());
-            server.signal(Signal::TERM);
-            assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{code}\n{}", server.log());
+            server.end(Signal::TERM);
             assert!(!server.log().contains("engine: a worker"), "{worker} {code}\n{}", server.log());
         }
     }

@@ -16,6 +16,14 @@ fn get(server: &Server, path: &str, headers: &str) -> Client {
     client
 }
 
+/// A client whose request is answered with this status, as far as its head.
+#[track_caller]
+fn answered(server: &Server, path: &str, headers: &str, status: u16) -> Client {
+    let mut client = get(server, path, headers);
+    assert_eq!(client.head().unwrap().status, status, "{path}\n{}", server.log());
+    client
+}
+
 #[test]
 fn a_partial_hijack_writes_as_it_likes_and_frees_its_thread() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
@@ -38,8 +46,7 @@ fn a_partial_hijack_writes_as_it_likes_and_frees_its_thread() {
 #[test]
 fn a_partial_hijack_reads_what_the_client_sends() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let mut client = get(&server, "/partial-echo", "");
-    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    let mut client = answered(&server, "/partial-echo", "", 200);
     client.send("hello\n").unwrap();
     let rest = client.rest().unwrap();
     assert_eq!(String::from_utf8_lossy(&rest), "HELLO\n");
@@ -71,7 +78,7 @@ fn a_partial_hijack_may_code_its_body_and_has_a_final_status() {
     for path in ["/100", "/102", "/103"] {
         assert_eq!(server.get(path).status, 500, "{path}: {}", server.log());
     }
-    assert!(server.logs("the status 103 cannot end a request"), "{}", server.log());
+    server.must_log("the status 103 cannot end a request");
 }
 
 /// What the application would write would come after the end of the response. The body is closed, as in Puma.
@@ -118,7 +125,7 @@ fn an_application_that_takes_the_connection_of_a_client_that_has_gone_reads_its_
     let client = get(&server, "/", "");
     ruby::wait_for_note(&server, "began");
     drop(client);
-    assert!(server.logs("client_gone"), "{}", server.log());
+    server.must_log("client_gone");
     ruby::let_go(&server, "go1");
     ruby::wait_for_note(&server, "read \"\"");
 }
@@ -136,8 +143,7 @@ fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
                [200, { 'rack.hijack' => hijack }, []]\n}";
     let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
     for path in ["/exit", "/kill"] {
-        let mut client = get(&server, path, "");
-        assert_eq!(client.head().unwrap().status, 200, "{path}: {}", server.log());
+        let mut client = answered(&server, path, "", 200);
         assert_eq!(read(&mut client, 4), b"half", "{path}");
         ruby::let_go(&server, "go1");
         let end = client.rest().map_err(|error| error.kind());
@@ -151,12 +157,11 @@ fn a_partial_hijack_does_not_look_complete_after_the_death_of_its_worker() {
 fn a_partial_hijack_whose_code_fails_does_not_look_complete() {
     let app = "run ->(_) { [200, { 'rack.hijack' => ->(io) { io.write('half'); raise 'half way' } }, []] }";
     let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
-    let mut client = get(&server, "/", "");
-    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    let mut client = answered(&server, "/", "", 200);
     assert_eq!(read(&mut client, 4), b"half");
     let end = client.rest().map_err(|error| error.kind());
     assert_eq!(end, Err(ErrorKind::ConnectionReset), "{}", server.log());
-    assert!(server.logs("the application's code for an upgraded connection failed: half way"), "{}", server.log());
+    server.must_log("the application's code for an upgraded connection failed: half way");
     assert!(within(MAX_WAIT, || is_logged(&server, " GET / 200 4 ", " app_error")), "{}", server.log());
 }
 
@@ -168,7 +173,7 @@ fn a_full_hijack_whose_request_fails_is_closed_though_the_application_keeps_it()
     let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
     let mut client = get(&server, "/", "");
     assert_eq!(client.rest().unwrap(), b"half", "{}", server.log());
-    assert!(server.logs("failed after the application took the connection: half way"), "{}", server.log());
+    server.must_log("failed after the application took the connection: half way");
     assert!(within(MAX_WAIT, || is_logged(&server, " GET / ", " app_error")), "{}", server.log());
 }
 
@@ -248,14 +253,10 @@ fn the_first_frame_may_come_with_the_handshake() {
 fn connections_that_were_taken_have_no_deadline() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "400ms"]);
     let mut clients = [
-        get(&server, "/websocket", HANDSHAKE),
-        get(&server, "/websocket-full", HANDSHAKE),
-        get(&server, "/partial", ""),
+        answered(&server, "/websocket", HANDSHAKE, 101),
+        answered(&server, "/websocket-full", HANDSHAKE, 101),
+        answered(&server, "/partial", "", 200),
     ];
-    for client in &mut clients {
-        let head = client.head().unwrap();
-        assert!(matches!(head.status, 101 | 200), "{}\n{}", head.status, server.log());
-    }
     assert!(!support::within(Duration::from_millis(900), || false));
     ruby::let_go(&server, "go1");
     let [upgraded, full, partial] = &mut clients;
@@ -272,17 +273,14 @@ fn connections_that_were_taken_have_no_deadline() {
 #[test]
 fn a_request_that_writes_to_its_own_connection_has_no_deadline_while_its_client_is_there() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "400ms"]);
-    let mut client = get(&server, "/full-stays", "");
-    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    let mut client = answered(&server, "/full-stays", "", 200);
     assert!(!support::within(Duration::from_millis(900), || false));
     ruby::let_go(&server, "go1");
     assert_eq!(client.rest().unwrap(), b"later", "{}", server.log());
     assert_eq!(server.text("/plain"), "plain");
     assert!(!server.log().contains("timed out"), "{}", server.log());
     std::fs::remove_file(server.folder.join("go1")).unwrap();
-    let mut client = get(&server, "/full-stays", "");
-    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
-    drop(client);
+    drop(answered(&server, "/full-stays", "", 200));
     assert!(server.logs("GET /full-stays timed out"), "it does not hold its thread for ever\n{}", server.log());
     assert_eq!(server.text("/plain"), "plain");
 }
@@ -297,8 +295,7 @@ fn many_hijacks_leave_nothing_open() {
     let before = files();
     for _ in 0..50 {
         assert_eq!(get(&server, "/full", "").reply().unwrap().text(), "by hand");
-        let mut client = get(&server, "/websocket", HANDSHAKE);
-        assert_eq!(client.head().unwrap().status, 101);
+        let mut client = answered(&server, "/websocket", HANDSHAKE, 101);
         client.send(masked(b"x")).unwrap();
         client.rest().unwrap();
     }
@@ -323,16 +320,15 @@ const CLOSED: [u8; 8] = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9];
 fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
     for path in ["/websocket", "/websocket-full"] {
         let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--websocket-drain", "100ms"]);
-        let mut polite = get(&server, path, HANDSHAKE);
-        let mut silent = get(&server, path, HANDSHAKE);
-        assert_eq!((polite.head().unwrap().status, silent.head().unwrap().status), (101, 101));
+        let mut polite = answered(&server, path, HANDSHAKE, 101);
+        let mut silent = answered(&server, path, HANDSHAKE, 101);
         let began = Instant::now();
         server.signal(Signal::TERM);
         assert_eq!(read(&mut polite, 4), GOING_AWAY, "{path}\n{}", server.log());
         polite.send(CLOSED).unwrap();
         // The application is given the client's answer, and may say no more.
         assert_eq!(silent.rest().unwrap(), GOING_AWAY, "{path}: and the end, though it does not answer");
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        server.must_end();
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
         assert!(server.log().matches(" going_away").count() == 2, "{}", server.log());
         assert!(!server.log().contains("client_gone"), "{}", server.log());
@@ -344,9 +340,9 @@ fn an_end_at_once_cuts_hijacked_connections_and_the_access_log_says_so() {
     let app = "run ->(env) { hijack = ->(io) { io.write('hello'); io.flush; sleep }\n  \
                [env['PATH_INFO'][1..].to_i, { 'upgrade' => 'other', 'rack.hijack' => hijack }, []] }";
     let mut server = ruby::serve(app, &["-w", "1", "-t", "2"]);
-    let mut clients = ["/101", "/200"].map(|path| get(&server, path, "Upgrade: other\r\nConnection: Upgrade\r\n"));
+    let headers = "Upgrade: other\r\nConnection: Upgrade\r\n";
+    let mut clients = [("/101", 101), ("/200", 200)].map(|(path, status)| answered(&server, path, headers, status));
     for client in &mut clients {
-        assert!(matches!(client.head().unwrap().status, 101 | 200), "{}", server.log());
         assert_eq!(read(client, 5), b"hello");
     }
     server.end(Signal::QUIT);
@@ -364,8 +360,7 @@ fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
                rescue SystemCallError; end }; text(\"\") })\n";
     let options = ["-w", "1", "-t", "1", "--websocket-drain", "0", "--write-time", "60s", "--drain-time", "50s"];
     let mut server = ruby::serve(app, &options);
-    let mut client = get(&server, "/", HANDSHAKE);
-    assert_eq!(client.head().unwrap().status, 101, "{}", server.log());
+    let mut client = answered(&server, "/", HANDSHAKE, 101);
     read(&mut client, 65_536);
     // Until all buffers on the way are full.
     let wrote = || ruby::notes(&server).len();
@@ -374,9 +369,7 @@ fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
         before > 0 && !within(Duration::from_millis(500), || wrote() > before)
     };
     assert!(within(MAX_WAIT, is_full), "{}", server.log());
-    let began = Instant::now();
-    server.end(Signal::TERM);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}\n{}", began.elapsed(), server.log());
+    server.end_within(Signal::TERM, Duration::from_secs(20));
     assert!(server.log().contains(" going_away"), "{}", server.log());
 }
 
@@ -384,8 +377,7 @@ fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
 fn a_websocket_whose_close_is_answered_ends_at_once() {
     let seconds_until_end = |path: &str| {
         let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
-        let mut client = get(&server, path, HANDSHAKE);
-        assert_eq!(client.head().unwrap().status, 101);
+        let mut client = answered(&server, path, HANDSHAKE, 101);
         server.signal(Signal::TERM);
         assert_eq!(read(&mut client, 4), GOING_AWAY, "{path}\n{}", server.log());
         let began = Instant::now();
@@ -408,11 +400,10 @@ fn a_close_frame_never_stands_within_a_frame() {
                io.write(\"HTTP/1.1 101 X\\r\\nupgrade: websocket\\r\\n\\r\\n\\x82\\x05ab\"); \
                Thread.new { wait_for(\"go\"); io.write(\"cde\") }; text(\"\") })\n";
     let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
-    let mut client = get(&server, "/", HANDSHAKE);
-    assert_eq!(client.head().unwrap().status, 101);
+    let mut client = answered(&server, "/", HANDSHAKE, 101);
     assert_eq!(read(&mut client, 4), b"\x82\x05ab");
     server.signal(Signal::TERM);
-    assert!(server.logs("shutting down: running requests"));
+    server.must_log("shutting down: running requests");
     ruby::let_go(&server, "go");
     assert_eq!(client.rest().unwrap(), [&b"cde"[..], &GOING_AWAY].concat(), "{}", server.log());
     assert!(server.ended(MAX_WAIT).is_some());
@@ -424,8 +415,7 @@ fn at_the_end_an_application_reads_the_end_of_other_connections() {
                io.write(\"HTTP/1.1 200 OK\\r\\n\\r\\nbegun \"); io.read; io.write(\"ended\"); \
                io.close }; text(\"\") })\n";
     let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
-    let mut client = get(&server, "/", "");
-    assert_eq!(client.head().unwrap().status, 200);
+    let mut client = answered(&server, "/", "", 200);
     assert_eq!(read(&mut client, 6), b"begun ");
     server.signal(Signal::TERM);
     assert_eq!(client.rest().unwrap(), b"ended", "{}", server.log());
@@ -449,8 +439,7 @@ fn at_the_end_action_cable_finishes_its_work_for_closed_connections() {
                ActionCable.server.worker_pool.executor.post { sleep 1; note('unsubscribed') }; \
                io.close }; text('') })\n";
     let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
-    let mut client = get(&server, "/", "");
-    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    let mut client = answered(&server, "/", "", 200);
     assert_eq!(read(&mut client, 5), b"begun");
     server.end(Signal::TERM);
     assert_eq!(ruby::count(&server, "unsubscribed"), 1, "{}", server.log());
@@ -465,8 +454,7 @@ fn at_the_end_and_at_a_reload_an_application_that_only_reads_reads_the_end() {
     let options = ["-w", "1", "-t", "1", "--websocket-drain", "0", "--drain-time", "600s"];
     for order in [Signal::TERM, Signal::USR1] {
         let server = ruby::serve(app, &options);
-        let mut client = get(&server, "/", "");
-        assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+        let mut client = answered(&server, "/", "", 200);
         assert_eq!(client.rest().unwrap(), b"begun", "{}", server.log());
         client.send("sent").unwrap();
         ruby::wait_for_note(&server, "sent");
@@ -500,10 +488,9 @@ fn a_reload_closes_the_websockets_of_the_old_code() {
         client.send(CLOSED).unwrap();
         assert!(client.is_closed());
     }
-    assert!(server.logs("generation 2 serves"));
+    server.must_log("generation 2 serves");
     // The new code takes their clients back.
-    let mut again = get(&server, "/websocket", HANDSHAKE);
-    assert_eq!(again.head().unwrap().status, 101);
+    let _again = answered(&server, "/websocket", HANDSHAKE, 101);
     assert!(within(MAX_WAIT, || ruby::processes(server.id()).len() == 3), "the old processes go\n{}", server.log());
 }
 
@@ -515,7 +502,7 @@ fn a_partial_hijack_without_a_file_left_for_it_fails_and_leaves_no_client_waitin
                [200, { 'rack.hijack' => ->(io) { io.close } }, []]\n}";
     let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
     assert_eq!(server.get("/partial").status, 500, "{}", server.log());
-    assert!(server.logs("Too many open files"), "{}", server.log());
+    server.must_log("Too many open files");
     assert_eq!(server.text("/plain"), "plain", "{}", server.log());
 }
 

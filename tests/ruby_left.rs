@@ -120,6 +120,11 @@ fn is_jruby() -> bool {
     ruby::program().contains("jruby")
 }
 
+/// Serves the application, unless on JRuby.
+fn serve(options: &[&str]) -> Option<Server> {
+    (!is_jruby()).then(|| ruby::serve(APP, &[&ONE[..], options].concat()))
+}
+
 /// A client that has had the head, and the first part, of a stream.
 fn listen(server: &Server, path: &str, first: &str) -> Client {
     let mut client = server.send_get(path);
@@ -131,11 +136,8 @@ fn listen(server: &Server, path: &str, first: &str) -> Client {
 
 #[test]
 fn a_stream_that_is_left_to_a_thread_frees_that_of_its_request() {
-    if is_jruby() {
-        return;
-    }
     for worker in ["plain", "native"] {
-        let server = ruby::serve(APP, &[&ONE[..], &["--ruby-worker", worker]].concat());
+        let Some(server) = serve(&["--ruby-worker", worker]) else { return };
         for (path, first) in [("/own", "own"), ("/pool", "pool")] {
             let mut client = listen(&server, path, first);
             assert_eq!(server.text("/write?one"), "written", "{path}: the only thread serves others meanwhile");
@@ -168,10 +170,7 @@ fn streams_that_end_while_they_are_left_are_whole_and_nothing_is_logged() {
 
 #[test]
 fn many_streams_are_open_at_a_time_and_leave_nothing_open() {
-    if is_jruby() {
-        return;
-    }
-    let server = ruby::serve(APP, &ONE);
+    let Some(server) = serve(&[]) else { return };
     let pids = [server.id(), ruby::workers(&server)[0]];
     assert_eq!(server.text("/plain"), "plain");
     let files = || pids.map(ruby::open_files);
@@ -191,10 +190,7 @@ fn many_streams_are_open_at_a_time_and_leave_nothing_open() {
 
 #[test]
 fn a_stream_whose_client_has_gone_is_closed_and_writing_to_it_fails() {
-    if is_jruby() {
-        return;
-    }
-    let server = ruby::serve(APP, &ONE);
+    let Some(server) = serve(&[]) else { return };
     for (path, first) in [("/own", "own"), ("/pool", "pool")] {
         drop(listen(&server, path, first));
         assert!(within(MAX_WAIT, || server.text("/is-closed") == "true"), "{path}: nobody writes\n{}", server.log());
@@ -207,11 +203,8 @@ fn a_stream_whose_client_has_gone_is_closed_and_writing_to_it_fails() {
 
 #[test]
 fn a_child_that_a_body_forks_writes_to_no_response_and_the_worker_goes_on() {
-    if is_jruby() {
-        return;
-    }
     for worker in ["plain", "native"] {
-        let server = ruby::serve(APP, &[&ONE[..], &["--ruby-worker", worker]].concat());
+        let Some(server) = serve(&["--ruby-worker", worker]) else { return };
         let workers = ruby::workers(&server);
         let mut client = listen(&server, "/child", "begun");
         assert_eq!(server.text("/plain"), "plain");
@@ -230,10 +223,7 @@ fn a_child_that_a_body_forks_writes_to_no_response_and_the_worker_goes_on() {
 /// What they hold, such as a lock or a connection to a database, would be held for as long as the client listens.
 #[test]
 fn what_is_due_after_the_answer_is_done_when_the_body_has_returned() {
-    if is_jruby() {
-        return;
-    }
-    let server = ruby::serve(APP, &ONE);
+    let Some(server) = serve(&[]) else { return };
     let mut client = listen(&server, "/closed", "begun");
     ruby::wait_for_note(&server, "finished");
     assert_eq!(ruby::notes(&server), ["closed", "finished"]);
@@ -268,12 +258,11 @@ fn a_stream_for_which_there_is_no_file_holds_its_thread() {
 fn a_reload_lets_the_streams_of_the_old_code_end() {
     let server = ruby::serve(APP, &ONE);
     let mut client = listen(&server, "/ending", "begun");
-    server.signal(Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     ruby::let_go(&server, "go1");
     assert_eq!(client.chunk().unwrap().unwrap(), b"ended", "{}", server.log());
     assert_eq!(client.chunk().unwrap(), None);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1), "the old worker goes\n{}", server.log());
+    ruby::expect_workers(&server, 1);
 }
 
 #[test]
@@ -296,7 +285,7 @@ fn a_stream_breaks_off_with_the_exception_of_its_thread() {
     ruby::let_go(&server, "go1");
     let cut = client.chunk();
     assert!(cut.is_err(), "a response without its end looks whole: {cut:?}\n{}", server.log());
-    assert!(server.logs(", GET /raises: RuntimeError: half way"), "{}", server.log());
+    server.must_log(", GET /raises: RuntimeError: half way");
     assert_eq!(server.text("/plain"), "plain");
 }
 

@@ -2,9 +2,7 @@
 //! fails in time, the service goes on, and nothing is left.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Output;
 use std::time::{Duration, Instant};
 
 use crate::support::successor::kill;
@@ -20,14 +18,12 @@ const HOOKS: &str = "before_fork do
 end
 ";
 
-/// A start that is to fail; how long it took.
-fn fail(folder: &Path, options: &[&str]) -> (Output, String, Duration) {
+/// What is said of a start that must fail, and how long it took.
+#[track_caller]
+fn fail(folder: &Path, options: &[&str]) -> (String, Duration) {
     let began = Instant::now();
-    let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
-    all.extend_from_slice(options);
-    let (output, said) = server::run(folder, &[], &all);
-    (output, said, began.elapsed())
+    let own = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program(), "-w", "2", "-t", "1"];
+    (server::exits_with(1, folder, &[], &[&own[..], options].concat()), began.elapsed())
 }
 
 /// Processes that the application has noted.
@@ -47,8 +43,7 @@ fn a_hook_that_exits_or_hangs_before_the_first_fork_fails_the_start_in_time() {
     let cases = [("die", "status 7, before it forked", "30s", 0), ("hang", "not loaded within 5s", "5s", 5)];
     for (file, words, boot_time, least) in cases {
         let folder = ruby::folder(&[("config.ru", APP), ("config/foolsgold.rb", HOOKS), (file, "")]);
-        let (output, said, took) = fail(&folder, &["--boot-time", boot_time]);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let (said, took) = fail(&folder, &["--boot-time", boot_time]);
         assert!(said.contains(words), "{said}");
         assert!(took >= Duration::from_secs(least) && took < Duration::from_secs(30), "{file}: {took:?}");
         assert_gone(&noted(&folder));
@@ -66,7 +61,7 @@ fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
         ruby::let_go(&server, file);
         let worker = titled().next().unwrap();
         kill(worker, Signal::KILL);
-        assert!(server.logs(words), "{}", server.log());
+        server.must_log(words);
         assert_eq!(server.text("/"), "gold", "the other worker serves");
         let before = noted(&server.folder).len();
         fs::remove_file(server.folder.join(file)).unwrap();
@@ -95,9 +90,7 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
     for (files, signal) in [(&in_hook[..], Signal::TERM), (&in_hook[..], Signal::KILL), (&in_file[..], Signal::TERM)] {
         let mut server = hanging(files);
         server.signal(signal);
-        let began = Instant::now();
-        assert!(server.ended(MAX_WAIT).is_some());
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(server.ended(Duration::from_secs(5)).is_some(), "{}", server.log());
         assert_gone(&noted(&server.folder));
         let is_left = || fs::read_dir(server.folder.join("tmp")).unwrap().count() > 0;
         assert!(within(MAX_WAIT, || !is_left()), "a folder of ours is left");
@@ -108,14 +101,13 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
 fn a_mold_that_hangs_does_not_outlive_a_server_that_ends() {
     let files = [("config.ru", APP), ("config/foolsgold.rb", HOOKS)];
     let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
+    ruby::expect_workers(&server, 1);
     ruby::let_go(&server, "hang");
     let before = noted(&server.folder).len();
     kill(ruby::workers(&server)[0], Signal::KILL);
     assert!(within(MAX_WAIT, || noted(&server.folder).len() > before), "{}", server.log());
     let pids = ruby::processes(server.id());
-    server.signal(Signal::TERM);
-    assert!(server.ended(Duration::from_secs(8)).is_some_and(|status| status.success()), "{}", server.log());
+    server.end_within(Signal::TERM, Duration::from_secs(8));
     assert_gone(&pids);
 }
 
@@ -132,8 +124,7 @@ after_fork { |worker| File.write(\"second\", \"\") && sleep if worker == 2 }
     let mut server = ruby::serve_files(&files, &[], &["-w", "3", "-t", "1"]);
     let is_there = |name: &str| server.folder.join(name).exists();
     assert!(within(MAX_WAIT, || is_there("second") && is_there("third")), "{}", server.log());
-    server.signal(Signal::TERM);
-    assert!(server.ended(Duration::from_secs(4)).is_some_and(|status| status.success()), "{}", server.log());
+    server.end_within(Signal::TERM, Duration::from_secs(4));
     assert!(!server.log().contains("boot failed"), "{}", server.log());
 }
 
@@ -155,16 +146,14 @@ fn a_process_that_the_application_forked_while_it_was_loaded_does_not_hold_up_th
 
 #[test]
 fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
-    let folder = ruby::folder(&[("config.ru", APP), ("slow", "#!/bin/sh\necho $$ >> notes\nexec sleep 120\n")]);
-    let slow = folder.join("slow");
-    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    let slow = server::script(folder.join("slow"), "#!/bin/sh\necho $$ >> notes\nexec sleep 120\n");
     // With a cache it is asked for a native worker first.
     fs::create_dir_all(folder.join("cache/foolsgold/native")).unwrap();
     let began = Instant::now();
-    let (slow, cache) = (slow.display().to_string(), folder.join("cache").display().to_string());
+    let cache = folder.join("cache").display().to_string();
     let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--boot-time", "1s", "--ruby", &slow];
-    let (output, said) = server::run(&folder, &[("XDG_CACHE_HOME", &cache)], &options);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = server::exits_with(1, &folder, &[("XDG_CACHE_HOME", &cache)], &options);
     assert!(said.contains("not loaded within 1s") && began.elapsed() < MAX_WAIT, "{:?}: {said}", began.elapsed());
     assert_gone(&noted(&folder));
 }
@@ -172,17 +161,17 @@ fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
 #[test]
 fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 1));
+    ruby::expect_workers(&server, 1);
     let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
     kill(mold, Signal::KILL);
-    assert!(server.logs("mold (pid "), "{}", server.log());
+    server.must_log("mold (pid ");
     kill(worker, Signal::KILL);
-    assert!(server.logs(&format!("worker 1 (pid {worker}) exited, status unknown")), "{}", server.log());
+    server.must_log(&format!("worker 1 (pid {worker}) exited, status unknown"));
     assert_eq!(server.text("/"), "gold");
     // One whose mold lives is told of once.
     let next = ruby::workers(&server)[0];
     kill(next, Signal::KILL);
-    assert!(server.logs(&format!("(pid {next}) exited: killed by SIGKILL")), "{}", server.log());
+    server.must_log(&format!("(pid {next}) exited: killed by SIGKILL"));
     assert_eq!(server.text("/"), "gold");
     assert!(!server.log().contains(&format!("(pid {next}) exited, status unknown")), "{}", server.log());
 }
@@ -201,7 +190,7 @@ fn workers_that_the_application_waits_for_are_replaced_as_always() {
     for (name, taker) in TAKERS {
         let more = ["-w", "2", "-t", "1", "--preload", "--log", "engine=debug"];
         let mut server = ruby::serve(&format!("{taker}\n{APP}"), &more);
-        assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{name}: {}", server.log());
+        ruby::expect_workers(&server, 2);
         let mold = ruby::mold(&server);
         for _ in 0..3 {
             let worker = ruby::workers(&server)[0];
@@ -216,10 +205,7 @@ fn workers_that_the_application_waits_for_are_replaced_as_always() {
         assert_eq!(ruby::mold(&server), mold, "{name}: the mold has ended\n{}", server.log());
         assert!(!server.log().contains("could not be forked"), "{name}: {}", server.log());
         let ours = ruby::processes(server.id());
-        let began = Instant::now();
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{name}: {}", server.log());
-        assert!(began.elapsed() < Duration::from_secs(15), "{name}: {:?}\n{}", began.elapsed(), server.log());
+        server.end_within(Signal::TERM, Duration::from_secs(15));
         assert!(!server.log().contains("SIGKILL; ") && !server.log().contains("ERROR"), "{name}: {}", server.log());
         assert_gone(&ours);
     }
@@ -247,9 +233,9 @@ fn a_hook_of_the_mold_may_raise_anything() {
         "before_fork { raise Exception, 'no standard error' }\nbefore_fork { raise SecurityError, 'nor this' }\n";
     let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
     let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     for words in ["no standard error (Exception)", "nor this (SecurityError)"] {
-        assert!(server.logs(&format!("the hook before_fork failed: {words}")), "{words}: {}", server.log());
+        server.must_log(&format!("the hook before_fork failed: {words}"));
     }
     let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
     kill(worker, Signal::KILL);

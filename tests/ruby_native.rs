@@ -2,7 +2,6 @@
 //! right.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::{MAX_WAIT, Server, can_mount, ruby, server, within};
@@ -66,9 +65,9 @@ fn it_is_built_by_one_command_and_then_taken() {
 fn where_it_is_there_ruby_is_started_once() {
     let (_, cache) = ruby::native();
     let folder = server::folder();
-    let [counted, notes] = ["ruby", "notes"].map(|name| folder.join(name).display().to_string());
-    fs::write(&counted, format!("#!/bin/sh\necho started >>'{notes}'\nexec '{}' \"$@\"\n", ruby::program())).unwrap();
-    fs::set_permissions(&counted, fs::Permissions::from_mode(0o755)).unwrap();
+    let notes = folder.join("notes").display().to_string();
+    let text = format!("#!/bin/sh\necho started >>'{notes}'\nexec '{}' \"$@\"\n", ruby::program());
+    let counted = server::script(folder.join("ruby"), &text);
     for (starts, worker) in [(1, "auto"), (2, "native")] {
         let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &counted, "-w", "1", "-t", "1"];
         let options = [&options[..], &["--ruby-worker", worker]].concat();
@@ -94,11 +93,10 @@ fn one_for_another_ruby_is_not_taken_and_one_for_this_is_built_where_it_must_be_
         fs::copy(file.path(), other.join(file.file_name())).unwrap();
     }
     let cache = folder.to_str().unwrap();
-    let program = ruby::program();
     let plain = serve(cache);
     plain.must_log("1 worker (plain Ruby)");
     plain.must_log("`foolsgold native` builds the faster native one");
-    let native = serve_with(cache, &["--ruby", &program, "--ruby-worker", "native"]);
+    let native = serve_with(cache, &["--ruby", &ruby::program(), "--ruby-worker", "native"]);
     native.must_log("1 worker (native)");
     assert_eq!(native.text("/gold"), "/gold");
 }

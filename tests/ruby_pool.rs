@@ -10,13 +10,6 @@ use rustix::process::Signal;
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 
-/// Waits until there are so many workers.
-#[track_caller]
-fn expect_workers(server: &Server, count: usize) {
-    let found = within(MAX_WAIT, || ruby::workers(server).len() == count);
-    assert!(found, "{:?} instead of {count}\n{}", ruby::workers(server), server.log());
-}
-
 /// Several clients ask for this until the time is over; every answer is looked at. How many there were.
 fn load(server: &Server, clients: usize, path: &str, time: Duration) -> usize {
     let (end, is_good) = (Instant::now() + time, AtomicBool::new(true));
@@ -40,14 +33,14 @@ fn load(server: &Server, clients: usize, path: &str, time: Duration) -> usize {
 #[test]
 fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
     let server = ruby::serve(APP, &["--max-workers", "3", "-t", "1", "--idle-time", "1s"]);
-    expect_workers(&server, 1);
+    ruby::expect_workers(&server, 1);
     thread::scope(|scope| {
         let clients: Vec<_> = (0..5).map(|_| scope.spawn(|| server.text("/wait?go"))).collect();
-        expect_workers(&server, 3);
+        ruby::expect_workers(&server, 3);
         ruby::let_go(&server, "go");
         assert!(clients.into_iter().all(|client| client.join().unwrap() == "waited"));
     });
-    expect_workers(&server, 1);
+    ruby::expect_workers(&server, 1);
     // One request after the other needs one worker, on whichever lane it comes in.
     let busy = load(&server, 1, "/short", Duration::from_millis(2500));
     assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
@@ -60,7 +53,7 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
 fn without_a_number_workers_are_added_while_all_of_them_compute() {
     let cores = thread::available_parallelism().unwrap().get();
     let server = ruby::serve(APP, &["-e", "production", "--idle-time", "1s"]);
-    expect_workers(&server, cores);
+    ruby::expect_workers(&server, cores);
     if cores == 1 {
         return; // A single worker stays alone.
     }
@@ -73,11 +66,11 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
         assert!(within(MAX_WAIT, has_grown), "{:?}\n{}", ruby::workers(&server), server.log());
         let shown = server.done(&["status"]);
         assert!(shown.contains("one is added while requests wait and every worker computes"), "{shown}");
-        expect_workers(&server, 2 * cores);
+        ruby::expect_workers(&server, 2 * cores);
         ruby::let_go(&server, "go");
         assert!(clients.into_iter().all(|client| client.join().unwrap() == "computed"));
     });
-    expect_workers(&server, cores);
+    ruby::expect_workers(&server, cores);
     // Requests that wait run in further threads.
     thread::scope(|scope| {
         let clients: Vec<_> = (0..2 * cores).map(|_| scope.spawn(|| server.text("/wait?woken"))).collect();
@@ -101,7 +94,7 @@ fn an_application_that_sleeps_wakes_for_its_first_request() {
         let began = Instant::now();
         assert_eq!(server.text("/"), "gold");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        expect_workers(&server, 0);
+        ruby::expect_workers(&server, 0);
         assert!(ruby::is_alive(mold));
     }
     // Without its mold it cannot wake, so there is another at once.
@@ -115,7 +108,7 @@ fn an_application_that_sleeps_wakes_for_its_first_request() {
 fn workers_are_replaced_after_their_requests_one_at_a_time_and_under_load() {
     let options = ["-w", "3", "-t", "1", "--max-requests", "40", "--max-requests-jitter", "50"];
     let server = ruby::serve(APP, &options);
-    expect_workers(&server, 3);
+    ruby::expect_workers(&server, 3);
     let is_over = AtomicBool::new(false);
     let (fewest, most) = thread::scope(|scope| {
         let counting = scope.spawn(|| {
@@ -145,28 +138,14 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let greedy = server.text("/");
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
     assert!(within(MAX_WAIT, is_replaced), "{}", server.log());
-    expect_workers(&server, 1);
-    let is_told = || server.log().contains("uses too much memory (--worker-memory)");
-    assert!(within(MAX_WAIT, is_told), "{}", server.log());
-}
-
-#[test]
-fn a_worker_that_does_not_answer_is_killed_and_replaced() {
-    let server = ruby::serve(APP, &["-w", "2", "--worker-timeout", "1s"]);
-    expect_workers(&server, 2);
-    let hung = ruby::workers(&server)[0];
-    ruby::stop(hung);
-    assert!(within(MAX_WAIT, || !ruby::is_alive(hung)), "{}", server.log());
-    expect_workers(&server, 2);
-    let is_told = || server.log().contains("did not answer the server, timed out (--worker-timeout)");
-    assert!(within(MAX_WAIT, is_told), "{}", server.log());
-    assert_eq!(server.text("/"), "gold");
+    ruby::expect_workers(&server, 1);
+    server.must_log("uses too much memory (--worker-memory)");
 }
 
 #[test]
 fn titles_say_which_request_takes_long() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--tag", "shop"]);
-    expect_workers(&server, 1);
+    ruby::expect_workers(&server, 1);
     let worker = ruby::workers(&server)[0];
     thread::scope(|scope| {
         let client = scope.spawn(|| server.text("/wait?go"));

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::{MAX_WAIT, Server, ruby, server, within};
 use rustix::process::Signal;
@@ -232,8 +232,7 @@ fn without_preloading_a_reload_takes_new_code_and_broken_code_leaves_the_old() {
     let server = ruby::serve(&app("old"), &["-w", "2", "-t", "1", "--preload=no"]);
     let write = |text: &str| std::fs::write(server.folder.join("config.ru"), text).unwrap();
     write("raise \"broken\"\n");
-    server.signal(Signal::USR1);
-    assert!(server.logs("RuntimeError: broken"), "{}", server.log());
+    server.reload("RuntimeError: broken");
     assert_eq!(server.text("/"), "old");
     // A worker that is started anew loads what is there.
     write(&app("new"));
@@ -244,11 +243,9 @@ fn without_preloading_a_reload_takes_new_code_and_broken_code_leaves_the_old() {
 #[test]
 fn an_application_that_does_not_load_in_its_worker_ends_the_start_with_its_error() {
     let folder = ruby::folder(&[("config.ru", "require_relative \"common\"\nraise ArgumentError, \"no key\"\n")]);
-    let program = ruby::program();
-    let start = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
+    let start = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
     for workers in ["1", "3"] {
-        let (output, said) = server::run(&folder, &[], &[&start[..], &["-w", workers, "--preload=no"]].concat());
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let said = server::exits_with(1, &folder, &[], &[&start[..], &["-w", workers, "--preload=no"]].concat());
         assert!(said.contains("ArgumentError: no key") && said.contains("config.ru:2"), "{said}");
     }
 }
@@ -261,8 +258,6 @@ fn a_worker_that_still_loads_does_not_hold_the_end() {
     ruby::let_go(&server, "slow");
     server.signal(Signal::URG);
     assert!(within(MAX_WAIT, || ruby::count(&server, "loads") == 2), "{}", server.log());
-    let began = Instant::now();
-    server.end(Signal::TERM);
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
+    server.end_within(Signal::TERM, Duration::from_secs(10));
     assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -4,9 +4,9 @@
 use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::reload::{code, deploy, put, reload, serve, under_load};
+use crate::support::reload::{code, deploy, put, serve, under_load};
 use crate::support::successor::{kill, signal};
 use crate::support::{MAX_WAIT, Rng, Server, ruby, within};
 use rustix::process::Signal;
@@ -56,7 +56,7 @@ fn connections_that_were_taken_live_until_they_end() {
     let mut client = server.send_get("/full-thread");
     let mut partial = server.send_get("/partial");
     assert_eq!(partial.head().unwrap().status, 200);
-    reload(&server, "generation 2 serves");
+    server.reload("generation 2 serves");
     assert_eq!(server.text("/plain"), "plain");
     thread::park_timeout(Duration::from_millis(500));
     assert!(ruby::is_alive(old), "its connections are open\n{}", server.log());
@@ -64,21 +64,6 @@ fn connections_that_were_taken_live_until_they_end() {
     assert_eq!(client.reply().unwrap().text(), "later");
     assert!(String::from_utf8_lossy(&partial.rest().unwrap()).contains("second"));
     assert!(within(MAX_WAIT, || !ruby::is_alive(old)), "{}", server.log());
-}
-
-#[test]
-fn what_does_not_end_in_the_drain_time_is_cut() {
-    let server = serve("ruby", &["-w", "1", "-t", "2", "--drain-time", "700ms"]);
-    let mut stream = server.send_get("/stream");
-    assert_eq!(stream.head().unwrap().status, 200);
-    let old = ruby::workers(&server)[0];
-    deploy(&server, 2, 2);
-    let begun = Instant::now();
-    while let Ok(Some(_)) = stream.chunk() {
-        assert!(begun.elapsed() < MAX_WAIT, "the stream goes on\n{}", server.log());
-    }
-    assert!(within(MAX_WAIT, || !ruby::is_alive(old)), "{}", server.log());
-    assert_eq!(server.text("/"), "v2");
 }
 
 #[test]
@@ -124,14 +109,14 @@ fn a_worker_that_cannot_boot_in_the_new_code_leaves_the_old_code() {
     let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
     put(&server.folder, "config.ru", &code(2, ""));
     put(&server.folder, "config/foolsgold.rb", "on_worker_boot { raise \"no database\" }\n");
-    reload(&server, "generation 2 failed, generation 1 goes on");
+    server.reload("generation 2 failed, generation 1 goes on");
     assert!(server.log().contains("no database"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
     put(&server.folder, "config/foolsgold.rb", "on_worker_boot { |number| sleep if number > 1 }\n");
     // One of two comes up, the other hangs: that is not enough.
     put(&server.folder, "foolsgold.toml", "boot-time = \"3s\"\n");
     put(&server.folder, "config.ru", &code(3, ""));
-    reload(&server, "generation 3 failed, generation 1 goes on");
+    server.reload("generation 3 failed, generation 1 goes on");
     assert!(server.log().contains("1 of 2 workers came up within 3s (--boot-time)"), "{}", server.log());
     assert_eq!(server.text("/"), "v1");
 }
@@ -146,7 +131,7 @@ fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
     // A worker that has left takes its memory until its process has ended, which may be long after its last answer.
     let slow_end = |version| code(version, "at_exit { sleep 0.2 }");
     let options = ["-w", "4", "-t", "1", "--reload-surge", "1", "--access-log", "off"];
-    let server = ruby::serve_files(&[("config.ru", &*slow_end(1))], &[], &options);
+    let server = ruby::serve(&slow_end(1), &options);
     assert!(within(MAX_WAIT, || count(&server, "worker") == 4));
     let (mut most, mut looks) = (0, 0);
     let seen = under_load(&server, 6, |known| {
@@ -169,15 +154,13 @@ fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
 
 #[test]
 fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
-    let server =
-        ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &["-w", "3", "-t", "1", "--reload-surge", "1"]);
+    let server = ruby::serve(&code(1, ""), &["-w", "3", "-t", "1", "--reload-surge", "1"]);
     assert!(within(MAX_WAIT, || count(&server, "worker") == 3));
     // As long as it is stopped, nobody takes note of the end of its workers.
     let mold = ruby::mold(&server);
     ruby::stop(mold);
     put(&server.folder, "config.ru", &code(2, ""));
-    server.signal(Signal::USR1);
-    assert!(server.logs("shutting down: fewer workers wanted"), "{}", server.log());
+    server.reload("shutting down: fewer workers wanted");
     let serves = || server.log().contains("generation 2 serves");
     assert!(!within(Duration::from_secs(2), serves), "{}", server.log());
     signal(mold, Signal::CONT);
@@ -187,14 +170,9 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
 /// Three workers, and new code of which only the first worker boots.
 fn with_new_code_for_one_worker() -> Server {
     let options = ["-w", "3", "-t", "1", "--reload-surge", "1", "--preload=no", "--boot-time", "4s"];
-    let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
+    let server = ruby::serve(&code(1, ""), &options);
     // One that still boots would load the new code, as one of the old.
-    let ready = || {
-        let status = server.status();
-        let workers = status["apps"][0]["workers"].as_array().unwrap();
-        workers.iter().filter(|worker| worker["state"] == "ready").count()
-    };
-    assert!(within(MAX_WAIT, || ready() == 3), "{}", server.log());
+    ruby::expect_ready(&server, 3);
     let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
     put(&server.folder, "config.ru", &code(2, only_one));
     server
@@ -203,9 +181,8 @@ fn with_new_code_for_one_worker() -> Server {
 #[test]
 fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
     let server = with_new_code_for_one_worker();
-    server.signal(Signal::USR1);
-    assert!(server.logs("reload failed"), "{}", server.log());
-    assert!(server.logs("generation 2 failed, generation 1 goes on: 1 of 2 workers came up"), "{}", server.log());
+    server.reload("reload failed");
+    server.must_log("generation 2 failed, generation 1 goes on: 1 of 2 workers came up");
     assert_eq!(server.text("/"), "v1");
     assert!(within(MAX_WAIT, || count(&server, "worker") == 3), "{}", server.log());
 }
@@ -217,7 +194,7 @@ fn fewer_workers_that_are_ordered_during_a_surge_are_enough_for_it() {
     let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
     assert!(within(MAX_WAIT, || boots() > 1), "{}", server.log());
     server.done(&["scale", "1"]);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.must_log("generation 2 serves");
     assert_eq!(server.text("/"), "v2");
     assert!(within(MAX_WAIT, || count(&server, "worker") == 1), "{}", server.log());
 }
@@ -231,7 +208,7 @@ fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {
     let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
     assert!(within(MAX_WAIT, || boots() > 1), "{}", server.log());
     server.done(&["resume"]);
-    assert!(server.logs("reload failed"), "{}", server.log());
+    server.must_log("reload failed");
     assert_eq!(server.text("/"), "v1");
 }
 
@@ -246,22 +223,10 @@ fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
 }
 
 #[test]
-fn processes_run_as_the_user_that_was_named() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
-    let server = serve("ruby", &["-w", "1", "-t", "1", "--ruby-user", "nobody"]);
-    assert_eq!(server.text("/"), "v1");
-    let all: Vec<u32> = ruby::processes(server.id()).into_iter().map(ruby::user).collect();
-    assert!(all.len() >= 2 && all.iter().all(|uid| *uid != 0), "{all:?}");
-    assert_eq!(ruby::user(server.id()), 0);
-}
-
-#[test]
 fn it_says_how_many_workers_were_ordered_and_not_how_many_are_configured() {
     let server = ruby::serve("run ->(_) { [200, {}, ['gold']] }\n", &["-w", "1", "-t", "1"]);
     server.done(&["scale", "2"]);
     let told = server.done(&["reload"]);
     assert!(told.contains(": 2 workers ("), "{told}");
-    assert!(server.logs("s: 2 workers ("), "{}", server.log());
+    server.must_log("s: 2 workers (");
 }

@@ -11,22 +11,19 @@ const SOON: Duration = Duration::from_secs(3);
 #[test]
 fn a_slow_block_after_the_answer_delays_nobody() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
+    let nobody_waits = || {
+        let began = Instant::now();
+        (0..50).for_each(|_| assert_eq!(server.text("/"), "gold"));
+        assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    };
     assert_eq!(server.text("/after-slow"), "answered");
-    let began = Instant::now();
-    for _ in 0..50 {
-        assert_eq!(server.text("/"), "gold");
-    }
-    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    nobody_waits();
     assert!(ruby::notes(&server).is_empty());
     ruby::let_go(&server, "go");
     ruby::wait_for_note(&server, "after");
     // The same when there was no answer.
     ruby::expect(&server, server.get("/finished-slow"), 500);
-    let began = Instant::now();
-    for _ in 0..50 {
-        assert_eq!(server.text("/"), "gold");
-    }
-    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    nobody_waits();
     ruby::let_go(&server, "finish");
     ruby::wait_for_note(&server, "finished");
 }
@@ -48,7 +45,7 @@ fn blocks_after_the_answer_may_exit_or_end_their_thread() {
     assert_eq!(held.reply().unwrap().text(), "waited");
     assert_eq!(server.text("/after-thread-exit"), "answered");
     assert_eq!(server.text("/pid"), pid, "it is still the same worker\n{}", server.log());
-    assert!(server.logs("after the answer"), "{}", server.log());
+    server.must_log("after the answer");
 }
 
 #[test]
@@ -61,7 +58,7 @@ fn an_application_that_ends_its_thread_costs_its_request() {
         ruby::expect(&server, server.get("/thread-exit"), 500);
         assert_eq!(server.text("/"), "gold", "{}", server.log());
     }
-    assert!(server.logs("ended its thread"), "{}", server.log());
+    server.must_log("ended its thread");
     let mut cut = server.send_get("/thread-exit-late");
     assert_eq!(cut.head().unwrap().status, 200);
     assert_eq!(cut.chunk().unwrap().unwrap(), b"part");
@@ -71,8 +68,8 @@ fn an_application_that_ends_its_thread_costs_its_request() {
     assert_eq!(server.text("/pid"), pid, "{}", server.log());
     ruby::let_go(&server, "hold");
     assert_eq!(held.reply().unwrap().text(), "waited");
-    server.signal(rustix::process::Signal::TERM);
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "new threads end like others\n{}", server.log());
+    // New threads end like others.
+    server.end(rustix::process::Signal::TERM);
     assert!(!server.log().contains("SIGKILL"), "{}", server.log());
 }
 
@@ -82,7 +79,7 @@ fn an_exception_that_can_tell_nothing_is_a_500() {
     let pid = server.text("/pid");
     let reply = ruby::expect(&server, server.get("/mute"), 500);
     assert!(reply.text().contains("speechless"), "{}", reply.text());
-    assert!(server.logs("Mute: speechless"), "{}", server.log());
+    server.must_log("Mute: speechless");
     assert_eq!(server.text("/pid"), pid);
 }
 
@@ -122,7 +119,7 @@ fn a_body_that_never_gives_anything_is_interrupted_when_its_client_has_gone() {
     assert!(client.chunk().is_err());
     assert!(!server.log().contains("timed out"), "{}", server.log());
     drop(client);
-    assert!(server.logs("GET /mum timed out, its client has gone"), "{}", server.log());
+    server.must_log("GET /mum timed out, its client has gone");
     ruby::wait_for_note(&server, "closed mum");
     assert_eq!(server.text("/"), "gold");
 }
@@ -151,7 +148,7 @@ fn a_status_that_no_status_line_has_room_for_is_a_500() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     for status in ["99", "1000", "70000"] {
         ruby::expect(&server, server.get(&format!("/status?{status}")), 500);
-        assert!(server.logs(&format!("from 100 to 999, not {status}")), "{}", server.log());
+        server.must_log(&format!("from 100 to 999, not {status}"));
     }
     for status in [200, 418, 499, 599, 600, 999] {
         ruby::expect(&server, server.get(&format!("/status?{status}")), status);
@@ -163,8 +160,7 @@ fn a_header_with_a_nul_is_a_500_that_names_it() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     for (path, name) in [("/nul", "\"x-odd\""), ("/nul-list", "\"x-odd-list\""), ("/nul-name", "\"x-odd\\x00name\"")] {
         ruby::expect(&server, server.get(path), 500);
-        let words = format!("the header {name} has a NUL character");
-        assert!(server.logs(&words), "{words}\n{}", server.log());
+        server.must_log(&format!("the header {name} has a NUL character"));
     }
     let mut client = server.client();
     client.send("GET /bytes HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::successor::signal as kill;
 use crate::support::{MAX_WAIT, Server, ruby, within};
@@ -65,7 +65,7 @@ fn programs_that_the_application_starts_can_be_ended() {
 fn signals_for_the_server_that_reach_all_processes_end_and_stop_none() {
     for kind in ["plain", "auto"] {
         let server = serve("2", kind);
-        assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+        ruby::expect_workers(&server, 2);
         let pids = ruby::processes(server.id());
         let clients: Vec<_> = (0..4)
             .map(|_| {
@@ -130,10 +130,7 @@ fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
         let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &format!("{workers}{hooks}"))]);
         let mut server = ruby::serve_with("puma.rb", folder, &[]);
         ruby::wait_for_note(&server, "15 2 1 3");
-        let begun = Instant::now();
-        server.signal(Signal::TERM);
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{workers}{}", server.log());
-        assert!(begun.elapsed() < Duration::from_secs(20), "{workers}{:?}\n{}", begun.elapsed(), server.log());
+        server.end_within(Signal::TERM, Duration::from_secs(20));
         assert_eq!(ruby::notes(&server), ["15 2 1 3", "15"], "{workers}{}", server.log());
     }
 }
@@ -164,7 +161,7 @@ fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
 #[test]
 fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_ends() {
     let mut server = serve("2", "auto");
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let worker = ruby::workers(&server)[0];
     kill(worker, Signal::TERM);
     thread::scope(|scope| {
@@ -175,17 +172,17 @@ fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_e
         });
         assert!(within(MAX_WAIT, || !ruby::is_alive(worker)), "{}", server.log());
     });
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let pids = ruby::processes(server.id());
     pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
 }
 
 /// As a service manager ends a service that has no other instruction. A second later they would be replaced.
 #[test]
 fn workers_that_are_asked_to_end_with_the_server_are_not_replaced_while_it_finishes_requests() {
     let mut server = serve("2", "auto");
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     let mut client = server.send_get("/wait");
     assert!(within(MAX_WAIT, || ruby::notes(&server).len() == 1), "{}", server.log());
     let pids = ruby::processes(server.id());
@@ -194,7 +191,7 @@ fn workers_that_are_asked_to_end_with_the_server_are_not_replaced_while_it_finis
     assert_eq!(ruby::processes(server.id()), pids, "{}", server.log());
     ruby::let_go(&server, "go");
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
-    assert!(server.ended(MAX_WAIT).unwrap().success(), "{}", server.log());
+    server.must_end();
     assert!(!server.log().contains("a signal asked it to exit"), "{}", server.log());
 }
 
@@ -208,21 +205,17 @@ fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_serve
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", hooks)]);
     let mut server = ruby::serve_with("puma.rb", folder, &["-b", "tcp://127.0.0.1:0", "--preload"]);
     server.get("/TTIN");
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     std::fs::write(server.folder.join("go"), "").unwrap();
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 3), "{}", server.log());
+    ruby::expect_workers(&server, 3);
     server.get("/USR1");
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.must_log("generation 2 serves");
     // What comes from elsewhere may have been meant for all processes of the service.
     let mold = ruby::mold(&server);
     kill(mold, Signal::USR2);
-    assert!(
-        server.logs(&format!("which only forks workers: the server is process {}", server.id())),
-        "{}",
-        server.log()
-    );
+    server.must_log(&format!("which only forks workers: the server is process {}", server.id()));
     server.get("/TERM");
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
 }
 
 /// Gems that end workers look for their own server, find none, and say nothing.
@@ -249,7 +242,7 @@ fn such_a_gem_is_named_once_if_only_a_hook_before_the_fork_loads_it() {
     let app = "run ->(_) { [200, {}, []] }\n";
     let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file), ("lib/puma_worker_killer.rb", gem)]);
     let server = ruby::serve_with("puma.rb", folder, &[]);
-    assert!(within(MAX_WAIT, || ruby::workers(&server).len() == 2), "{}", server.log());
-    assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{}", server.log());
+    ruby::expect_workers(&server, 2);
+    server.must_log("PumaWorkerKiller finds no server of its own here");
     assert_eq!(server.log().matches("PumaWorkerKiller finds").count(), 1, "{}", server.log());
 }

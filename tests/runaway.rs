@@ -47,9 +47,8 @@ fn serve(options: &[&str]) -> Server {
     let mut cases: Vec<(&str, &str)> = RUNAWAYS.iter().map(|(path, ruby, _)| (*path, *ruby)).collect();
     cases.push(("/ok", "text(\"ok\")"));
     cases.push(("/work", "a = (1..1000).map { |n| n.to_s }; text(a.join.size)"));
-    let mut all = vec!["--request-time", "400ms", "--memory-limit", "16MiB", "-e", "production"];
-    all.extend_from_slice(options);
-    Server::start(&paths(&cases), &all)
+    let own = ["--request-time", "400ms", "--memory-limit", "16MiB", "-e", "production"];
+    Server::start(&paths(&cases), &[&own[..], options].concat())
 }
 
 #[test]

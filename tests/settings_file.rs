@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::support;
-use crate::support::server::{folder_with, run, setting};
+use crate::support::server::{exits_with, folder_with, run, setting};
 use crate::support::{Server, app, paths};
 
 const RU: &str = "\"#{ENV['RACK_ENV']}\"";
@@ -43,8 +43,7 @@ fn another_file_or_none_may_be_named() {
     ];
     let folder = folder_with(&files);
     for (arguments, expected) in options {
-        let (output, said) = run(&folder, &[], &[&["config"], arguments].concat());
-        assert!(output.status.success(), "{said}");
+        let said = exits_with(0, &folder, &[], &[&["config"], arguments].concat());
         assert_eq!(setting(&said, "environment")[1], expected, "{arguments:?}");
     }
     let (_, said) = run(&folder, &[("FOOLS_GOLD_CONFIG", "etc/other.toml")], &["config"]);
@@ -56,8 +55,7 @@ fn another_file_or_none_may_be_named() {
         ("/dev/zero", "cannot be read: it is not a regular file"),
         ("large.toml", "is too large for a settings file"),
     ] {
-        let (output, said) = run(&folder, &[], &["-C", name]);
-        assert_eq!(output.status.code(), Some(2));
+        let said = exits_with(2, &folder, &[], &["-C", name]);
         assert!(said.contains(&format!("-C {name}: {word}")), "{said}");
     }
 }
@@ -75,8 +73,7 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
         "foolsgold.toml:4: [web]: there is no such section",
     ];
     for arguments in [&["-t", "0"][..], &["config", "--check", "-t", "0"], &["config", "-t", "0"]] {
-        let (output, said) = run(&folder, &[("FOOLS_GOLD_KEEP_ALIVE", "x")], arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = exits_with(2, &folder, &[("FOOLS_GOLD_KEEP_ALIVE", "x")], arguments);
         for line in expected {
             assert!(said.contains(line), "{line:?} is not in: {said}");
         }
@@ -87,8 +84,7 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
 fn config_shows_each_setting_and_where_it_came_from() {
     let toml = "threads = 3\nbind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/no-such-socket\"]\n";
     let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
-    let (output, said) = run(&folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
-    assert!(output.status.success(), "{said}");
+    let said = exits_with(0, &folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
     assert_eq!(setting(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
     assert_eq!(setting(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/no-such-socket", "foolsgold.toml:2"]);
     assert_eq!(setting(&said, "environment"), ["environment", "test", "$RACK_ENV"]);
@@ -96,8 +92,7 @@ fn config_shows_each_setting_and_where_it_came_from() {
     assert_eq!(setting(&said, "request-time"), ["request-time", "30s", "default"]);
     assert!(said.starts_with("settings file: foolsgold.toml\n") && said.contains("engine: mruby, because"), "{said}");
 
-    let (output, said) = run(&folder, &[], &["config", "--json", "--queue", "5"]);
-    assert!(output.status.success());
+    let said = exits_with(0, &folder, &[], &["config", "--json", "--queue", "5"]);
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
     let settings = json["settings"].as_array().unwrap();
     let of = |name: &str| settings.iter().find(|one| one["name"] == name).unwrap();
@@ -105,11 +100,8 @@ fn config_shows_each_setting_and_where_it_came_from() {
     assert_eq!((&of("threads")["from"]["file"], &of("threads")["from"]["line"]), (&"foolsgold.toml".into(), &1.into()));
     assert_eq!(json["apps"][0]["name"], "app");
 
-    let (output, said) = run(&folder, &[], &["config", "--check"]);
-    assert_eq!(
-        (output.status.code(), &*said),
-        (Some(0), "the settings can be used: foolsgold.toml, application app\n")
-    );
+    let said = exits_with(0, &folder, &[], &["config", "--check"]);
+    assert_eq!(said, "the settings can be used: foolsgold.toml, application app\n");
 }
 
 #[test]
@@ -117,8 +109,7 @@ fn config_shows_a_place_in_the_queue_for_each_connection() {
     let toml = "connections = 40000\n[[app]]\nname = \"shop\"\npath = \".\"\n";
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     for (arguments, expected) in [(&["config"][..], "40000"), (&["config", "--connections", "30000"], "30000")] {
-        let (output, said) = run(&files, &[], arguments);
-        assert!(output.status.success(), "{said}");
+        let said = exits_with(0, &files, &[], arguments);
         assert_eq!(setting(&said, "queue"), ["queue", expected, "default"], "{arguments:?}");
     }
 }
@@ -128,8 +119,7 @@ fn config_shows_a_place_in_the_queue_for_each_connection() {
 fn config_shows_the_bounds_of_workers_that_count() {
     let toml = "engine = \"ruby\"\nmin-workers = 2\nmax-workers = 8\n";
     let files = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
-    let (output, said) = run(&files, &[], &["config", "-w", "3"]);
-    assert!(output.status.success(), "{said}");
+    let said = exits_with(0, &files, &[], &["config", "-w", "3"]);
     assert_eq!(setting(&said, "min-workers"), ["min-workers", "3", "-w"]);
     assert_eq!(setting(&said, "max-workers"), ["max-workers", "3", "-w"]);
     let (_, said) = run(&files, &[], &["config"]);
@@ -140,16 +130,15 @@ fn config_shows_the_bounds_of_workers_that_count() {
 #[test]
 fn commands_that_only_look_say_that_they_cannot_look() {
     let empty = folder_with(&[]);
-    for (arguments, first, code) in [
-        (&["config"][..], "foolsgold: cannot show the settings:\n", 2),
-        (&["config", "--json", "-t", "0"], "foolsgold: cannot show the settings:\n", 2),
-        (&["config", "--check"], "foolsgold: cannot use these settings:\n", 2),
-        (&["doctor"], "foolsgold: cannot examine this application:\n", 2),
-        (&["doctor", "-t", "0"], "foolsgold: cannot examine this application:\n", 2),
-        (&["native", "-t", "0"], "foolsgold: cannot build the native worker:\n", 2),
+    for (arguments, first) in [
+        (&["config"][..], "foolsgold: cannot show the settings:\n"),
+        (&["config", "--json", "-t", "0"], "foolsgold: cannot show the settings:\n"),
+        (&["config", "--check"], "foolsgold: cannot use these settings:\n"),
+        (&["doctor"], "foolsgold: cannot examine this application:\n"),
+        (&["doctor", "-t", "0"], "foolsgold: cannot examine this application:\n"),
+        (&["native", "-t", "0"], "foolsgold: cannot build the native worker:\n"),
     ] {
-        let (output, said) = run(&empty, &[], arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        let said = exits_with(2, &empty, &[], arguments);
         assert!(said.starts_with(first), "{arguments:?}: {said}");
         let is_option = arguments.contains(&"-t");
         let why = if is_option { "-t 0: must be from 1 to 1024" } else { "there is no config.ru in this folder" };
@@ -163,8 +152,7 @@ fn config_shows_several_applications_and_finds_them_all() {
                 [[app]]\nname = \"blog\"\npath = \"blog/config.ru\"\n";
     let ru = app("", RU);
     let files = folder_with(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
-    let (output, said) = run(&files, &[], &["config"]);
-    assert!(output.status.success(), "{said}");
+    let said = exits_with(0, &files, &[], &["config"]);
     let (server, apps) = said.split_once("\nshop: ").unwrap();
     let (shop, blog) = apps.split_once("\nblog: ").unwrap();
     assert!(server.contains("io-threads") && !server.contains("request-time"), "{said}");
@@ -173,8 +161,7 @@ fn config_shows_several_applications_and_finds_them_all() {
     assert_eq!(setting(blog, "threads")[2], "default");
     assert_eq!(setting(blog, "queue"), ["queue", "7", "foolsgold.toml:1"]);
     fs::remove_dir_all(files.join("blog")).unwrap();
-    let (output, said) = run(&files, &[], &["config", "--check"]);
-    assert_eq!(output.status.code(), Some(2));
+    let said = exits_with(2, &files, &[], &["config", "--check"]);
     assert!(said.contains("blog/config.ru: there is no such file"), "{said}");
 }
 
@@ -187,14 +174,13 @@ fn a_reload_reads_the_file_again() {
     let server = Server::spawn(files, &[], &[]);
     assert_eq!(server.text("/"), "first");
     fs::write(server.folder.join("foolsgold.toml"), "threads = 0\nqueue = \"x\"\n").unwrap();
-    server.signal(rustix::process::Signal::USR1);
-    assert!(server.logs("foolsgold.toml:1: threads = 0: must be from 1 to 1024"), "{}", server.log());
-    assert!(server.logs("foolsgold.toml:2: queue = \"x\": must be a whole number"), "{}", server.log());
+    server.reload("foolsgold.toml:1: threads = 0: must be from 1 to 1024");
+    server.must_log("foolsgold.toml:2: queue = \"x\": must be a whole number");
     assert_eq!(server.text("/"), "first");
     fs::write(server.folder.join("foolsgold.toml"), toml("second", 2)).unwrap();
     server.signal(rustix::process::Signal::USR1);
     assert!(support::within(support::MAX_WAIT, || server.text("/") == "second"), "{}", server.log());
-    assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
+    server.must_log("io-threads is 2 now and was 1: takes effect at the next start");
     // Whoever asks is told, however often.
     let (_, said) = run(&server.folder, &[], &["reload"]);
     assert!(said.contains("not by a reload: io-threads is 2 now and was 1"), "{said}");
@@ -271,8 +257,7 @@ fn several_applications_are_served_each_with_its_own_settings() {
 fn a_link_to_no_file_is_not_taken_for_no_file() {
     let files = folder_with(&[("config.ru", &app("", RU))]);
     std::os::unix::fs::symlink("releases/foolsgold.toml", files.join("foolsgold.toml")).unwrap();
-    let (output, said) = run(&files, &[], &["-b", "tcp://127.0.0.1:0"]);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = exits_with(2, &files, &[], &["-b", "tcp://127.0.0.1:0"]);
     assert!(said.contains("foolsgold.toml: is a link to a file that is not there"), "{said}");
 }
 
@@ -299,13 +284,11 @@ fn a_check_finds_what_a_start_would_stumble_over() {
         (&["--control", "/"], "there is something else of this name"),
         (&["--admin", "unix:///nowhere/x"], none),
     ] {
-        let (output, said) = run(&files, &[], &[&["config", "--check"], options].concat());
-        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        let said = exits_with(2, &files, &[], &[&["config", "--check"], options].concat());
         assert!(said.contains(right), "{options:?}: {said}");
     }
     let fine = ["config", "--check", "--pidfile", "a.pid", "-S", "state", "--log-file", "log", "--control", "c.sock"];
-    let (output, said) = run(&files, &[], &fine);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    exits_with(0, &files, &[], &fine);
     assert_eq!(fs::read_dir(&files).unwrap().count(), 3, "nothing is made");
 }
 
@@ -315,8 +298,7 @@ fn very_many_mistakes_are_not_all_told() {
     for toml in [unknown, "threads = 1\n".repeat(20_000)] {
         let folder = folder_with(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml)]);
         let begun = std::time::Instant::now();
-        let (output, said) = run(&folder, &[], &["config"]);
-        assert_eq!(output.status.code(), Some(2));
+        let said = exits_with(2, &folder, &[], &["config"]);
         assert!(said.lines().count() < 60 && said.contains("and more of the kind, which are not shown"), "{said}");
         assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
     }

@@ -28,7 +28,7 @@ fn busy(habit: &str) -> (Server, Client) {
 fn the_active_map_is_in_the_log() {
     for habit in ["puma", "unicorn", "unicorn-graceful", "pitchfork", "thin", "passenger"] {
         let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit]);
-        assert!(server.logs(&format!("signals as in {habit}: ")), "{}", server.log());
+        server.must_log(&format!("signals as in {habit}: "));
     }
 }
 
@@ -54,7 +54,7 @@ fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
         server.signal(signal);
         let answer = client.reply().map(|reply| reply.text());
         assert_eq!(answer.is_ok_and(|text| text == "held"), gracefully, "{habit} {signal:?}\n{}", server.log());
-        assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+        server.must_end();
     }
 }
 
@@ -96,7 +96,7 @@ fn what_cannot_be_done_is_said_and_ends_nothing() {
         server.signal(signal);
     }
     for name in ["SIGTTIN: ", "SIGTTOU: ", "SIGURG: ", "SIGPWR: "] {
-        assert!(server.logs(name), "{name}\n{}", server.log());
+        server.must_log(name);
     }
     assert!(server.is_alive());
     assert_eq!(server.text("/"), "1");
@@ -105,8 +105,7 @@ fn what_cannot_be_done_is_said_and_ends_nothing() {
 #[test]
 fn signals_during_the_start_wait_and_an_end_does_not() {
     let folder = ruby::folder(&[("config.ru", "sleep 1\nrun lambda { |env| [200, {}, [\"ok\"]] }")]);
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "--ruby", &program];
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "--ruby", &ruby::program()];
     let start = || {
         let server = Server::begin(folder.clone(), &[], &options);
         assert!(within(MAX_WAIT, || !ruby::processes(server.id()).is_empty()));
@@ -130,8 +129,7 @@ fn signals_while_the_settings_are_read_wait_until_the_server_handles_them() {
     let (asked, go) = (folder.join("asked"), folder.join("go"));
     let waits = format!("File.write({asked:?}, '')\nsleep 0.01 until File.exist?({go:?})\n");
     fs::write(folder.join("puma.rb"), waits).unwrap();
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-w", "1", "-C", "puma.rb"];
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &ruby::program(), "-w", "1", "-C", "puma.rb"];
     let mut server = Server::begin(folder, &[], &options);
     assert!(within(MAX_WAIT, || asked.exists()), "{}", server.log());
     for signal in [Signal::HUP, Signal::USR1, Signal::TTIN] {
@@ -140,7 +138,7 @@ fn signals_while_the_settings_are_read_wait_until_the_server_handles_them() {
     fs::write(&go, "").unwrap();
     server.wait_ready();
     for words in ["SIGHUP: ", "SIGUSR1: reloading", "SIGTTIN: "] {
-        assert!(server.logs(words), "{words}\n{}", server.log());
+        server.must_log(words);
     }
 }
 
@@ -148,8 +146,7 @@ fn signals_while_the_settings_are_read_wait_until_the_server_handles_them() {
 #[test]
 fn log_files_are_opened_anew_while_the_application_loads() {
     let folder = ruby::folder(&[("config.ru", "File.write('loading', '')\nsleep")]);
-    let program = ruby::program();
-    let ruby = ["--engine", "ruby", "--ruby", &program, "-w", "1"];
+    let ruby = ["--engine", "ruby", "--ruby", &ruby::program(), "-w", "1"];
     let options = ["-b", "tcp://127.0.0.1:0", "--log-file", "web.log", "--control", "control.sock"];
     let options = [&options[..], &ruby].concat();
     let server = Server::begin(folder, &[], &options);
@@ -187,7 +184,7 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
             if signals.is_empty() {
                 server.done(&["stop", "--control", "control.sock"]);
             }
-            assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(0)), "{engine} {}", server.log());
+            server.must_end();
             assert!(server.log().contains(words), "{engine} {words}\n{}", server.log());
             for left in ["web.sock", "web.pid", "control.sock"] {
                 assert!(!server.folder.join(left).exists(), "{engine} {words} {left}\n{}", server.log());
@@ -235,11 +232,11 @@ fn a_signal_for_the_command_that_waits_for_the_server_in_the_background_ends_tha
 fn a_signal_that_follows_the_end_at_once_changes_nothing() {
     let mut server = ruby::serve("run ->(_) { [200, {}, ['a']] }", &["-w", "1", "--drain-lag", "1s"]);
     server.signal(Signal::TERM);
-    assert!(server.logs("draining: no longer ready"), "{}", server.log());
+    server.must_log("draining: no longer ready");
     for signal in [Signal::TTIN, Signal::URG, Signal::USR1] {
         server.signal(signal);
     }
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     for words in ["the number of its workers changes no more", "no worker is replaced", "nothing is reloaded"] {
         assert!(server.log().contains(words), "{words}\n{}", server.log());
     }
@@ -254,7 +251,7 @@ fn a_signal_for_all_processes_that_load_is_a_shutdown_and_no_failed_start() {
     let workers = ruby::processes(server.id());
     server.signal(Signal::TERM);
     workers.iter().for_each(|pid| successor::signal(*pid, Signal::TERM));
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.code() == Some(0)), "{}", server.log());
+    server.must_end();
     assert!(!server.log().contains("cannot start"), "{}", server.log());
 }
 
@@ -273,15 +270,14 @@ fn an_interrupt_after_any_signal_for_the_end_ends_it_at_once() {
 fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
     let config = "run lambda { |env| sleep 5 if env['PATH_INFO'] == '/slow'; [200, {}, [Process.pid.to_s]] }";
     let server = ruby::serve(config, &["-w", "1", "-t", "2"]);
-    let count = |wanted: usize| within(MAX_WAIT, || ruby::workers(&server).len() == wanted);
-    assert!(count(1), "{}", server.log());
+    ruby::expect_workers(&server, 1);
     server.signal(Signal::TTIN);
-    assert!(count(2), "{}", server.log());
+    ruby::expect_workers(&server, 2);
     server.signal(Signal::TTOU);
-    assert!(count(1), "{}", server.log());
+    ruby::expect_workers(&server, 1);
     server.signal(Signal::TTOU);
     assert!(within(MAX_WAIT, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
-    assert!(count(1), "never the last one\n{}", server.log());
+    ruby::expect_workers(&server, 1);
     let mut slow = server.send_get("/slow");
     assert!(within(MAX_WAIT, || {
         server.signal(Signal::POWER);
@@ -289,8 +285,7 @@ fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
     }));
     let old = ruby::workers(&server);
     server.signal(Signal::URG);
-    let replaced = || server.text("/") != old[0].to_string();
-    assert!(within(MAX_WAIT, replaced), "{}", server.log());
+    assert!(within(MAX_WAIT, || server.text("/") != old[0].to_string()), "{}", server.log());
     assert_eq!(slow.reply().unwrap().text(), old[0].to_string(), "the old one finishes what it has");
 }
 
@@ -309,7 +304,7 @@ fn as_in_pitchfork_usr2_replaces_the_workers() {
 fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
     let server = ruby::serve(OK, &["-w", "1", "--signals", "unicorn"]);
     server.signal(Signal::WINCH);
-    assert!(server.logs("SIGWINCH: "), "{}", server.log());
+    server.must_log("SIGWINCH: ");
     let mut client = server.send_get("/");
     client.set_timeout(Duration::from_millis(300));
     assert!(client.reply().is_err(), "it waits");
@@ -322,11 +317,11 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
 fn a_signal_ends_the_pause_that_a_signal_began_and_no_other() {
     let server = ruby::serve(OK, &["-w", "1", "--signals", "unicorn"]);
     server.signal(Signal::WINCH);
-    assert!(server.logs("SIGWINCH: "), "{}", server.log());
+    server.must_log("SIGWINCH: ");
     server.done(&["resume"]);
     server.done(&["pause"]);
     server.signal(Signal::HUP);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.must_log("generation 2 serves");
     let status = server.done(&["status", "--json"]);
     assert!(status.contains("\"is_paused\":true"), "{status}\n{}", server.log());
     server.done(&["resume"]);
@@ -337,10 +332,10 @@ fn a_signal_ends_the_pause_that_a_signal_began_and_no_other() {
 fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
     let server = ruby::serve(OK, &["--min-workers", "0", "--max-workers", "2"]);
     server.signal(Signal::TTOU);
-    assert!(server.logs("SIGTTOU: there must be 1 worker at least"), "{}", server.log());
+    server.must_log("SIGTTOU: there must be 1 worker at least");
     for words in ["SIGTTIN: from 1 to 2 workers, 1 now", "SIGTTIN: 2 workers"] {
         server.signal(Signal::TTIN);
-        assert!(server.logs(words), "{words}\n{}", server.log());
+        server.must_log(words);
     }
     server.signal(Signal::TTOU);
     assert!(server.logs("SIGTTOU: from 0 to 2 workers, 1 now"), "the last one may still leave: {}", server.log());
@@ -349,7 +344,6 @@ fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
 #[test]
 fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
     let server = ruby::serve(OK, &["--min-workers", "1", "--max-workers", "2"]);
-    let count = |wanted: usize| within(MAX_WAIT, || ruby::workers(&server).len() == wanted);
     for (signal, workers, words) in [
         (Signal::TTIN, 2, "SIGTTIN: 2 workers"),
         (Signal::TTIN, 2, "SIGTTIN: there may be 2 workers at most"),
@@ -357,7 +351,8 @@ fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
         (Signal::TTOU, 1, "SIGTTOU: there must be 1 worker at least"),
     ] {
         server.signal(signal);
-        assert!(server.logs(words) && count(workers), "{words}\n{}", server.log());
+        server.must_log(words);
+        ruby::expect_workers(&server, workers);
     }
 }
 
@@ -384,7 +379,7 @@ fn signals_that_were_blocked_before_the_start_have_their_effect() {
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
     let mut server = Server::spawn_by(&["env", "--block-signal"], folder, &[], &options);
     server.signal(Signal::HUP);
-    assert!(server.logs("SIGHUP: "), "{}", server.log());
+    server.must_log("SIGHUP: ");
     server.end(Signal::TERM);
 }
 

@@ -71,11 +71,10 @@ fn assert_goes_on(mut server: Server, place: &Path) {
     replace(&server, &ruby::workers(&server));
     assert_serves(&server, "with new workers");
     replace(&server, &ruby::processes(server.id()));
-    assert!(server.logs("the folder of the Ruby processes is now"), "{}", server.log());
+    server.must_log("the folder of the Ruby processes is now");
     assert_serves(&server, "with a new mold");
     assert!(!wires(place).is_empty());
-    server.signal(Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     assert_serves(&server, "after a reload");
     // A mold that was killed while it was to fork may be one boot that failed.
     assert!(!server.log().contains("refused") && !server.log().contains("reload failed"), "{}", server.log());

@@ -105,11 +105,10 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
     let mut server = ruby::serve_by(&by, folder, &[("TMPDIR", &place)], &["-w", "1", "-t", "1"]);
     let wire = wire(&server);
     assert!(wire.starts_with("/dev/shm") && wire.exists(), "{}", wire.display());
-    server.signal(Signal::USR1);
-    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    server.reload("generation 2 serves");
     // Less than the server still reads of a body after it has refused it: a client that sends more may see a reset.
     assert_eq!(server.client().post("/size", vec![b'x'; 3_000_000]).status, 507, "{}", server.log());
-    assert!(server.logs(&format!("No space left on device (os error 28), in {place}")), "{}", server.log());
+    server.must_log(&format!("No space left on device (os error 28), in {place}"));
     assert_eq!(server.text("/"), "gold");
     server.end(Signal::TERM);
 }

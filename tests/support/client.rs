@@ -107,8 +107,7 @@ impl Client {
 
     /// Sends a request without a body and reads the response.
     pub fn get(&mut self, path: &str) -> Reply {
-        self.send_get(path);
-        self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
+        self.get_as(path, "test")
     }
 
     /// The same for a certain host.

@@ -42,6 +42,14 @@ pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
+/// The answers to this number of clients that ask at the same time, each on a connection of its own.
+pub fn at_once<T: Send>(server: &Server, clients: usize, ask: impl Fn(&mut Client) -> Vec<T> + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..clients).map(|_| scope.spawn(|| ask(&mut server.client()))).collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    })
+}
+
 /// Whether this machine lets us start programs by this command in this folder; prints it when it does not.
 pub fn is_permitted(by: &[&str], folder: impl AsRef<Path>) -> bool {
     let tried = Command::new(by[0]).args(&by[1..]).arg("true").current_dir(folder).output();

@@ -4,18 +4,19 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Folder, MAX_WAIT, server, within};
+use super::server::{self, KillOnDrop};
+use super::{Folder, MAX_WAIT, within};
 
 /// What a machine without one is told.
 const MISSING: &str = "there is no PostgreSQL (initdb) on PATH or in /usr/lib/postgresql: bin/setup brings it";
 
 /// Running until it is dropped.
 pub struct Postgres {
-    child: Child,
+    child: KillOnDrop,
     folder: Folder,
 }
 
@@ -47,9 +48,9 @@ impl Postgres {
         assert!(made.success(), "initdb: {made}\n{}", said(&folder));
         let settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=50", "-k"];
         let child = command("postgres").args(settings).arg(&*folder).spawn().unwrap();
-        let mut postgres = Postgres { child, folder };
+        let mut postgres = Postgres { child: KillOnDrop(child), folder };
         let is_ready = within(MAX_WAIT, || {
-            assert!(postgres.child.try_wait().unwrap().is_none(), "postgres ended:\n{}", said(&postgres.folder));
+            assert!(postgres.child.0.try_wait().unwrap().is_none(), "postgres ended:\n{}", said(&postgres.folder));
             said(&postgres.folder).contains("ready to accept connections")
         });
         assert!(is_ready, "postgres does not become ready:\n{}", said(&postgres.folder));
@@ -67,10 +68,8 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         // "Fast shutdown": it does not wait for clients, and ends its processes.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
-        let _ = within(MAX_WAIT, || matches!(self.child.try_wait(), Ok(Some(_))));
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = kill_process(Pid::from_child(&self.child.0), Signal::INT);
+        let _ = within(MAX_WAIT, || matches!(self.child.0.try_wait(), Ok(Some(_))));
     }
 }
 

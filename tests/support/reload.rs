@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::Signal;
-
 use super::{Server, paths, ruby, server};
 
 /// The engines, as the tests name them.
@@ -47,27 +45,15 @@ pub fn put(folder: &Path, name: &str, text: &str) {
 pub fn serve(engine: &str, options: &[&str]) -> Server {
     let folder = server::folder();
     put(&folder, "config.ru", &code(1, ""));
-    let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--access-log", "off"];
-    if engine == "ruby" {
-        all.extend(["--ruby", &program]);
-    }
-    all.extend(options);
-    Server::spawn(folder, &[], &all)
-}
-
-/// Asks for the new code, and waits for word of this generation.
-#[track_caller]
-pub fn reload(server: &Server, words: &str) {
-    server.signal(Signal::USR1);
-    server.must_log(words);
+    let own = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &ruby::program(), "--access-log", "off"];
+    Server::spawn(folder, &[], &[&own[..], options].concat())
 }
 
 /// Deploys this version, which must come to serve.
 #[track_caller]
 pub fn deploy(server: &Server, version: u32, generation: u32) {
     put(&server.folder, "config.ru", &code(version, ""));
-    reload(server, &format!("generation {generation} serves"));
+    server.reload(&format!("generation {generation} serves"));
 }
 
 /// What clients have seen.

@@ -58,17 +58,13 @@ pub fn serve_files(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str
 /// Serves a folder in the same way, by a program that becomes ours.
 pub fn serve_by(by: &[&str], folder: Folder, env: &[(&str, &str)], options: &[&str]) -> Server {
     let (program, worker) = (program(), worker());
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "--ruby-worker", &worker];
-    all.extend_from_slice(options);
-    Server::spawn_by(by, folder, env, &all)
+    let own = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "--ruby-worker", &worker];
+    Server::spawn_by(by, folder, env, &[&own[..], options].concat())
 }
 
 /// Serves a folder with another server's configuration file.
 pub fn serve_with(file: &str, folder: Folder, options: &[&str]) -> Server {
-    let program = program();
-    let mut all = vec!["--ruby", &program, "-C", file];
-    all.extend_from_slice(options);
-    Server::spawn(folder, &[], &all)
+    Server::spawn(folder, &[], &[&["--ruby", &program(), "-C", file], options].concat())
 }
 
 /// Runs the program where it is to end by itself; its exit code, and what it has said on standard error.
@@ -183,6 +179,24 @@ pub fn mold(server: &Server) -> u32 {
 /// The workers that run now.
 pub fn workers(server: &Server) -> Vec<u32> {
     processes(server.id()).into_iter().skip(1).collect()
+}
+
+/// Waits until this number of workers is ready.
+#[track_caller]
+pub fn expect_ready(server: &Server, count: usize) {
+    let ready = || {
+        let status = server.status();
+        let workers = status["apps"][0]["workers"].as_array().unwrap();
+        workers.iter().filter(|worker| worker["state"] == "ready").count()
+    };
+    assert!(within(MAX_WAIT, || ready() == count), "{} of {count} are ready\n{}", ready(), server.log());
+}
+
+/// Waits until there is this number of workers.
+#[track_caller]
+pub fn expect_workers(server: &Server, count: usize) {
+    let found = within(MAX_WAIT, || workers(server).len() == count);
+    assert!(found, "{:?} instead of {count}\n{}", workers(server), server.log());
 }
 
 /// The title of a process, as `ps` shows it.

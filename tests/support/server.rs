@@ -1,8 +1,9 @@
 //! The program under test: started in a folder of its own, its output in a file there, killed and reaped when the
 //! value goes. A failing test keeps the folder and says where it is.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::ops::Deref;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
@@ -65,8 +66,7 @@ struct Whole(PathBuf);
 impl Drop for Whole {
     fn drop(&mut self) {
         if thread::panicking() {
-            let mut out = std::io::stderr().lock();
-            let _ = std::io::Write::write_fmt(&mut out, format_args!("kept for you: {}\n", self.0.display()));
+            eprintln!("kept for you: {}", self.0.display());
         } else {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -92,6 +92,13 @@ pub fn folder_with(files: &[(&str, &str)]) -> Folder {
     folder
 }
 
+/// Writes an executable script and returns its path.
+pub fn script(path: PathBuf, text: &str) -> String {
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
 /// The program, ready to be given arguments, untouched by settings of whoever runs the tests.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
@@ -105,9 +112,19 @@ pub fn command() -> Command {
     command
 }
 
+/// A started program, killed and waited for when this is dropped.
+pub struct KillOnDrop(pub Child);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A running server.
 pub struct Server {
-    child: Child,
+    child: KillOnDrop,
     pub folder: Folder,
     /// Zero where it was not asked to listen on TCP.
     pub port: u16,
@@ -130,9 +147,7 @@ impl Server {
     }
 
     fn on_free_port(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
-        let mut all = vec!["-b", "tcp://127.0.0.1:0"];
-        all.extend_from_slice(options);
-        Server::spawn(folder_with(files), env, &all)
+        Server::spawn(folder_with(files), env, &[&["-b", "tcp://127.0.0.1:0"], options].concat())
     }
 
     /// Starts in `folder` with exactly these options, and waits until it serves.
@@ -166,13 +181,13 @@ impl Server {
         }
         command.current_dir(&folder).args(options).stdin(stdin).stdout(log.try_clone().unwrap()).stderr(log);
         command.envs(env.iter().copied());
-        Server { child: command.spawn().unwrap(), folder, port: 0 }
+        Server { child: KillOnDrop(command.spawn().unwrap()), folder, port: 0 }
     }
 
     /// Ready means: its log names an address, and something answers there.
     pub fn wait_ready(&mut self) {
         let ready = within(MAX_WAIT, || {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 panic!("foolsgold ended at start with {status}:\n{}", self.log());
             }
             let log = self.log();
@@ -223,8 +238,15 @@ impl Server {
         assert!(self.logs(words), "{words:?} is not in the log:\n{}", self.log());
     }
 
+    /// Asks for new code by SIGUSR1, and waits until the log has these words about it.
+    #[track_caller]
+    pub fn reload(&self, words: &str) {
+        self.signal(Signal::USR1);
+        self.must_log(words);
+    }
+
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Port of its admin listener, which the log names.
@@ -234,6 +256,14 @@ impl Server {
         let (_, after) =
             log.split_once("are on http://").unwrap_or_else(|| panic!("no admin listener in the log:\n{log}"));
         after.split('/').next().unwrap().rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    /// The value of a metric, by its name with labels.
+    #[track_caller]
+    pub fn metric(&self, key: &str) -> f64 {
+        let text = Client::tcp(self.admin_port()).get_as("/metrics", "localhost").text();
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("{key} is not in\n{text}")).parse().unwrap()
     }
 
     /// Runs a command such as `status` for this server, which must succeed; returns what it says on both streams.
@@ -251,14 +281,14 @@ impl Server {
     }
 
     pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        kill_process(Pid::from_child(&self.child.0), signal).unwrap();
     }
 
     /// Waits until it ends by itself.
     pub fn ended(&mut self, limit: Duration) -> Option<ExitStatus> {
         let mut status = None;
         within(limit, || {
-            status = self.child.try_wait().unwrap();
+            status = self.child.0.try_wait().unwrap();
             status.is_some()
         });
         status
@@ -271,16 +301,30 @@ impl Server {
         self.ended(MAX_WAIT).unwrap_or_else(|| panic!("it goes on\n{}", self.log()))
     }
 
+    /// Waits until it has ended, as it must, with exit status 0.
+    #[track_caller]
+    pub fn must_end(&mut self) {
+        let status = self.ended(MAX_WAIT);
+        assert!(status.is_some_and(|status| status.success()), "{status:?}\n{}", self.log());
+    }
+
     /// Sends a signal that must end it with exit status 0.
     #[track_caller]
     pub fn end(&mut self, signal: Signal) {
-        let status = self.ended_by(signal);
-        assert!(status.success(), "{status}\n{}", self.log());
+        self.end_within(signal, MAX_WAIT);
+    }
+
+    /// The same, within this time.
+    #[track_caller]
+    pub fn end_within(&mut self, signal: Signal, limit: Duration) {
+        self.signal(signal);
+        let status = self.ended(limit);
+        assert!(status.is_some_and(|status| status.success()), "{status:?}\n{}", self.log());
     }
 
     /// Whether it is still there: a crash under hostile input must not pass unseen.
     pub fn is_alive(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
+        self.child.0.try_wait().unwrap().is_none()
     }
 
     /// Resident memory now, in KiB.
@@ -291,18 +335,19 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Runs the program in a folder to its end; also what it has said, on both streams.
 pub fn run(folder: &Path, env: &[(&str, &str)], words: &[&str]) -> (Output, String) {
     let output = command().current_dir(folder).envs(env.iter().copied()).args(words).output().unwrap();
     let said = said(&output);
     (output, said)
+}
+
+/// Runs it likewise and checks its exit code; returns what it has said.
+#[track_caller]
+pub fn exits_with(code: i32, folder: &Path, env: &[(&str, &str)], words: &[&str]) -> String {
+    let (output, said) = run(folder, env, words);
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+    said
 }
 
 /// Runs it likewise; its exit code, and what it has said on standard error.

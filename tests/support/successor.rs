@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
 use super::client::Client;
-use super::{MAX_WAIT, Server, ruby, within};
+use super::{MAX_WAIT, Server, ruby, server, within};
 
 /// Makes this process the parent of all that is left behind below it, so that it can wait for them.
 pub fn adopt_orphans() {
@@ -88,7 +88,7 @@ impl Drop for Process {
 pub fn upgraded(server: &mut Server, pidfile: &str) -> Process {
     server.signal(Signal::USR2);
     let next = Process::named_in(&server.folder.join(pidfile), server.id());
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()), "{}", server.log());
+    server.must_end();
     next
 }
 
@@ -175,6 +175,14 @@ impl Manager {
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(MAX_WAIT)).unwrap();
         (Manager(socket), path.display().to_string())
+    }
+
+    /// Starts a server with this `config.ru` as its service, on a free port.
+    pub fn serve(config: &str, env: &[(&str, &str)], options: &[&str]) -> (Manager, Server) {
+        let folder = server::folder_with(&[("config.ru", config)]);
+        let (manager, notify) = Manager::listen(&folder);
+        let env = [env, &[("NOTIFY_SOCKET", &*notify)]].concat();
+        (manager, Server::spawn(folder, &env, &[&["-b", "tcp://127.0.0.1:0", "-t", "1"], options].concat()))
     }
 
     /// All messages that have come by now and were not read.

@@ -62,9 +62,6 @@ pub struct Interpreter {
 // SAFETY: the host is owned by this value alone (it is boxed only so that C can hold its address).
 unsafe impl Send for Interpreter {}
 
-/// A pointer that a closure carries onto the interpreter's own stack.
-struct Carried(NonNull<Interpreter>);
-
 impl Interpreter {
     /// An interpreter without the application; [`Interpreter::load`] loads it.
     pub fn new(
@@ -115,9 +112,8 @@ impl Interpreter {
         self.host().reset();
         self.host().run_state.start(clock.at(now), clock.at(job.request.deadline));
         self.watchdog.wake();
-        let me = Carried(NonNull::from(&mut *self));
+        let mut me = NonNull::from(&mut *self);
         let over = self.stack.begin(move |migration| {
-            let Carried(mut me) = { me };
             let migration = if place == Place::Here { migration } else { Migration::none() };
             // SAFETY: the interpreter is boxed and keeps its address. While the work is suspended, no code touches what
             // the work uses (host and vm); `stack`, which is touched then, is not used from here.
@@ -243,10 +239,13 @@ impl Interpreter {
         let bytes = settings.memory_bytes;
         let rackup = settings.rackup.clone();
         let mut opened = None;
-        let place = NonNull::from(&mut opened);
-        let mut work = OpenWork { host, place };
+        let mut place = NonNull::from(&mut opened);
         // Deeply nested source needs the deep stack as much as deep calls do.
-        self.stack.begin(move |_| work.run(bytes, &rackup));
+        self.stack.begin(move |_| {
+            let loaded = Vm::open(host, bytes, &rackup);
+            // SAFETY: the place lies in the frame of this function, which waits for this work: opening never migrates.
+            unsafe { *place.as_mut() = Some(loaded) };
+        });
         self.roll_back("the application had left open when it was loaded");
         self.host().run_state.stop();
         opened.unwrap_or_else(|| Err(Box::default()))
@@ -255,21 +254,6 @@ impl Interpreter {
     /// Bytes of memory the interpreter holds.
     pub fn used_bytes(&self) -> usize {
         self.vm.as_ref().map_or(0, Vm::used_bytes)
-    }
-}
-
-/// Work that opens an interpreter on the interpreter's own deep stack.
-struct OpenWork {
-    host: NonNull<Host>,
-    place: NonNull<Option<Result<Vm, Box<AppError>>>>,
-}
-
-impl OpenWork {
-    fn run(&mut self, memory_bytes: usize, rackup: &std::path::Path) {
-        let opened = Vm::open(self.host, memory_bytes, rackup);
-        // SAFETY: the place lies in the frame of `Interpreter::open`, which waits for this work: opening never
-        // migrates.
-        unsafe { *self.place.as_mut() = Some(opened) };
     }
 }
 

@@ -86,6 +86,7 @@ impl MrubyEngine {
             return Err(StartError::Path(settings.rackup));
         }
         settings.meter.recorder.set_slow(settings.slow_time);
+        let settings = Arc::new(settings);
         let clock = Clock::new();
         let run_states: Vec<Arc<RunState>> = (0..settings.interpreters).map(|_| Arc::new(RunState::new())).collect();
         let shared = Arc::new(Shared::new(settings.clone()));

@@ -54,7 +54,7 @@ enum Task {
 pub struct Pool {
     /// Idle interpreters and waiting requests.
     pub(crate) queue: Queue<Box<Interpreter>, Job>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     tasks: Sender<Task>,
     pub(crate) watchdog: Arc<Watchdog>,
     /// A moving average of recent service times, in nanoseconds.
@@ -83,7 +83,7 @@ impl Pool {
     /// Starts one runner for each interpreter, all of which have the application loaded.
     #[expect(clippy::vec_box, reason = "an interpreter keeps its address: C holds pointers into it")]
     pub(crate) fn with(
-        settings: Settings,
+        settings: Arc<Settings>,
         interpreters: Vec<Box<Interpreter>>,
         watchdog: Arc<Watchdog>,
     ) -> std::io::Result<Arc<Pool>> {
@@ -200,9 +200,8 @@ impl Pool {
     }
 
     fn recycle(&self, interpreter: &mut Interpreter, reason: Reason) {
-        *self.restarts.lock().entry(reason.name()).or_default() += 1;
-        let words = reason.words();
-        let reason = reason.name();
+        let (reason, words) = reason.label_and_words();
+        *self.restarts.lock().entry(reason).or_default() += 1;
         let begin = Instant::now();
         let held = interpreter.used_bytes();
         let generation = self.generation.load(Ordering::Relaxed);

@@ -20,17 +20,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Label of the reason in metrics and in structured log fields.
-    pub fn name(self) -> &'static str {
-        self.label_and_words().0
-    }
-
-    /// Text of the reason in log lines.
-    pub fn words(self) -> &'static str {
-        self.label_and_words().1
-    }
-
-    fn label_and_words(self) -> (&'static str, &'static str) {
+    /// Label of the reason in metrics and in structured log fields, and its text in log lines.
+    pub fn label_and_words(self) -> (&'static str, &'static str) {
         match self {
             Reason::Load => ("load", "the application did not load"),
             Reason::Timeout => ("timeout", "a request timed out"),

@@ -11,13 +11,13 @@ use crate::settings::Settings;
 /// State that all interpreters of an engine share.
 pub struct Shared {
     /// The engine's settings.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     sources: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
 }
 
 impl Shared {
     /// Shared state without any source files.
-    pub fn new(settings: Settings) -> Shared {
+    pub fn new(settings: Arc<Settings>) -> Shared {
         Shared { settings, sources: Mutex::default() }
     }
 

@@ -64,7 +64,6 @@ impl Vm {
         let Some(vm) = opened else { return Err(no_memory(memory_bytes)) };
         let vm = Vm { vm, host, environment: Environment::new(vm) };
         vm.connect();
-        vm.define()?;
         for (index, code) in prelude::compiled(|name, source| vm.compile(source, name))?.iter().enumerate() {
             if index == prelude::BEFORE_NATIVES {
                 vm.define_natives();
@@ -82,21 +81,11 @@ impl Vm {
         unsafe { self.host.as_ref() }.run_state.connect(Some(deadline_timer));
     }
 
-    fn define(&self) -> Result<(), Box<AppError>> {
-        self.load("module FoolsGold; module Native; end; end", c"foolsgold/native.rb")
-    }
-
     fn define_natives(&self) {
         let mut rows: Vec<FgNative> = native::LIBRARIES.iter().flat_map(|rows| rows.iter()).map(face).collect();
         rows.extend(native::OWN.iter().map(face));
         // SAFETY: the rows live until the call returns, and their strings for ever.
         unsafe { sys::fg_vm_define(self.vm.as_ptr(), rows.as_ptr(), rows.len()) };
-    }
-
-    fn load(&self, source: &str, name: &CStr) -> Result<(), Box<AppError>> {
-        // SAFETY: pointer and length are those of `source`; the name ends in NUL.
-        let ended = unsafe { sys::fg_vm_load(self.vm.as_ptr(), source.as_ptr().cast(), source.len(), name.as_ptr()) };
-        self.loaded(ended)
     }
 
     fn compile(&self, source: &str, name: &CStr) -> Result<Vec<u8>, Box<AppError>> {

@@ -1,6 +1,6 @@
 //! Ruby code that once crashed the process, found by attacking the language. Each request must get an answer.
 
-use crate::support::{app, get, within};
+use crate::support::{app, within};
 
 /// An `inspect` during which the inspected object gets more variables than its table has room for.
 const INSPECTION: &str = "
@@ -66,7 +66,7 @@ fn callables_after_the_answer_may_empty_the_environment() {
       40.times { list << lambda { |*_| nil } }
       list << lambda { |e, *_| e.clear; GC.start; $kept = Array.new(5000) { 'x' * 330 } }
       [200, {}, ['fine']] }");
-    (0..5).for_each(|_| assert_eq!(app.got(get("/")).body, "fine"));
+    (0..5).for_each(|_| assert_eq!(app.body("/"), "fine"));
 }
 
 /// Our libraries are compiled by a process each, and an application by another one: their counts of such patterns began
@@ -77,7 +77,7 @@ fn a_pattern_that_is_made_once_is_that_of_its_file() {
       FOUND = 12.times.map { |n| [found('b'), eval(\"'ab' =~ /\\#{'a'}/o\")] }
       require 'pathname'
       run ->(env) { [200, {}, [FOUND.uniq.inspect, Pathname.new('/a/../b/./c.rb').cleanpath.to_s]] }");
-    assert_eq!(app.got(get("/")).body, "[[1, 0]]/b/c.rb");
+    assert_eq!(app.body("/"), "[[1, 0]]/b/c.rb");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_engine_may_end_while_ruby_runs_after_an_answer() {
         let app = app("run lambda { |env|
           env['rack.response_finished'] << lambda { |*_| 3_000_000.times { |n| n.to_s } }
           [200, {}, ['fine']] }");
-        assert_eq!(app.got(get("/")).body, "fine");
+        assert_eq!(app.body("/"), "fine");
     }
 }
 
@@ -143,7 +143,7 @@ fn calls_that_crashed_have_answers() {
     ));
     for _ in 0..2 {
         for (at, (ruby, wanted)) in expressions.iter().enumerate() {
-            assert_eq!(&app.got(get(&format!("/{at}"))).body, wanted, "{ruby}");
+            assert_eq!(&app.body(&format!("/{at}")), wanted, "{ruby}");
         }
     }
 }
@@ -193,7 +193,7 @@ fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
          rescue SyntaxError; 'SyntaxError'; rescue StandardError; 'it runs'; end\n  [200, {{}}, [told]]\n}}"
     ));
     for (at, program) in programs.iter().enumerate() {
-        let told = app.got(get(&format!("/{at}"))).body;
+        let told = app.body(&format!("/{at}"));
         // Bare `$~` may be assigned to.
         assert!(told == "SyntaxError" || program.contains("$~"), "{program}: {told}");
     }

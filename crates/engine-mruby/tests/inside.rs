@@ -6,7 +6,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    clippy::print_stderr,
     reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
 )]
 
@@ -15,7 +14,6 @@ mod support;
 mod client;
 mod crashes;
 mod files;
-mod frameworks;
 mod gems;
 mod language;
 mod library;

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::support;
-use crate::support::{app, get, settings, try_app, until, within};
+use crate::support::{app, app_with, settings, until, within};
 use engine::Engine;
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
@@ -58,7 +57,7 @@ fn what_is_large_or_long_ends_in_time_and_the_next_request_is_served() {
          run ->(env) {{ [200, {{}}, [begin\n case env['PATH_INFO']\n when '/ok' then 'fine'\n{cases}end\n\
          rescue StandardError, NoMemoryError, SystemStackError => e\n e.class\n end.to_s]] }}"
     );
-    let app = try_app(&config, support::settings()).unwrap_or_else(|error| panic!("{error}"));
+    let app = app(&config);
     for (name, _) in HOSTILE {
         let begin = Instant::now();
         let answer = app.call(within(&format!("/{name}"), 300)).result;
@@ -84,7 +83,7 @@ fn a_temporary_file_is_gone_with_its_request() {
 #[test]
 fn a_temporary_file_of_the_application_stays_until_its_interpreter_ends() {
     let config = "require 'tempfile'\nKEPT = Tempfile.new('kept')\nrun ->(env) { [200, {}, [KEPT.path]] }";
-    let app = try_app(config, engine_mruby::Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(config, engine_mruby::Settings { interpreters: 1, ..settings() });
     let path = app.body("/");
     assert!(std::path::Path::new(&path).exists());
     assert_eq!(app.body("/"), path);
@@ -169,7 +168,7 @@ run ->(env) {
   told = ['\u{e9}'.b, \"\\xff\".b, '\u{e9}', ['\u{e9}'.b]].map { |value| store['a'] = value; store['a'] == value }
   [200, {}, [told.join(' ')]]
 }");
-    assert_eq!(app.got(get("/")).body, "true true true true");
+    assert_eq!(app.body("/"), "true true true true");
 }
 
 #[test]
@@ -185,5 +184,5 @@ run ->(env) {
   }.map { |call| begin; call.call.inspect; rescue TypeError; 'TypeError'; end }
   [200, {}, [told.uniq.join(' ')]]
 }");
-    assert_eq!(app.got(get("/")).body, "TypeError");
+    assert_eq!(app.body("/"), "TypeError");
 }

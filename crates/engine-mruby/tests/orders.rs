@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{App, app, get, settings, try_app, wait};
+use crate::support::{App, app, app_with, get, settings, wait};
 use engine::{Engine, Fault, Order, Snapshot};
 use engine_mruby::Settings;
 
@@ -87,7 +87,7 @@ fn a_request_whose_time_ends_in_a_pause_is_refused_at_once() {
 
 #[test]
 fn interpreters_are_replaced_all_or_one_by_its_number() {
-    let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(APP, Settings { interpreters: 1, ..settings() });
     assert_eq!((app.body("/"), app.body("/")), ("1".into(), "2".into()));
     app.engine.order(Order::Recycle).unwrap();
     assert_eq!(app.body("/"), "1");
@@ -106,7 +106,7 @@ fn interpreters_are_replaced_all_or_one_by_its_number() {
 #[test]
 fn an_interpreter_that_loads_the_application_anew_is_neither_idle_nor_busy() {
     let slow = format!("ends = Time.now + 0.5\nnil while Time.now < ends\n{APP}");
-    let app = try_app(&slow, Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(&slow, Settings { interpreters: 1, ..settings() });
     app.engine.order(Order::Recycle).unwrap();
     let snapshot = see(&app, |snapshot| (snapshot.status.idle, snapshot.status.busy) == (0, 0));
     assert_eq!(snapshot.status.capacity, 1);
@@ -115,7 +115,7 @@ fn an_interpreter_that_loads_the_application_anew_is_neither_idle_nor_busy() {
 
 #[test]
 fn a_request_that_runs_away_can_be_ended_at_once() {
-    let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(APP, Settings { interpreters: 1, ..settings() });
     for path in ["/loop", "/doze"] {
         thread::scope(|scope| {
             let stuck = scope.spawn(|| {
@@ -140,7 +140,7 @@ fn a_request_that_runs_away_can_be_ended_at_once() {
 fn what_was_slow_or_failed_is_recorded_and_all_is_counted() {
     let slow = Settings { slow_time: Duration::from_millis(500), ..settings() };
     let meter = slow.meter.clone();
-    let app = try_app(APP, slow).unwrap();
+    let app = app_with(APP, slow);
     assert!(matches!(app.fault(get("/raise")), Fault::App(_)));
     app.body("/sleep");
     app.body("/");

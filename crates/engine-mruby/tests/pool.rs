@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{app, get, settings, try_app, until, wait, within};
+use crate::support::{app, app_with, get, settings, until, wait, within};
 use engine::{Engine, Fault, IoThread};
 use engine_mruby::Settings;
 
@@ -48,7 +48,7 @@ fn what_was_accepted_before_the_engine_is_closed_is_answered() {
 
 #[test]
 fn every_request_of_many_threads_gets_its_own_answer() {
-    let app = try_app(MIXED, Settings { interpreters: 4, queue_places: 1000, ..settings() }).unwrap();
+    let app = app_with(MIXED, Settings { interpreters: 4, queue_places: 1000, ..settings() });
     let answered = AtomicU32::new(0);
     thread::scope(|scope| {
         for thread in 0..8 {
@@ -82,7 +82,7 @@ fn every_request_of_many_threads_gets_its_own_answer() {
 fn a_full_queue_refuses_and_a_long_wait_ends() {
     let settings = Settings { interpreters: 1, queue_places: 1, ..settings() };
     let meter = settings.meter.clone();
-    let app = try_app(MIXED, settings).unwrap();
+    let app = app_with(MIXED, settings);
     let stuck = app.engine.call(within("/loop", 400));
     let mut impatient = get("/");
     impatient.queue_deadline = Instant::now() + Duration::from_millis(50);
@@ -99,7 +99,7 @@ fn a_full_queue_refuses_and_a_long_wait_ends() {
 
 #[test]
 fn a_request_whose_client_left_the_queue_is_never_run() {
-    let app = try_app(MIXED, Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(MIXED, Settings { interpreters: 1, ..settings() });
     let stuck = app.engine.call(within("/loop", 100));
     drop(app.engine.call(get("/late")));
     assert!(wait(stuck).result.is_err());
@@ -111,7 +111,7 @@ fn a_request_whose_client_left_the_queue_is_never_run() {
 
 #[test]
 fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
-    let app = try_app(MIXED, Settings { interpreters: 1, ..settings() }).unwrap();
+    let app = app_with(MIXED, Settings { interpreters: 1, ..settings() });
     for is_own in [true, false, true] {
         let mut request = get("/?a");
         request.is_own = is_own;
@@ -125,7 +125,7 @@ fn a_request_of_the_server_itself_is_not_among_those_that_were_served() {
 
 #[test]
 fn prefork_keeps_state_fresh_keeps_none_and_a_number_of_requests_renews() {
-    let one = |settings: Settings| try_app(MIXED, Settings { interpreters: 1, ..settings }).unwrap();
+    let one = |settings: Settings| app_with(MIXED, Settings { interpreters: 1, ..settings });
     let kept = one(settings());
     assert_eq!((kept.body("/count"), kept.body("/count")), ("1".into(), "2".into()));
     let fresh = one(Settings { fresh: true, ..settings() });
@@ -144,12 +144,11 @@ fn a_closed_engine_refuses_what_is_new() {
 
 #[test]
 fn an_application_that_no_longer_loads_answers_with_its_error_until_it_does() {
-    let app = try_app(
+    let app = app_with(
         "raise 'gone' if FoolsGold.store['broken']\n\
          run ->(env) { FoolsGold.store['broken'] = env['QUERY_STRING'] == 'break'; [200, {}, ['fine']] }",
         Settings { interpreters: 1, fresh: true, ..settings() },
-    )
-    .unwrap();
+    );
     assert_eq!(app.body("/?break"), "fine");
     match app.fault(get("/after")) {
         Fault::App(error) => assert_eq!(error.message, "gone"),

@@ -206,14 +206,7 @@ impl Case {
 }
 
 /// The number of requests in a folder, and those with other answers than on CRuby.
-struct Outcome {
-    name: String,
-    count: usize,
-    differ: Vec<String>,
-}
-
-fn run(given: &Path) -> Outcome {
-    let name = given.file_name().unwrap().to_string_lossy().into_owned();
+fn run(given: &Path) -> (usize, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     copy(given, place.path());
     std::os::unix::fs::symlink(gems(), place.path().join("vendor")).unwrap();
@@ -222,16 +215,7 @@ fn run(given: &Path) -> Outcome {
         text.split("\n\n").map(sides).filter(|(asked, _)| !asked.is_empty()).collect();
     let path = place.path().to_string_lossy().into_owned();
     let settings = Settings { interpreters: 1, memory_bytes: 128 << 20, ..settings() };
-    let app = match App::start(place, settings) {
-        Ok(app) => app,
-        Err(error) => {
-            return Outcome {
-                name,
-                count: blocks.len(),
-                differ: vec![format!("does not load: {error}"); blocks.len()],
-            };
-        }
-    };
+    let app = App::start(place, settings).unwrap_or_else(|error| panic!("does not load: {error}"));
     let masks = text.lines().filter_map(|line| line.strip_prefix("# mask ")).map(str::to_owned).collect();
     let mut case = Case { app, path, masks: Masks { masks, kept: HashMap::new() }, jar: Jar::default() };
     let mut differ = Vec::new();
@@ -241,7 +225,7 @@ fn run(given: &Path) -> Outcome {
             differ.push(format!("> {}\n{}", asked.join("\n> "), difference(expected, &said)));
         }
     }
-    Outcome { name, count: blocks.len(), differ }
+    (blocks.len(), differ)
 }
 
 fn sides(block: &str) -> (Vec<&str>, Vec<&str>) {
@@ -262,10 +246,9 @@ macro_rules! folders {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            let outcome = run(&folder().join(stringify!($name)));
-            let agree = outcome.count - outcome.differ.len();
-            println!("{}: {agree} of {} agree with CRuby", outcome.name, outcome.count);
-            assert!(outcome.differ.is_empty(), "{} differ:\n{}", outcome.differ.len(), outcome.differ.join("\n"));
+            let (count, differ) = run(&folder().join(stringify!($name)));
+            println!("{}: {} of {count} agree with CRuby", stringify!($name), count - differ.len());
+            assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
         })*
         const FOLDERS: &[&str] = &[$(stringify!($name)),*];
     };

@@ -267,7 +267,7 @@ run ->(env) {
         ("/rename", "fine"),
         ("/rename", "fine"),
     ] {
-        assert_eq!(app.got(get(path)).body, body, "{path}");
+        assert_eq!(app.body(path), body, "{path}");
         let mut request = get("/ok");
         request.headers.append("x-new", http::HeaderValue::from_static("1"));
         assert_eq!(app.got(request).body, "fine", "after {path}");

@@ -8,5 +8,4 @@ abort "the native worker is for CRuby only, this is #{RUBY_ENGINE}" unless RUBY_
 
 # Symbols that other files of this extension need must not be visible to other extensions.
 append_cflags(%w[-O2 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden])
-have_func("rb_hash_new_capa", "ruby.h")
 create_makefile("foolsgold_native")

@@ -23,16 +23,9 @@ def environments(**options)
   end
 end
 
-Harness.check("a request with a shape") do
-  plain, native = environments do |pair|
-    pair.shape(1, *SHAPE)
-    pair.request(9, 1, "/a\0agent\0\xFF\xFE".b)
-  end
-  Harness.same(plain, native)
-end
-
-Harness.check("empty values, one value, no value") do
-  [[SHAPE, "\0\0"], [["A", "v"], ""], [["A", "v"], "x"], [%w[A c x], ""]].each do |shape, values|
+Harness.check("several values, empty ones, one value, no value") do
+  [[SHAPE, "/a\0agent\0\xFF\xFE".b], [SHAPE, "\0\0"], [["A", "v"], ""], [["A", "v"], "x"],
+   [%w[A c x], ""]].each do |shape, values|
     plain, native = environments do |pair|
       pair.shape(7, *shape)
       pair.request(1, 7, values)
@@ -158,14 +151,6 @@ Harness.check("recorded requests") do
   end
   Harness.same(plain, native)
   Harness.same(true, native.size > 1)
-end
-
-Harness.check("the end of the connection") do
-  pair = Pair.new
-  pair.request(1, 0, "A\0b")
-  pair.close
-  Harness.same("b", pair.slot.next_request["A"])
-  Harness.same(nil, pair.slot.next_request)
 end
 
 Harness.check("other frames are refused") do

@@ -27,7 +27,6 @@ class Pair
       io
     end
   end
-  Wire::F = F
 
   attr_reader :slot, :front
 

@@ -370,7 +370,7 @@ module FoolsGold
       raise unless error.path.to_s.start_with?("rack")
 
       remedy = @setup["gemfile"].empty? ? "gem install rack" : "add `gem \"rack\"` to #{@setup['gemfile']}"
-      raise LoadFailed, "#{RUBY_ENGINE} #{RUBY_VERSION} has no Rack: #{remedy}"
+      raise NoRack, "#{RUBY_ENGINE} #{RUBY_VERSION} has no Rack: #{remedy}"
     end
 
     # Has RubyGems find the gem by its name. By the name of a file it would read the specifications of all gems. A Rack

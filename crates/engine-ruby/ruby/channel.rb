@@ -13,9 +13,6 @@ module FoolsGold
     # The most bytes of a file that are read and sent at once.
     PART = 65_536
 
-    NONE = [].freeze
-    private_constant :NONE
-
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
 
@@ -38,7 +35,7 @@ module FoolsGold
       @out = String.new
       @started = @seq = 0
       @sending = Mutex.new
-      @cancelled = NONE
+      @cancelled = [].freeze
       @loans = []
       @direct = @lent = nil
       @directs = 0

@@ -9,9 +9,7 @@ module FoolsGold
     # The bytes of a report, and the most that are read at once: whole reports.
     SIZE = 32
     READ = 128 * SIZE
-    # The figures of a worker without Puma.
-    NONE = ([0] * 6).freeze
-    private_constant :FORM, :SIZE, :READ, :NONE
+    private_constant :FORM, :SIZE, :READ
 
     # The last report of a worker: the time at which it was read, and the figures.
     Report = Struct.new(:time, :figures)
@@ -27,10 +25,10 @@ module FoolsGold
       [@reports, @report].each(&:binmode)
     end
 
-    # Reports, in a worker, that it has booted, and its figures; without figures this is its only report. The
+    # Reports, in a worker, that it has booted, and its figures; without Puma there are none, and it reports once. The
     # application may have closed the pipe, as it may close all descriptors that it has not opened.
     def report(figures)
-      @report.write_nonblock([Process.pid, *(figures || NONE)].pack(FORM), exception: false)
+      @report.write_nonblock([Process.pid, *(figures || ([0] * 6))].pack(FORM), exception: false)
       @reports.close
       @report.close unless figures
     rescue SystemCallError, IOError

@@ -9,6 +9,9 @@ module FoolsGold
   # The application cannot be loaded; the message says how to remedy that.
   class LoadFailed < StandardError; end
 
+  # This Ruby lacks the gem rack. The front knows the class by its name.
+  class NoRack < LoadFailed; end
+
   # The application's answer is not valid Rack; the message says what would be.
   class BadAnswer < StandardError; end
 

@@ -129,11 +129,6 @@ module FoolsGold
       "(its message cannot be had)"
     end
 
-    # Encodes a HookFailed as the payload of HOOK_FAILED.
-    def failed_hook(failure)
-      list([failure.hook, failure.place]) + error(failure.error)
-    end
-
     # The causes of an exception, the nearest first.
     def causes(error)
       seen = [error]

@@ -89,15 +89,13 @@ module FoolsGold
     def take(name, value)
       name = name.to_s if name.is_a?(Symbol)
       raise BadAnswer, "the name of a header must be a String, not #{name.inspect[0, 80]}" unless name.is_a?(String)
-      return take_own(name, value) if same?(name.byteslice(0, 5), "rack.")
+      if same?(name.byteslice(0, 5), "rack.") # It is meant for the server.
+        @hijack = value if same?(name, "rack.hijack")
+        return
+      end
 
       value = value.is_a?(Array) ? lines(name, value) : text(value)
       add(name, value) if value && frame(name, value)
-    end
-
-    # Handles a header that is meant for the server.
-    def take_own(name, value)
-      @hijack = value if same?(name, "rack.hijack")
     end
 
     # Notes headers that say where the body ends. An empty length is ignored.

@@ -13,13 +13,13 @@ module FoolsGold
     AT_BOOT = %i[after_fork on_worker_boot].freeze
 
     def initialize
-      @blocks = Hash.new { |blocks, name| blocks[name] = [] }
+      @blocks = Hash.new([].freeze)
     end
 
     def add(name, &block)
       raise ArgumentError, "#{name} needs a block: #{name} { ... }" unless block
 
-      @blocks[name] << block
+      @blocks[name] += [block]
     end
 
     def any?(name)
@@ -27,14 +27,12 @@ module FoolsGold
     end
 
     def count(name)
-      @blocks.key?(name) ? @blocks[name].size : 0
+      @blocks[name].size
     end
 
     # Runs the hooks of a name in the order of registration, without the first `but`. A child that a hook has forked
     # without a block ends with it: it would go on as a second mold or worker, on the connections of the first.
     def run(name, *arguments, but: 0)
-      return unless @blocks.key?(name)
-
       own = Process.pid
       @blocks[name].drop(but).each do |block|
         call(name, block, arguments)
@@ -51,12 +49,12 @@ module FoolsGold
 
     # The last block of a name, if there is any.
     def last(name)
-      @blocks[name].last if @blocks.key?(name)
+      @blocks[name].last
     end
 
     # Reads a hooks file, or another server's configuration; `setup` has the settings for that.
     def load(path, kind, setup)
-      return OldHooks.load(self, path, kind, setup) unless kind.empty?
+      return OldHooks.new(self, kind).load(path, setup) unless kind.empty?
 
       HooksFile.new(self)._evaluate(path)
     end
@@ -109,9 +107,5 @@ class FoolsGold::HooksFile
     error = NoMethodError.new("#{name} is not known in a hooks file; known are #{known}", name)
     error.set_backtrace(caller)
     raise error
-  end
-
-  def respond_to_missing?(*)
-    false
   end
 end

@@ -96,7 +96,6 @@ module FoolsGold
     EMPTY = EmptyInput.new
 
     INLINE = 1
-    IN_FILE = 2
 
     module_function
 

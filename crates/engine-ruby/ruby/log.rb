@@ -5,10 +5,8 @@
 module FoolsGold
   # Before there is a connection, and when it is gone, entries go to standard error.
   module Log
-    ERROR = 1
-    WARN = 2
-    INFO = 3
-    DEBUG = 4
+    # The levels of LOG frames.
+    LEVELS = { error: 1, warn: 2, info: 3, debug: 4 }.freeze
 
     @mutex = Mutex.new
 
@@ -16,14 +14,12 @@ module FoolsGold
       # The connection that carries LOG frames: that of the mold, then the worker's control connection.
       attr_writer :io
 
-      { error: ERROR, warn: WARN, info: INFO, debug: DEBUG }.each do |name, level|
-        define_method(name) { |text| write(level, text) }
-      end
+      LEVELS.each { |name, level| define_method(name) { |text| write(level, text) } }
 
       # Logs an exception with its backtrace. Its message, and a path in `what`, may be of any encoding.
       def exception(error, what)
         lines = Frames.backtrace(error).flat_map { |line| ["\n  ", line] }
-        write(ERROR, Frames.join([what, ": ", Frames.message(error), " (", error.class.to_s, ")", *lines]))
+        write(LEVELS[:error], Frames.join([what, ": ", Frames.message(error), " (", error.class.to_s, ")", *lines]))
       end
 
       # Sends a frame of another kind on the same connection, which several threads use. No exception of another thread

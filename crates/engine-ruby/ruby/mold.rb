@@ -13,9 +13,9 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits last_resort forking signals hooks progress clients application shapes
-   environment input headers hints hijack stream output rest direct channel slot delivery answer puma_errors runner
-   control out_of_band puma_stats worker children exec_hooks].each do |name|
+%w[errors frames wire log title limits heaps last_resort forking signals hooks progress clients application
+   shapes environment input headers hints hijack stream output rest direct channel slot delivery answer puma_errors
+   runner control out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name
 end
 
@@ -37,7 +37,7 @@ module FoolsGold
       [$stdout, $stderr].each { |stream| write_at_once(stream) }
       LastResort.loading
       limit_files
-      forget_arenas
+      Heaps.forget_limit
       Signals.quieten(Signals::QUIET)
       Signals.are_for(Process.ppid) if Process.respond_to?(:fork)
       @io = @wire.open(Frames::MOLD_ROLE)
@@ -64,13 +64,6 @@ module FoolsGold
       @bell, @ring = IO.pipe
       [@bell, @ring].each(&:binmode)
       @workers.listen
-    end
-
-    # Removes the variables with which the server has limited the heaps of malloc in this process: they have had their
-    # effect, and are not for programs that the application starts.
-    def forget_arenas
-      own = ENV.delete("FOOLS_GOLD_ARENAS")
-      ENV.delete("MALLOC_ARENA_MAX") if own && ENV["MALLOC_ARENA_MAX"] == own
     end
 
     # Sets the limit of open files with which the server was started; the server raises its own. Some programs close, or
@@ -163,7 +156,9 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(*payload.unpack("NN")) unless @stopping
-      when Frames::SERVING then begin_serving
+      when Frames::SERVING
+        @serves = true
+        tell_begin
       when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # The front stops workers itself.
       when nil then abandon
@@ -199,11 +194,6 @@ module FoolsGold
 
       Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
-    end
-
-    def begin_serving
-      @serves = true
-      tell_begin
     end
 
     # Runs the hooks for the beginning of the server, once: when it serves, and this mold has forked a worker.

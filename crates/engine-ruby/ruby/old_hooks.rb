@@ -32,14 +32,11 @@ module FoolsGold
     # Hooks of Puma's cluster mode, which do not run in its single mode.
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
-    # In its single mode, these hooks run in the process of the application.
+    # In its single mode, these hooks run in the process of the application. So do those of a cluster in a Ruby that
+    # cannot fork: there is no other process than the workers.
     OF_SINGLE = { mold_begin: :server_begin, mold_end: :server_end }.freeze
     # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"
-
-    def self.load(hooks, path, kind, setup)
-      new(hooks, kind).load(path, setup)
-    end
 
     def initialize(hooks, kind)
       @hooks = hooks
@@ -105,9 +102,12 @@ module FoolsGold
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
       return unless event
 
-      is_moved = @is_single && OF_SINGLE.key?(event)
+      is_moved = (@is_single || !Process.respond_to?(:fork)) && OF_SINGLE.key?(event)
       event = OF_SINGLE[event] if is_moved
       @hooks.add(event) do |number = nil, *|
+        number = FoolsGold.worker.number if is_moved
+        next if is_moved && !@is_single && place(number) != 0 # They run once in a cluster.
+
         arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
         arguments.pop if gets_server_alone?(name)
         arguments = [OldThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)

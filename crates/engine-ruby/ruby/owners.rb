@@ -10,8 +10,8 @@ module FoolsGold
     DEPTH = 6
     SECONDS = 3
 
-    # Clients in C that hide their socket, with the method that returns its number.
-    CLIENTS = { "PG::Connection" => :socket, "Mysql2::Client" => :socket, "Trilogy" => :socket }.freeze
+    # Clients in C that hide their socket.
+    CLIENTS = %w[PG::Connection Mysql2::Client Trilogy].freeze
 
     # Classes whose objects refer to the local variables of this search.
     STACKS = %w[Thread Ractor Fiber Enumerator Binding].freeze
@@ -52,11 +52,30 @@ module FoolsGold
     # collected yet.
     def holder
       ObjectSpace.each_object(IO) { |io| return io if !io.instance_of?(BasicSocket) && number_of(io) == @number }
-      CLIENTS.each do |name, method|
+      CLIENTS.each do |name|
         client = Object.const_get(name) if Object.const_defined?(name)
-        client && ObjectSpace.each_object(client) { |one| return one if one.public_send(method) == @number }
+        client && ObjectSpace.each_object(client) { |one| return one if holds?(one) }
       end
       nil
+    end
+
+    # Whether the descriptor is that of a client. Trilogy has no method for its number, so its options are compared.
+    def holds?(client)
+      return client.socket == @number if client.respond_to?(:socket)
+
+      !client.closed? && server?(client.connection_options)
+    rescue StandardError
+      false # It is closed, or an older Trilogy.
+    end
+
+    # Whether the options of a client name the server at the other end of the descriptor.
+    def server?(options)
+      socket = BasicSocket.for_fd(@number)
+      socket.autoclose = false
+      peer = socket.remote_address
+      return peer.unix_path == options[:socket] if peer.unix?
+
+      !options[:host].nil? && peer.ip_port == (options[:port] || 3306)
     end
 
     def number_of(io)

@@ -74,10 +74,6 @@ module FoolsGold
       @daemon = daemon
     end
 
-    def [](key)
-      fetch(key)
-    end
-
     # As if the file had the directive of this name. A list stays the object that was given: more may be added to it.
     def []=(key, value)
       return @said.added[key.to_sym] = value if value.is_a?(Array) && LISTS.include?(key.to_sym)
@@ -91,6 +87,7 @@ module FoolsGold
       [file_options, default_options].each { |options| return options[key] if options.key?(key) }
       default
     end
+    alias_method :[], :fetch
 
     def key?(key)
       file_options.key?(key.to_sym) || default_options.key?(key.to_sym)

@@ -28,8 +28,7 @@ module FoolsGold
 
     # Evaluates the file. Returns the order to become a mold, with the file, if there is one.
     def run(stays)
-      # As in Mold#forget_arenas: the variables have had their effect, and are not for programs that the file starts.
-      ENV.delete("MALLOC_ARENA_MAX") if ENV.delete("FOOLS_GOLD_ARENAS")
+      Heaps.forget_limit
       title
       write_in_background
       set_up_bundler

@@ -109,7 +109,7 @@ module FoolsGold
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
     rescue HookFailed => failure
-      Log.frame(Frames::HOOK_FAILED, Frames.failed_hook(failure))
+      Log.frame(Frames::HOOK_FAILED, Frames.list([failure.hook, failure.place]) + Frames.error(failure.error))
       false
     rescue Exception => error # Also `exit` in config.ru: the front must know why there is no worker.
       raise unless Process.pid == own # In a child that the application has forked.

@@ -10,11 +10,11 @@ module ClientsTest
     H.check(name) { Front.with_listener(rackup) { |front| H.same(body, front.fork.get("/").body) } }
   end
 
-  # An application that is not forked, because of a RedisClient.
-  def self.refusing(name, rackup)
+  # An application that is not forked, because of a client.
+  def self.refusing(name, rackup, words = /held by RedisClient/)
     H.check(name) do
       Front.with_listener("#{rackup}run ->(_) { [200, {}, []] }\n") do |front|
-        H.match(/held by RedisClient/, front.refused.join)
+        H.match(words, front.refused.join)
       end
     end
   end
@@ -106,6 +106,21 @@ USED = <<~'RUBY'
   end
   run ->(_) { [200, {}, [POOLS.map(&:state).inspect]] }
 RUBY
+# Clients in C, which hide their descriptor: a closed one of pg, and two of Trilogy, one of which is connected.
+HIDDEN = <<~'RUBY'
+  require "fcntl"
+  module PG; class Connection; def socket; raise "connection is closed"; end; end; end
+  class Trilogy
+    attr_reader :connection_options
+    def initialize(port)
+      @connection_options = { host: "127.0.0.1", port: port }
+    end
+    def closed?; false; end
+  end
+  CLOSED = PG::Connection.new
+  IDLE, EVENTS = [1, PORT].map { |port| Trilogy.new(port) }
+  TCPSocket.open("127.0.0.1", PORT) { |socket| socket.fcntl(Fcntl::F_DUPFD, 3) }
+RUBY
 if RUBY_ENGINE == "ruby"
   [ONE, EACH].each do |handlers|
     ClientsTest.answering("connections of all roles are closed before a fork", "[:writing, :reading]", ROLES + handlers)
@@ -118,6 +133,8 @@ if RUBY_ENGINE == "ruby"
   ClientsTest.refusing("a client that a thread uses is not closed",
                        "#{CLIENT}class RedisClient < Client; VERSION = '0.26.0'; closing :close; end\n" \
                        "DATA = RedisClient.new\nThread.new { sleep }\n")
+  ClientsTest.refusing("a client in C without a method for its descriptor is named", HIDDEN,
+                       /: Trilogy, held by the constant EVENTS/)
   ClientsTest.answering("ActiveRecord's connections of threads stay open, or are closed soon with SQLite",
                         "[[[:flush!], 5, false], [[0.5], 5, true]]", USED)
 end

@@ -58,8 +58,7 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   end
   Harness.check("PING, TITLE") do
     worker.control.write(frames.frame(frames::TITLE, "GET /sleep 1.0s"))
-    worker.control.write(frames.frame(frames::PING, ""))
-    Harness.same([frames::PING, ""], front.await(worker.control, frames::PING))
+    Harness.same([frames::PING, ""], worker.ping)
     if File.exist?("/proc/#{worker.pid}/cmdline") && RUBY_ENGINE == "ruby"
       Harness.match(/\Afoolsgold: worker 1 \[test\] GET .sleep 1.0s/, File.read("/proc/#{worker.pid}/cmdline"))
     end
@@ -142,8 +141,7 @@ Front.run(COLLECTOR, oob_gc: "yes") do |front|
     worker = front.fork
     before = worker.get("/").body.to_i
     [0, 1, 2].each do |majors|
-      worker.control.write(FoolsGold::Frames.frame(FoolsGold::Frames::PING, ""))
-      front.await(worker.control, FoolsGold::Frames::PING)
+      worker.ping
       Harness.eventually("#{majors} collections") { worker.get("/").body.to_i == before + majors }
     end
   end

@@ -141,9 +141,8 @@ module EdgesTest
       worker.ask("/wait", seq: 70, query: release)
       sleep 0.05
       worker.order(F::DUMP, 0, 70)
-      worker.control.write(F.frame(F::PING, ""))
       front.await(worker.control, F::TRACE)
-      H.same([F::PING, ""], front.await(worker.control, F::PING))
+      H.same([F::PING, ""], worker.ping)
       File.write(File.join(front.folder, "hook"), "")
       File.write(release, "")
       H.same("waited", worker.answer.body)
@@ -207,8 +206,7 @@ module EdgesTest
       behind = worker.request("/body", seq: 92, how: 2, body: [3].pack("Q>"))
       worker.slots[0].write(worker.request("/wait", seq: 91, query: release) + behind)
       worker.order(F::CANCEL, 0, 92)
-      worker.control.write(F.frame(F::PING, ""))
-      front.await(worker.control, F::PING)
+      worker.ping
       File.write(release, "")
       H.same([91, "waited"], worker.answer.to_a.values_at(1, -1))
       H.same([F::FAULT, 92], worker.answer.to_a.first(2))

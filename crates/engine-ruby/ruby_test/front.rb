@@ -6,7 +6,6 @@ require "socket"
 require "tmpdir"
 require "timeout"
 %w[errors frames wire].each { |name| require_relative "../ruby/#{name}" }
-require_relative "front_answer"
 
 # One mold with its workers, and the connections they open, by role.
 class Front
@@ -30,7 +29,8 @@ class Front
     listener&.close
   end
 
-  def initialize(rackup, hooks: nil, ruby: ENV.fetch("TEST_RUBY", "ruby"), **setup)
+  # `env` has further environment variables of the mold; `setup` has values of SETUP.
+  def initialize(rackup, hooks: nil, ruby: ENV.fetch("TEST_RUBY", "ruby"), env: {}, **setup)
     @folder = Dir.mktmpdir("foolsgold")
     @server = UNIXServer.new(File.join(@folder, "wire"))
     @waiting = []
@@ -39,16 +39,16 @@ class Front
                native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "",
                software: "FoolsGold/0", files: "yes", tag: "test",
                early_hints: "yes" }.merge(setup)
-    start(ruby)
+    start(ruby, env)
   end
 
   def file(name, text)
     File.join(@folder, name).tap { |path| File.write(path, text) }
   end
 
-  def start(ruby)
-    environment = { "FOOLS_GOLD_WIRE" => File.join(@folder, "wire"), "FOOLS_GOLD_TOKEN" => "secret" }
-    @pid = spawn(environment, *ruby.split, File.expand_path("../ruby/mold.rb", __dir__), pgroup: true)
+  def start(ruby, env)
+    wire = { "FOOLS_GOLD_WIRE" => File.join(@folder, "wire"), "FOOLS_GOLD_TOKEN" => "secret" }
+    @pid = spawn(env.merge(wire), *ruby.split, File.expand_path("../ruby/mold.rb", __dir__), pgroup: true)
     @mold = accept(F::MOLD_ROLE)
     @mold.write(F.frame(F::SETUP, F.list(@setup.to_a.flatten)))
     @ready = await(@mold, F::READY, F::FAILED)
@@ -115,10 +115,35 @@ class Front
     FileUtils.rm_rf(@folder)
   end
 
+  # A frame of a slot, taken apart.
+  Answer = Struct.new(:kind, :seq, :status, :flags, :headers, :body) do
+    def self.read(frame)
+      kind, payload = frame
+      case kind
+      when F::ANSWER
+        seq, status, flags, pairs, length = payload.unpack("NnCnN")
+        list = F.strings(payload.byteslice(13, length))
+        raise "#{pairs} pairs announced, #{list.inspect} sent" unless list.size == pairs * 2
+
+        new(kind, seq, status, flags, list.each_slice(2).to_a, payload.byteslice(13 + length, payload.bytesize))
+      when F::FAULT, F::BAD
+        new(kind, payload.unpack1("N"), nil, payload.getbyte(4), nil, payload.byteslice(5, 99_999))
+      when F::HINTS then new(kind, payload.unpack1("N"), nil, nil, nil, payload.byteslice(4, 99_999))
+      else new(kind, nil, nil, nil, nil, payload)
+      end
+    end
+  end
+
   # A forked worker, as the front sees it.
   Worker = Struct.new(:front, :pid, :control, :slots) do
     def order(kind, slot = 0, seq = 0)
       control.write(F.frame(kind, [slot, seq].pack("NN")))
+    end
+
+    # Returns when the worker has read all orders before.
+    def ping
+      control.write(F.frame(F::PING, ""))
+      front.await(control, F::PING)
     end
 
     # The body of an answer, of one frame or many, and of one whose stream was left to other threads.
@@ -197,7 +222,4 @@ class Front
       control.write(F.frame(F::RELEASE, [0, bytes].pack("NQ>")))
     end
   end
-
-  Worker::F = Answer::F = F
-  Worker::Answer, Worker::DEADLINE = Answer, DEADLINE
 end

@@ -23,7 +23,6 @@ ORDER = <<~RUBY
 RUBY
 
 module MoldTest
-  F = FoolsGold::Frames
   H = Harness
 
   def self.answering(name, body, rackup, **options)
@@ -38,24 +37,12 @@ module MoldTest
     Front.with_listener(rackup, hooks: hooks, **options, &block)
   end
 
-  # Runs the block while Ruby finds this text as the library of this name.
+  # Yields a variable with which Ruby finds this text as the library of this name.
   def self.with_library(name, text)
-    kept = ENV["RUBYLIB"]
     Dir.mktmpdir do |folder|
       File.write(File.join(folder, "#{name}.rb"), text)
-      ENV["RUBYLIB"] = [folder, *kept].join(File::PATH_SEPARATOR)
-      yield
+      yield({ "RUBYLIB" => [folder, *ENV["RUBYLIB"]].join(File::PATH_SEPARATOR) })
     end
-  ensure
-    ENV["RUBYLIB"] = kept
-  end
-
-  def self.stop(front, worker)
-    worker.order(F::STOP)
-    _, payload = front.await(front.mold, F::EXITED)
-    H.same([1, worker.pid, 0], payload.unpack("NNl>"))
-    H.same("1", File.read(File.join(front.folder, "shutdown")))
-    H.same(true, File.exist?(File.join(front.folder, "at_exit-#{worker.pid}")))
   end
 end
 
@@ -73,7 +60,13 @@ Front.run(ORDER, hooks: HOOKS) do |front|
     Harness.check("after_worker_fork runs in the mold, after each fork") do
       Harness.match(/\A\[:before, \[:forked, 1\], :before, \[:forked, 2\], :before, /, front.fork(5).get("/").body)
     end
-    Harness.check("STOP ends a worker gracefully") { MoldTest.stop(front, worker) }
+    Harness.check("STOP ends a worker gracefully") do
+      worker.order(Front::F::STOP)
+      _, payload = front.await(front.mold, Front::F::EXITED)
+      Harness.same([1, worker.pid, 0], payload.unpack("NNl>"))
+      Harness.same("1", File.read(File.join(front.folder, "shutdown")))
+      Harness.same(true, File.exist?(File.join(front.folder, "at_exit-#{worker.pid}")))
+    end
     Harness.check("TERM, which may go to all processes at once, does nothing to a worker") do
       worker = front.fork(4)
       3.times { |seq| worker.ask("/", seq: seq) }
@@ -96,12 +89,6 @@ Harness.check("the place of a backtrace is found in a folder whose name is not i
   place = FoolsGold::Progress.place(["/gems/a.rb:1:in `read'", "/srv/caf\u00e9/boot.rb:2:in `load'"], folder)
   Harness.same("at /gems/a.rb:1:in `read', called from /srv/caf\u00e9/boot.rb:2:in `load'".b, place.b)
 end
-Harness.check("a missing Gemfile") do
-  Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
-    Harness.same(FoolsGold::Frames::FAILED, front.ready.first)
-    Harness.match(/Gemfile/, front.ready.last)
-  end
-end
 Harness.check("for a gem that was activated before Bundler, the error is Bundler's, and not that there is none") do
   message = "You have already activated gold 2, but your Gemfile requires gold 1."
   bundler = <<~RUBY
@@ -112,32 +99,25 @@ Harness.check("for a gem that was activated before Bundler, the error is Bundler
       end
     end
   RUBY
-  MoldTest.with_library("bundler", bundler) do
-    Front.run("run proc {}", gemfile: "/no/Gemfile") do |front|
+  MoldTest.with_library("bundler", bundler) do |env|
+    Front.run("run proc {}", gemfile: "/no/Gemfile", env: env) do |front|
       Harness.match(/\AGem::LoadError\0#{Regexp.escape(message)}\0/, front.ready.last.force_encoding("UTF-8"))
     end
   end
 end
 Harness.check("a hooks file is UTF-8 in every locale") do
-  kept = ENV["LC_ALL"]
-  ENV["LC_ALL"] = "C"
-  Front.run("run ->(_) { [200, {}, [$name]] }", hooks: "after_fork { $name = 'gr\u00fc\u00dfe' }") do |front|
+  hooks = "after_fork { $name = 'gr\u00fc\u00dfe' }"
+  Front.run("run ->(_) { [200, {}, [$name]] }", hooks: hooks, env: { "LC_ALL" => "C" }) do |front|
     Harness.same(FoolsGold::Frames::READY, front.ready.first)
     Harness.same("gr\u00fc\u00dfe".b, front.fork.get("/").body)
   end
-ensure
-  ENV["LC_ALL"] = kept
 end
 Harness.check("the application does not get this server as rackup's default handler, but any other") do
-  names = %w[RACKUP_HANDLER RACK_HANDLER]
-  kept = names.map { |name| ENV[name] }
   app = "found = ENV.values_at('RACKUP_HANDLER', 'RACK_HANDLER').inspect\nrun ->(_) { [200, {}, [found]] }"
   %w[foolsgold FoolsGold fools_gold].each do |handler|
-    names.zip([handler, "webrick"]) { |name, value| ENV[name] = value }
-    Front.run(app) { |front| Harness.same('[nil, "webrick"]', front.fork.get("/").body) }
+    env = { "RACKUP_HANDLER" => handler, "RACK_HANDLER" => "webrick" }
+    Front.run(app, env: env) { |front| Harness.same('[nil, "webrick"]', front.fork.get("/").body) }
   end
-ensure
-  names.zip(kept) { |name, value| ENV[name] = value }
 end
 MoldTest.answering("constants of a hooks file are those of the application, and not the server's", '["Channel", nil]',
                    "run ->(_) { [200, {}, [$found]] }",
@@ -181,19 +161,18 @@ if RUBY_ENGINE == "ruby"
     hooks = "after_booted do\n  (child = fork) ? Process.wait(child) : exit\n" \
             "  File.write(File.join(__dir__, 'waited'), '')\nend\n"
     Front.run(ASKED, hooks: hooks, hooks_kind: "puma, single", hooks_names: "after_booted") do |front|
-      control = front.fork.control
-      control.write(Front::F.frame(Front::F::SERVING, ""))
+      worker = front.fork
+      worker.order(Front::F::SERVING)
       Harness.eventually("the end of the child") { File.exist?(File.join(front.folder, "waited")) }
-      control.write(Front::F.frame(Front::F::PING, ""))
-      front.await(control, Front::F::PING)
+      worker.ping
       Harness.same([], front.logs.grep(/after_booted/))
     end
   end
   # From Ruby 4.0 on, Logger is a gem.
   Harness.check("hooks of another server need no Logger that the bundle does not have") do
     setup = { hooks: "before_fork { |server, _| server.logger.info('logged by a hook') }", hooks_kind: "unicorn" }
-    MoldTest.with_library("logger", "raise LoadError, 'cannot load such file -- logger'\n") do
-      Front.run("run ->(_) { [200, {}, ['x']] }", hooks_names: "before_fork", **setup) do |front|
+    MoldTest.with_library("logger", "raise LoadError, 'cannot load such file -- logger'\n") do |env|
+      Front.run("run ->(_) { [200, {}, ['x']] }", hooks_names: "before_fork", env: env, **setup) do |front|
         Harness.same("x", front.fork.get("/").body)
         Harness.match(/logged by a hook/, front.logs.join)
       end
@@ -316,8 +295,7 @@ if RUBY_ENGINE == "ruby"
       first = front.fork
       Harness.same([[1, 1, 0], [[first.pid, 0, [0, 1, 1, 0, 1, 0, 0, 0, 0]]]].inspect, front.fork(2).get("/").body)
       first.get("/", seq: 7)
-      first.control.write(Front::F.frame(Front::F::PING, ""))
-      front.await(first.control, Front::F::PING)
+      first.ping
       Harness.match(/\[\[2, 2, 0\], \[\[#{first.pid}, 0, \[0, 1, 1, 0, 1, 7, 0, 0, 0\]\], /,
                     front.fork(3).get("/").body)
     end

@@ -15,6 +15,8 @@ pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
 pub enum StartError {
     /// The application raised an exception while it was loaded.
     App(Box<AppError>),
+    /// The Ruby has no Rack: the exception that says so, and how to get it.
+    NoRack(Box<AppError>),
     /// A hook raised an exception in a worker that was starting: the hook's name, its `file:line` or an empty text, the
     /// exception.
     Hook(String, String, Box<AppError>),
@@ -48,7 +50,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::App(error) => in_full(f, error),
+            StartError::App(error) | StartError::NoRack(error) => in_full(f, error),
             StartError::Hook(hook, place, error) => {
                 let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
                 write!(f, "the hook {hook}{place} failed: ")?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use engine::snapshot::WorkerView;
 use engine::{Body, Engine, Fault, Order, Response, Snapshot};
-use engine_ruby::{Settings, StartError, User};
+use engine_ruby::Settings;
 use support::{App, get, io_thread, settings, start, start_with, within};
 
 /// Longest wait for what happens at once on an idle machine.
@@ -173,36 +173,6 @@ fn what_was_slow_or_failed_is_recorded_with_its_backtrace() {
     assert_eq!((late.fault.as_str(), late.worker, late.method.as_str()), ("out_of_time", Some(1), "GET"));
     assert!(late.backtrace[0].contains("config.ru") && late.pid.is_some() && late.took_ms > 400.0, "{late:?}");
     assert_eq!(recorded.slow.len(), 1, "{recorded:#?}");
-}
-
-#[test]
-fn ruby_runs_as_another_user() {
-    if !fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0) {
-        return; // Only root can.
-    }
-    let source = r#"
-      run ->(env) { [200, {}, [[Process.uid, Process.gid, Process.groups.inspect, ENV["HOME"]].join(" ")]] }
-    "#;
-    let user = User::find("nobody", None).unwrap();
-    let (uid, gid, home) = (user.uid, user.gid, user.home.display().to_string());
-    let app = start_with(source, |rackup| {
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(rackup.parent().unwrap(), open).unwrap();
-        Settings { user: Some(user), ..settings(rackup, 1, 1) }
-    });
-    let (_, text) = app.unwrap().get("/").unwrap();
-    assert!(text.starts_with(&format!("{uid} {gid} [")) && text.ends_with(&home), "{text}");
-}
-
-#[test]
-fn an_application_that_cannot_be_loaded_says_why() {
-    match start("raise ArgumentError, 'not today'", 1, 1) {
-        Err(StartError::App(error)) => {
-            assert_eq!((error.class.as_str(), error.message.as_str()), ("ArgumentError", "not today"));
-            assert!(error.backtrace[0].contains("config.ru:1"), "{:?}", error.backtrace);
-        }
-        other => panic!("{:?}", other.map(|_| ()).map_err(|error| error.to_string())),
-    }
 }
 
 #[test]

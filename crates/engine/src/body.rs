@@ -464,16 +464,6 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_leaves_says_so_and_goes_on() {
-        let (sink, mut source) = stream(9);
-        assert!(!source.is_leaving());
-        sink.leave();
-        sink.send_blocking(Bytes::from("a"), soon()).unwrap();
-        assert!(source.is_leaving());
-        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
-    }
-
-    #[test]
     fn a_sink_that_has_ended_may_still_leave() {
         let (sink, mut source) = stream(9);
         sink.end(Ok(()));

@@ -126,26 +126,20 @@ fn protocol(request: &Request) -> &'static str {
 /// Emits `SERVER_NAME` and `SERVER_PORT`: those of the `Host` header, else of the address that the client connected to.
 fn server<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let authority = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
-    let (name, port) = split_authority(authority);
-    let local = request.peer.local;
-    match (name, local) {
-        ("", Some(local)) => {
+    let usual_port = || request.scheme.default_port().to_string();
+    let mut emit = |name: &str, port: &str| {
+        visit(Key::Fixed(Fixed::ServerName), name.as_bytes());
+        visit(Key::Fixed(Fixed::ServerPort), port.as_bytes());
+    };
+    match (split_authority(authority), request.peer.local) {
+        (("", _), Some(local)) => {
             let ip = local.ip().to_canonical();
             let name = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
-            visit(Key::Fixed(Fixed::ServerName), name.as_bytes());
-            visit(Key::Fixed(Fixed::ServerPort), local.port().to_string().as_bytes());
+            emit(&name, &local.port().to_string());
         }
-        ("", None) => {
-            visit(Key::Fixed(Fixed::ServerName), b"localhost");
-            visit(Key::Fixed(Fixed::ServerPort), request.scheme.default_port().to_string().as_bytes());
-        }
-        (name, _) => {
-            visit(Key::Fixed(Fixed::ServerName), name.as_bytes());
-            match port {
-                Some(port) => visit(Key::Fixed(Fixed::ServerPort), port.as_bytes()),
-                None => visit(Key::Fixed(Fixed::ServerPort), request.scheme.default_port().to_string().as_bytes()),
-            }
-        }
+        (("", _), None) => emit("localhost", &usual_port()),
+        ((name, Some(port)), _) => emit(name, port),
+        ((name, None), _) => emit(name, &usual_port()),
     }
 }
 
@@ -229,15 +223,18 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
+    /// A pair as Ruby has it.
+    fn shown(key: Key<'_>, value: &[u8]) -> (String, String) {
+        let key = match key {
+            Key::Fixed(key) => key.name().to_owned(),
+            Key::Header(name) => header_key(name),
+        };
+        (key, String::from_utf8_lossy(value).into_owned())
+    }
+
     fn collect(map: &HeaderMap) -> Vec<(String, String)> {
         let mut out = Vec::new();
-        headers(map, &mut |key, value| {
-            let key = match key {
-                Key::Fixed(key) => key.name().to_owned(),
-                Key::Header(name) => header_key(name),
-            };
-            out.push((key, String::from_utf8_lossy(value).into_owned()));
-        });
+        headers(map, &mut |key, value| out.push(shown(key, value)));
         out
     }
 
@@ -304,17 +301,10 @@ mod tests {
 
     /// Asserts the values of these keys; several values of one key are joined by `|`.
     fn expect(request: &Request, expected: &[(&str, &str)]) {
+        let mut all = Vec::new();
+        pairs(request, &mut |key, value| all.push(shown(key, value)));
         for (wanted, expected) in expected {
-            let mut values = Vec::new();
-            pairs(request, &mut |key, value| {
-                let key = match key {
-                    Key::Fixed(key) => key.name().to_owned(),
-                    Key::Header(name) => header_key(name),
-                };
-                if key == *wanted {
-                    values.push(String::from_utf8_lossy(value).into_owned());
-                }
-            });
+            let values: Vec<&str> = all.iter().filter(|(key, _)| key == wanted).map(|(_, value)| &**value).collect();
             assert_eq!(values.join("|"), *expected, "{wanted}");
         }
     }

@@ -249,13 +249,6 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_overload_is_recognized() {
-        // 20 a second: in 10 s, 200.
-        assert!(is_too_late(watched(6000 * MS, 120), 300));
-        assert!(!is_too_late(watched(6000 * MS, 120), 200));
-    }
-
-    #[test]
     fn two_forecasts_become_one_that_has_seen_what_both_have() {
         let start = Instant::now();
         let seen = |from_ms: u32, arrivals_ms: &[u32]| {
@@ -313,11 +306,6 @@ mod tests {
     }
 
     #[test]
-    fn a_short_span_says_nothing() {
-        assert!(!is_too_late(watched(4000 * MS, 80), 300));
-    }
-
-    #[test]
     fn a_standstill_says_nothing_while_it_lasts_and_right_after_it() {
         let (mut forecast, stopped) = watched(6000 * MS, 120);
         let goes_on = stopped + 3000 * MS;
@@ -335,25 +323,6 @@ mod tests {
         assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, now));
         forecast.empties();
         assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, now));
-    }
-
-    #[test]
-    fn the_first_must_have_waited() {
-        let (mut forecast, now) = watched(6000 * MS, 120);
-        assert!(!forecast.is_too_late(300, 2000 * MS, PATIENCE, now));
-    }
-
-    #[test]
-    fn the_best_rate_of_late_counts_and_is_forgotten() {
-        let start = Instant::now();
-        let mut forecast = Forecast::new(start);
-        (0..2000).for_each(|at| forecast.begins(start + MS * at));
-        let slow = start + 2000 * MS;
-        forecast.fills(slow);
-        (0..600).for_each(|at| forecast.begins(slow + 50 * MS * at));
-        assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 30_000 * MS));
-        (600..800).for_each(|at| forecast.begins(slow + 50 * MS * at));
-        assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 40_000 * MS));
     }
 
     #[test]
@@ -382,9 +351,9 @@ mod tests {
         }
     }
 
-    /// 1000 a second for 2 s, then 20 a second for 30 s.
+    /// 1000 a second for 2 s, then 20 a second for 40 s.
     #[test]
-    fn the_best_rate_is_that_of_a_short_stretch_and_not_the_mean() {
+    fn the_best_rate_is_that_of_a_short_stretch_and_not_the_mean_and_is_forgotten() {
         let start = Instant::now();
         let mut forecast = Forecast::new(start);
         (0..2000).for_each(|at| forecast.begins(start + MS * at));
@@ -393,6 +362,8 @@ mod tests {
         (0..600).for_each(|at| forecast.begins(slow + 50 * MS * at));
         assert!(!forecast.is_too_late(5000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
         assert!(forecast.is_too_late(11_000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
+        (600..800).for_each(|at| forecast.begins(slow + 50 * MS * at));
+        assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 40_000 * MS));
     }
 
     /// 100 a second, and a span has just begun.
@@ -411,6 +382,7 @@ mod tests {
         assert!(!is_too_late(watched(6000 * MS, 120), 249) && is_too_late(watched(6000 * MS, 120), 250));
         assert!(!is_too_late(watched(4900 * MS, 98), 300) && is_too_late(watched(5000 * MS, 100), 300));
         let (mut forecast, now) = watched(6000 * MS, 120);
+        assert!(!forecast.is_too_late(300, 2499 * MS, PATIENCE, now));
         assert!(forecast.is_too_late(300, 2500 * MS, PATIENCE, now));
         // With a patience of half a second, four spans must have passed since the queue filled.
         for (filled, is_late) in [(700, false), (600, true)] {

@@ -194,6 +194,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::reply::tests::poll;
     use crate::{Fault, reply};
 
     fn io_thread(started: &Arc<AtomicU64>) -> Arc<IoThread> {
@@ -217,11 +218,9 @@ mod tests {
         io.defer(Box::new(move |_| responder.send(Err(Fault::Stopping), Duration::ZERO)));
         assert!(turn(&io).is_ready());
         assert!(io.work(0));
-        let mut context = Context::from_waker(Waker::noop());
-        let mut poll = || Future::poll(std::pin::Pin::new(&mut reply), &mut context);
-        assert!(poll().is_pending());
+        assert!(poll(&mut reply).is_pending());
         assert!(turn(&io).is_pending());
-        assert!(poll().is_ready());
+        assert!(poll(&mut reply).is_ready());
     }
 
     #[test]
@@ -238,8 +237,6 @@ mod tests {
         let work = || io.work(0);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
         assert_eq!(WORKING.get(), None, "answers go out at once again");
-        let mut context = Context::from_waker(Waker::noop());
-        let mut poll = |reply: &mut crate::Reply| Future::poll(std::pin::Pin::new(reply), &mut context);
         assert!(matches!(poll(&mut panicked), Poll::Ready(Answer { result: Err(Fault::Broken(_)), .. })));
         assert!(turn(&io).is_ready() && io.work(0));
         assert!(turn(&io).is_pending() && poll(&mut rest).is_ready());
@@ -274,8 +271,7 @@ mod tests {
         io.defer(Box::new(move |_| seen.store(1, Ordering::SeqCst)));
         assert!(!io.work(0));
         assert_eq!((started.load(Ordering::SeqCst), late.load(Ordering::SeqCst)), (1, 0));
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(Future::poll(std::pin::Pin::new(&mut reply), &mut context).is_ready());
+        assert!(poll(&mut reply).is_ready());
         assert!(turn(&io).is_ready());
         assert!(io.work(1));
         assert_eq!(late.load(Ordering::SeqCst), 1);

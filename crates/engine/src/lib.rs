@@ -37,6 +37,7 @@ pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};
 pub use queue::Handover;
+pub use recorder::unix_ms;
 pub use reply::{Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};

@@ -767,13 +767,6 @@ mod tests {
     }
 
     #[test]
-    fn in_a_queue_of_one_place_an_abandoned_job_makes_room() {
-        let queue: Queue<(), Task> = Queue::new(1);
-        assert_eq!(queue.offer(Task { gone: true, ..task(1) }), Offer::Queued);
-        assert_eq!(queue.offer(task(2)), Offer::Queued);
-    }
-
-    #[test]
     fn right_after_a_pause_there_is_no_evidence_of_overload() {
         // One job begins every 100 ms, and 100 wait: without the pause, this one would be late.
         let start = Instant::now();

@@ -77,7 +77,7 @@ impl Recorder {
         if !is_kept {
             return;
         }
-        let at_ms = now_ms();
+        let at_ms = unix_ms(SystemTime::now());
         if is_refused && !self.is_next_refusal(at_ms) {
             return;
         }
@@ -108,7 +108,7 @@ impl Recorder {
     /// Records a request whose response broke off with this fault after its head was sent, among those that failed.
     /// `past` has its identity, times and status.
     pub fn note_broken_off(&self, fault: &Fault, past: Past) {
-        let mut past = with_fault(Past { at_ms: now_ms(), ..past }, fault);
+        let mut past = with_fault(Past { at_ms: unix_ms(SystemTime::now()), ..past }, fault);
         let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
         // The engine has recorded it with its worker, if it was slow, or failed by its status.
@@ -173,10 +173,10 @@ fn with_fault(past: Past, fault: &Fault) -> Past {
     }
 }
 
-/// The time in milliseconds since 1970.
-fn now_ms() -> u64 {
-    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
+/// A time in milliseconds since 1970; 0 if it is earlier.
+pub fn unix_ms(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn push(kept: &mut VecDeque<Past>, past: Past) {

@@ -275,14 +275,15 @@ impl Future for Reply {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use bytes::Bytes;
 
     use super::*;
     use crate::body::{Sink, stream};
     use crate::response::{Body, ResponseHead};
 
-    fn poll(reply: &mut Reply) -> Poll<Answer> {
+    /// Polls a reply once.
+    pub fn poll(reply: &mut Reply) -> Poll<Answer> {
         Pin::new(reply).poll(&mut Context::from_waker(std::task::Waker::noop()))
     }
 

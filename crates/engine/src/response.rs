@@ -257,10 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn what_could_make_another_header_is_refused_by_name() {
+    fn what_could_make_another_header_is_refused_by_name_and_by_what_is_in_it() {
         for value in [&b"a\0b"[..], b"a\0", b"\0a", b"a\rb", b"a\r", b"a\r\nb: c", b"a\r\n"] {
-            let refused = values(b"X-Odd", value).unwrap_err();
-            assert!(refused.0.contains("x-odd"), "{refused}");
+            let what = if value.contains(&0) { "a NUL" } else { "a carriage return" };
+            let refused = values(b"X-Odd", value).unwrap_err().to_string();
+            assert!(refused.contains("x-odd") && refused.contains(what), "{refused}");
         }
         for name in [&b"location"[..], b"content-type", b"Content-Disposition", b"content-length"] {
             assert!(values(name, b"1\n2").is_err(), "{name:?}");
@@ -335,13 +336,5 @@ mod tests {
         assert!(head.add(b"x", b"").is_err());
         (0..=DROPPED_MAX).for_each(|_| head.add(b"x y", b"1").unwrap());
         assert_eq!(head.dropped().len(), DROPPED_MAX);
-    }
-
-    #[test]
-    fn a_refused_value_is_told_by_what_is_in_it() {
-        for (value, what) in [(b"a\0b", "a NUL"), (b"a\rb", "a carriage return")] {
-            let error = ResponseHead::default().add(b"x", value).unwrap_err();
-            assert!(error.to_string().contains(what), "{error}");
-        }
     }
 }

@@ -41,7 +41,7 @@ pub fn is_readable(path: &Path) -> bool {
 
 /// Whether nothing could be opened since this process, or the machine, has as many open files as it may have.
 pub fn is_short_of_files(error: &io::Error) -> bool {
-    [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 #[cfg(test)]

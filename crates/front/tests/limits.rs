@@ -91,18 +91,6 @@ fn a_second_head_that_does_not_end_is_408_too() {
     assert!(client.is_closed());
 }
 
-#[test]
-fn idle_and_silent_connections_are_closed_without_a_word() {
-    let mut settings = settings();
-    settings.limits.keep_alive = SHORT;
-    settings.limits.header_time = SHORT * 2;
-    let server = Server::echo(settings);
-    let mut client = server.connect();
-    assert_eq!(client.get("/").status, 200);
-    assert!(client.is_closed());
-    assert!(server.connect().is_closed());
-}
-
 /// After an answer the one limit holds, before the first request the other.
 #[test]
 fn a_connection_that_is_idle_and_one_that_has_asked_nothing_have_a_limit_each() {

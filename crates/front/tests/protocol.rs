@@ -4,7 +4,10 @@
 
 mod support;
 
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +16,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{AppError, Body, Duplex, Fault, Meter, Reply, Request, Responder, Sink, body, reply};
 use front::LogFormat;
-use support::{Client, Headers, SOON, Server, eventually, full, limited, logged, settings, soon, with};
+use support::{Client, Got, Headers, SOON, Server, content, eventually, full, limited, logged, settings, soon, with};
 
 fn path(request: &Request) -> Reply {
     Reply::ready(Ok(full(&request.path)))
@@ -124,19 +127,6 @@ fn an_expectation_is_met_before_the_body_is_sent() {
 /// A body in which no two places of 256 bytes are alike.
 fn patterned(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at ^ (at >> 8)) as u8).collect()
-}
-
-/// The bytes of a request's body.
-fn content(input: engine::Input) -> Vec<u8> {
-    match input {
-        engine::Input::Memory(bytes) => bytes.to_vec(),
-        engine::Input::File(file, length) => {
-            let mut bytes = vec![0; length as usize];
-            std::os::unix::fs::FileExt::read_exact_at(&**file, &mut bytes, 0).unwrap();
-            bytes
-        }
-        _ => Vec::new(),
-    }
 }
 
 #[test]
@@ -264,13 +254,17 @@ fn an_answer_that_contradicts_itself_is_a_500() {
     assert_eq!((got.text().as_str(), got.header("content-length")), ("abcde", Some("5")), "the coding counts");
 }
 
+fn file_of(content: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    file
+}
+
 #[test]
 fn a_file_that_has_grown_since_the_application_looked_is_sent_whole() {
-    use std::io::Write;
     let server = Server::start(|_| {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(b"0123456789").unwrap();
-        Reply::ready(Ok(with(200, &[("content-length", "5")], Body::File(file, 10))))
+        let body = Body::File(file_of(b"0123456789"), 10);
+        Reply::ready(Ok(with(200, &[("content-length", "5")], body)))
     });
     let got = server.connect().get("/");
     assert_eq!((got.text().as_str(), got.header("content-length")), ("0123456789", Some("10")));
@@ -344,17 +338,11 @@ fn an_upgrade_that_an_old_client_asks_for_does_not_reach_the_application() {
 
 #[test]
 fn own_headers_are_there_once() {
-    let server = Server::start(|request| match request.path.as_str() {
-        "/own" => Reply::ready(Ok(with(200, &[("x-request-id", "mine"), ("connection", "x")], Body::Empty))),
-        _ => Reply::ready(Ok(full(&request.id))),
-    });
-    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: theirs\r\n\r\n");
-    let got = client.response();
+    let server = Server::start(|request| Reply::ready(Ok(full(&request.id))));
+    let got = server.send("GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: theirs\r\n\r\n").response();
     assert_eq!(got.header("x-request-id"), Some(got.text().as_str()));
     assert_eq!(got.text().len(), 36);
     assert!(got.header("date").is_some() && got.header("server").is_none());
-    let got = client.get("/own");
-    assert_eq!((got.header("x-request-id"), got.header("connection")), (Some("mine"), None));
 }
 
 /// What an application sees of a request with all that a proxy may say: the scheme, the client's address, whose id the
@@ -464,12 +452,19 @@ fn the_authority_of_an_absolute_target_replaces_the_host() {
     assert_eq!(client.response().text(), "a //x//?a?b //x// a?b");
 }
 
+/// A server that answers this request with a stream, its client, the head of the answer, and the stream's sink.
+fn streamed(request: &str) -> (Server, Client, Got, Sink) {
+    let (server, sinks) = Server::streaming(settings(), &[]);
+    let mut client = server.send(request);
+    let head = client.head();
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    (server, client, head, sink)
+}
+
 #[test]
 fn a_stream_arrives_as_it_is_made() {
-    let (server, sinks) = Server::streaming(settings(), &[]);
-    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(client.head().header("transfer-encoding"), Some("chunked"));
-    let sink = sinks.lock().unwrap().pop().unwrap();
+    let (_server, mut client, head, sink) = streamed("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(head.header("transfer-encoding"), Some("chunked"));
     for text in ["one", "two"] {
         // For longer than an idle connection keeps its buffers.
         std::thread::park_timeout(Duration::from_millis(600));
@@ -479,15 +474,8 @@ fn a_stream_arrives_as_it_is_made() {
     }
     sink.finish();
     assert_eq!(client.until("\r\n\r\n"), "0\r\n\r\n");
-    assert!(!client.get_later());
-}
-
-impl support::Client {
-    /// Whether the connection is closed after a stream, or accepts another request.
-    fn get_later(&mut self) -> bool {
-        self.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        self.head().status != 200
-    }
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 200);
 }
 
 #[test]
@@ -546,10 +534,8 @@ fn a_bad_request_behind_a_long_response_takes_nothing_of_it() {
 
 #[test]
 fn an_old_client_gets_a_stream_up_to_the_close() {
-    let (server, sinks) = Server::streaming(settings(), &[]);
-    let mut client = server.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    assert_eq!(client.head().header("transfer-encoding"), None);
-    let sink = sinks.lock().unwrap().pop().unwrap();
+    let (_server, mut client, head, sink) = streamed("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_eq!(head.header("transfer-encoding"), None);
     sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
     sink.finish();
     assert_eq!(client.rest(), "abc");
@@ -572,11 +558,8 @@ fn an_old_client_may_go_on_after_a_stream_whose_length_was_announced() {
 
 #[test]
 fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
-    use std::io::{ErrorKind, Read};
-    let (server, sinks) = Server::streaming(settings(), &[]);
-    let mut client = server.send("GET / HTTP/1.0\r\n\r\n");
-    assert_eq!(client.head().status, 200);
-    let sink = sinks.lock().unwrap().pop().unwrap();
+    let (server, mut client, head, sink) = streamed("GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(head.status, 200);
     sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
     assert_eq!(client.exactly(3), b"abc");
     server.stop.now();
@@ -586,10 +569,7 @@ fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
 
 #[test]
 fn a_stream_that_fails_breaks_the_connection() {
-    let (server, sinks) = Server::streaming(settings(), &[]);
-    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.head();
-    let sink = sinks.lock().unwrap().pop().unwrap();
+    let (_server, mut client, _, sink) = streamed("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
     assert_eq!(client.until("abc\r\n"), "3\r\nabc\r\n");
     sink.fail(Fault::Broken("x".into()));
@@ -610,16 +590,6 @@ fn what_was_made_before_a_stream_failed_is_sent() {
         let rest = client.rest();
         assert!(rest.matches('x').count() == 100_000 && !rest.contains("0\r\n\r\n"), "{} bytes", rest.len());
     }
-}
-
-#[test]
-fn a_stream_that_failed_before_its_head_is_a_500() {
-    let server = Server::start(|_| {
-        let (sink, source) = body::stream(100);
-        sink.fail(Fault::App(Box::default()));
-        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
-    });
-    assert_eq!(server.connect().get("/").status, 500);
 }
 
 #[test]
@@ -674,12 +644,7 @@ fn breaking_off(meter: &Arc<Meter>, sinks: &Mutex<Vec<Sink>>, request: &Request)
     let response = match request.path.as_str() {
         "/longer" => with(200, &[("content-length", "2")], Body::Full("gold".into())),
         "/shorter" => with(201, &[("content-length", "9")], stream()),
-        "/file" => {
-            use std::io::Write;
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(b"gold").unwrap();
-            with(202, &[], Body::File(file, 2_000_000))
-        }
+        "/file" => with(202, &[], Body::File(file_of(b"gold"), 2_000_000)),
         _ => with(203, &[], stream()),
     };
     responder.send(Ok(response), Duration::ZERO);
@@ -748,10 +713,8 @@ fn a_response_that_cannot_be_sent_is_counted_as_a_fault_and_not_by_its_status() 
 
 #[test]
 fn files_are_sent_whole_and_a_short_one_breaks_the_connection() {
-    use std::io::Write;
     let server = Server::start(|request| {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&vec![b'f'; 1_000_000]).unwrap();
+        let file = file_of(&vec![b'f'; 1_000_000]);
         let len = if request.path == "/short" { 2_000_000 } else { 1_000_000 };
         Reply::ready(Ok(with(200, &[], Body::File(file, len))))
     });
@@ -785,9 +748,7 @@ fn a_file_that_is_opened_late_has_its_length_and_one_that_is_gone_by_then_is_a_5
 
 /// Serves the first bytes of a file, as many as the path says; with `/cut/`, all of it under that length.
 fn bytes_of_a_file(content: &[u8]) -> impl Fn(Request) -> Reply + Send + Sync + 'static {
-    use std::io::Write;
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(content).unwrap();
+    let file = file_of(content);
     let whole = content.len() as u64;
     move |request| {
         let (_, length) = request.path.rsplit_once('/').unwrap();
@@ -809,8 +770,6 @@ fn on_both(socket: &Path) -> Vec<front::Listener> {
 
 #[test]
 fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket() {
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
     // No part of it equals another.
     let content: Vec<u8> = (0..2_600_000_u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect();
     let paths: Vec<String> = ["/", "/text/", "/cut/"]
@@ -858,11 +817,8 @@ fn a_client_that_goes_is_told_to_the_engine() {
 
 #[test]
 fn a_client_that_goes_while_a_stream_runs_is_told_to_its_sink() {
-    let (server, sinks) = Server::streaming(settings(), &[]);
-    let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.head();
+    let (_server, client, _, sink) = streamed("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     drop(client);
-    let sink = sinks.lock().unwrap().pop().unwrap();
     eventually("the news", || sink.is_gone());
 }
 
@@ -938,24 +894,7 @@ fn hints_go_out_at_once_and_only_before_the_response() {
 }
 
 #[test]
-fn hints_given_in_the_call_itself_come_before_the_response() {
-    let server = Server::start(|request| {
-        let links = [(http::header::LINK, http::HeaderValue::from_static("</a.css>; rel=preload"))];
-        let hints = request.hints.as_ref().unwrap();
-        hints.send(http::HeaderMap::new());
-        hints.send(http::HeaderMap::from_iter(links));
-        path(&request)
-    });
-    let mut client = server.connect();
-    for _ in 0..3 {
-        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        assert_eq!(client.head().status, 103);
-        assert_eq!(client.response().status, 200);
-    }
-}
-
-#[test]
-fn hints_say_nothing_of_the_connection_or_of_a_length() {
+fn hints_given_in_the_call_come_first_and_say_nothing_of_the_connection_or_of_a_length() {
     let server = Server::start(|request| {
         let mut headers = http::HeaderMap::new();
         for (name, value) in
@@ -963,7 +902,9 @@ fn hints_say_nothing_of_the_connection_or_of_a_length() {
         {
             headers.insert(name, http::HeaderValue::from_static(value));
         }
-        request.hints.as_ref().unwrap().send(headers);
+        let hints = request.hints.as_ref().unwrap();
+        hints.send(http::HeaderMap::new());
+        hints.send(headers);
         path(&request)
     });
     let mut client = server.connect();
@@ -985,14 +926,17 @@ fn shout(duplex: Duplex) {
     });
 }
 
+/// Hands the connection to an application that shouts.
+fn shouting(status: i64, headers: &[(&str, &str)]) -> Reply {
+    let (ours, theirs) = body::duplex(1 << 16);
+    shout(theirs);
+    Reply::ready(Ok(with(status, headers, Body::Upgrade(ours))))
+}
+
 #[test]
 fn an_upgrade_relays_both_ways() {
     for (status, is_asked) in [(101, true), (200, false)] {
-        let server = Server::start(move |_| {
-            let (ours, theirs) = body::duplex(1 << 16);
-            shout(theirs);
-            Reply::ready(Ok(with(status, &[("upgrade", "shout")], Body::Upgrade(ours))))
-        });
+        let server = Server::start(move |_| shouting(status, &[("upgrade", "shout")]));
         let mut client = server.connect();
         let asks = if is_asked { "Connection: upgrade\r\nUpgrade: shout\r\n" } else { "" };
         // With a request before it, and bytes right behind it.
@@ -1127,11 +1071,7 @@ fn a_client_that_goes_on_sending_after_the_end_of_its_upgraded_connection_is_not
 /// RFC 9110 section 8.6.
 #[test]
 fn a_switch_of_protocols_announces_no_length() {
-    let server = Server::start(|_| {
-        let (ours, theirs) = body::duplex(1 << 16);
-        shout(theirs);
-        Reply::ready(Ok(with(101, &[("upgrade", "shout"), ("content-length", "5")], Body::Upgrade(ours))))
-    });
+    let server = Server::start(|_| shouting(101, &[("upgrade", "shout"), ("content-length", "5")]));
     let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\nhi");
     let got = client.head();
     assert_eq!((got.status, got.header("content-length")), (101, None), "{}", got.head);
@@ -1140,12 +1080,7 @@ fn a_switch_of_protocols_announces_no_length() {
 
 #[test]
 fn a_partial_hijack_that_codes_its_body_itself_says_so() {
-    let server = Server::start(|_| {
-        let (ours, theirs) = body::duplex(1 << 16);
-        shout(theirs);
-        let headers = [("content-length", "3"), ("transfer-encoding", "chunked")];
-        Reply::ready(Ok(with(200, &headers, Body::Upgrade(ours))))
-    });
+    let server = Server::start(|_| shouting(200, &[("content-length", "3"), ("transfer-encoding", "chunked")]));
     let mut client = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
     let got = client.response();
     assert_eq!((got.status, got.text().as_str()), (200, "HELLO"), "{}", got.head);
@@ -1155,7 +1090,6 @@ fn a_partial_hijack_that_codes_its_body_itself_says_so() {
 /// Without a length and without chunks, the end of the connection is that of the body.
 #[test]
 fn a_partial_hijack_that_is_cut_off_does_not_look_complete() {
-    use std::io::{ErrorKind, Read};
     /// Returns what is kept until the client has the end.
     type Act = fn(&Server, Duplex) -> Option<Duplex>;
     const STOPS: Act = |server, app| {
@@ -1200,12 +1134,7 @@ fn a_partial_hijack_that_is_cut_off_does_not_look_complete() {
 
 #[test]
 fn an_answer_that_is_not_final_takes_no_connection_over() {
-    let server = Server::start(|request| {
-        let (ours, theirs) = body::duplex(1 << 16);
-        shout(theirs);
-        let status = request.path[1..].parse().unwrap();
-        Reply::ready(Ok(with(status, &[], Body::Upgrade(ours))))
-    });
+    let server = Server::start(|request| shouting(request.path[1..].parse().unwrap(), &[]));
     for (status, answer) in [("100", 500), ("102", 500), ("103", 500), ("199", 500), ("101", 101), ("200", 200)] {
         assert_eq!(server.send(format!("GET /{status} HTTP/1.1\r\nHost: a\r\n\r\n")).head().status, answer, "{status}");
     }
@@ -1221,13 +1150,9 @@ fn an_answer_with_a_wrong_length_takes_no_connection_over() {
         ("/coded", 200, &[("content-length", "many"), ("transfer-encoding", "chunked")], 200),
         ("/switched", 101, &[("content-length", "many")], 101),
     ];
-    let server = Server::start(|request| {
-        let Some((_, status, headers, _)) = CASES.iter().find(|(path, ..)| *path == request.path) else {
-            return path(&request);
-        };
-        let (ours, theirs) = body::duplex(1 << 16);
-        shout(theirs);
-        Reply::ready(Ok(with(*status, headers, Body::Upgrade(ours))))
+    let server = Server::start(|request| match CASES.iter().find(|(path, ..)| *path == request.path) {
+        Some((_, status, headers, _)) => shouting(*status, headers),
+        None => path(&request),
     });
     for (path, _, _, answer) in CASES {
         let mut client = server.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
@@ -1414,8 +1339,6 @@ fn each_status_has_the_phrase_of_today() {
 
 #[test]
 fn several_listeners_serve_over_unix_sockets_too() {
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sock");
     let seen = |request: Request| {

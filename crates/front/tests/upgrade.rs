@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::{Body, Duplex, Fault, Reply, body};
 use front::{LogFormat, Settings};
-use support::{Client, SOON, Server, Shelf, eventually, settings, soon, with};
+use support::{Client, SOON, Server, Shelf, eventually, repeated, settings, soon, with};
 
 /// A close frame with status 1001, and the masked one with which a client answers it.
 const GOING_AWAY: [u8; 4] = [0x88, 2, 0x03, 0xE9];
@@ -66,12 +66,6 @@ impl Scene {
             self.server.stop.drain();
         }
     }
-}
-
-/// Runs a scene again that was too slow: on a busy machine it may take longer than the server waits. One attempt must
-/// go well.
-fn repeated(scene: impl Fn() -> Option<()>) {
-    assert!((0..5).any(|_| scene().is_some()), "it has never gone well");
 }
 
 #[test]

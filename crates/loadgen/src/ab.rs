@@ -283,16 +283,20 @@ mod tests {
         assert!(seen.wrong.unwrap().contains("6 bytes first, not of 100") && seen.numbers["requests"] == 0.0);
     }
 
+    /// The outcome of 30 requests, if the first response had `length` bytes, `others` had another length, and all had
+    /// `bytes` together. `refusals` is a further line, if any.
+    fn first_of(length: u32, others: u32, refusals: &str, bytes: u32) -> Outcome {
+        let failures = format!("{others}\n   (Connect: 0, Receive: 0, Length: {others}, Exceptions: 0){refusals}");
+        let text = RIGHT.replace("Document Length:        6 bytes", &format!("Document Length: {length} bytes"));
+        let text = text.replace("Failed requests:        0", &format!("Failed requests: {failures}"));
+        let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
+        outcome(&text, Some(6)).unwrap()
+    }
+
     #[test]
     fn a_connection_that_was_closed_early_and_came_first_is_no_wrong_answer() {
         // Of 30 requests 28 had an answer, of which all are of another length than the first.
-        let of = |bytes: u32| {
-            let text = RIGHT.replace("Document Length:        6 bytes", "Document Length:        0 bytes");
-            let kinds = "Failed requests:        28\n   (Connect: 0, Receive: 0, Length: 28, Exceptions: 0)";
-            let text = text.replace("Failed requests:        0", kinds);
-            let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
-            outcome(&text, Some(6)).unwrap()
-        };
+        let of = |bytes: u32| first_of(0, 28, "", bytes);
         let seen = of(28 * 6);
         assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([("closed early".into(), 2)])));
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (28.0, 2.0));
@@ -316,14 +320,7 @@ mod tests {
         assert_eq!((seen.wrong, seen.void, seen.numbers["requests"]), (None, None, 0.0));
         assert!(outcome(SOME, Some(6)).is_some_and(|seen| seen.void.is_none()));
         // Where 20 refusals of 9 bytes and 10 right answers of 6 are all that there was, it is known.
-        let of = |bytes: u32| {
-            let text = RIGHT.replace("Document Length:        6 bytes", "Document Length:        9 bytes");
-            let kinds = "Failed requests:        10\n   (Connect: 0, Receive: 0, Length: 10, Exceptions: 0)\n\
-                         Non-2xx responses:      20";
-            let text = text.replace("Failed requests:        0", kinds);
-            let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
-            outcome(&text, Some(6)).unwrap()
-        };
+        let of = |bytes: u32| first_of(9, 10, "\nNon-2xx responses:      20", bytes);
         let seen = of(20 * 9 + 10 * 6);
         assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([(BAD_STATUS.into(), 20)])));
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (10.0, 20.0));

@@ -155,9 +155,7 @@ impl LoadTool {
 
     fn missing(&self, error: &io::Error) -> String {
         match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("{} is not here; {}", self.name, self.get)
-            }
+            io::ErrorKind::NotFound => format!("{} is not here; {}", self.name, self.get),
             _ => format!("{} cannot be started: {error}", self.name),
         }
     }

@@ -237,10 +237,8 @@ mod tests {
         assert_eq!(seen.errors, BTreeMap::from([("read".into(), 2_400), (BAD_STATUS.into(), 4_800)]));
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (9_601.0, 7_200.0));
         assert!((8_729.0..8_731.0).contains(&seen.numbers["requests_per_s"]), "{seen:?}");
-        let late = outcome(
-            &SLOW.replace("Requests/sec", "Socket errors: connect 0, read 0, write 0, timeout 6\nRequests/sec"),
-        );
-        let late = late.unwrap();
+        let errors = "Socket errors: connect 0, read 0, write 0, timeout 6\nRequests/sec";
+        let late = outcome(&SLOW.replace("Requests/sec", errors)).unwrap();
         assert_eq!((late.numbers["requests"], late.errors["timeout"]), (18.0, 6));
         assert!(late.remarks.is_empty());
         assert_eq!(outcome(SLOW).unwrap().numbers["p99_ms"], 302.29);

@@ -209,36 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_files_that_were_read_are_not_used_unless_they_are_mapped() {
-        let files = [
-            MEMINFO,
-            V2,
-            ("proc/self/cgroup", "0::/web\n"),
-            ("sys/fs/cgroup/web/memory.max", "209715200\n"),
-            ("sys/fs/cgroup/web/memory.current", "199229440\n"),
-            (
-                "sys/fs/cgroup/web/memory.stat",
-                "anon 1\nfile 104857600\nfile_mapped 10485760\ninactive_file 20971520\nactive_file 83886080\n",
-            ),
-        ];
-        assert_eq!(seen(&files).1, Some((200, 100, false)));
-    }
-
-    #[test]
-    fn the_cache_of_the_names_of_files_is_not_used_memory() {
-        let files = [
-            MEMINFO,
-            V2,
-            ("proc/self/cgroup", "0::/web\n"),
-            ("sys/fs/cgroup/web/memory.max", "209715200\n"),
-            ("sys/fs/cgroup/web/memory.current", "199229440\n"),
-            (
-                "sys/fs/cgroup/web/memory.stat",
-                "anon 1\nfile 20971520\nfile_mapped 0\ninactive_file 20971520\nactive_file 0\n\
-                 slab_reclaimable 73400320\nslab_unreclaimable 1048576\nslab 74448896\n",
-            ),
-        ];
-        assert_eq!(seen(&files).1, Some((200, 100, false)));
+    fn pages_of_files_unless_they_are_mapped_and_the_cache_of_their_names_are_not_used_memory() {
+        let read = "anon 1\nfile 104857600\nfile_mapped 10485760\ninactive_file 20971520\nactive_file 83886080\n";
+        let names = "anon 1\nfile 20971520\nfile_mapped 0\ninactive_file 20971520\nactive_file 0\n\
+                     slab_reclaimable 73400320\nslab_unreclaimable 1048576\nslab 74448896\n";
+        for stat in [read, names] {
+            let files = [
+                MEMINFO,
+                V2,
+                ("proc/self/cgroup", "0::/web\n"),
+                ("sys/fs/cgroup/web/memory.max", "209715200\n"),
+                ("sys/fs/cgroup/web/memory.current", "199229440\n"),
+                ("sys/fs/cgroup/web/memory.stat", stat),
+            ];
+            assert_eq!(seen(&files).1, Some((200, 100, false)), "{stat}");
+        }
     }
 
     #[test]

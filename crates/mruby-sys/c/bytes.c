@@ -130,24 +130,31 @@ static bool is_byte(mrb_state *mrb, mrb_value self, mrb_int code)
   return binary;
 }
 
-/* String#<< and String#concat: to a String of bytes an Integer is a byte. */
+/* String#<<: to a String of bytes an Integer is a byte. */
 static mrb_value append(mrb_state *mrb, mrb_value self)
 {
   mrb_int count = mrb_get_argc(mrb);
-  if (count > 1) {
-    mrb_value before = mrb_str_dup(mrb, self);
-    for (mrb_int i = 0; i < count; i++) {
-      /* Read anew each time: the arguments are on Ruby's stack, which may move. */
-      mrb_value one = mrb_get_argv(mrb)[i];
-      mrb_funcall(mrb, self, "<<", 1, mrb_obj_eq(mrb, one, self) ? before : one);
-    }
-    return self;
-  }
-  mrb_value one = count == 1 ? mrb_get_argv(mrb)[0] : mrb_nil_value();
+  if (count != 1) mrb_argnum_error(mrb, count, 1, 1);
+  mrb_value one = mrb_get_argv(mrb)[0];
   if (mrb_float_p(one)) mrb_raise(mrb, E_TYPE_ERROR, "no implicit conversion of Float into String");
   if (!mrb_integer_p(one) || !is_byte(mrb, self, mrb_integer(one))) return plain_append(mrb, self);
   char byte = (char)mrb_integer(one);
   return mrb_str_cat(mrb, self, &byte, 1);
+}
+
+/* String#concat: appends any number of arguments. The String itself among them counts as it was before. */
+static mrb_value concat(mrb_state *mrb, mrb_value self)
+{
+  mrb_int count = mrb_get_argc(mrb);
+  if (count == 1) return append(mrb, self);
+  mrb_check_frozen(mrb, mrb_str_ptr(self));
+  mrb_value before = mrb_str_dup(mrb, self);
+  for (mrb_int i = 0; i < count; i++) {
+    /* Read anew each time: the arguments are on Ruby's stack, which may move. */
+    mrb_value one = mrb_get_argv(mrb)[i];
+    mrb_funcall(mrb, self, "<<", 1, mrb_obj_eq(mrb, one, self) ? before : one);
+  }
+  return self;
 }
 
 /* String#__char_size(at): bytes of the character at byte `at`; 0 outside of the text. */
@@ -184,7 +191,7 @@ void fg_bytes_init(mrb_state *mrb)
   mrb_define_method(mrb, string, "clear", clear, MRB_ARGS_NONE());
   plain_append = fg_own_function(mrb, string, mrb_intern_lit(mrb, "<<"));
   mrb_define_method(mrb, string, "<<", append, MRB_ARGS_REQ(1));
-  mrb_define_method(mrb, string, "concat", append, MRB_ARGS_ANY());
+  mrb_define_method(mrb, string, "concat", concat, MRB_ARGS_ANY());
   mrb_define_method(mrb, string, "__char_size", character_size, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "__chars", characters, MRB_ARGS_NONE());
 }

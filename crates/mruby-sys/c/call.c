@@ -156,11 +156,6 @@ static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
   return mrb_nil_value();
 }
 
-static mrb_value block_of(mrb_state *mrb, mrb_func_t function)
-{
-  return mrb_obj_value(mrb_proc_new_cfunc(mrb, function));
-}
-
 static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
 {
   if (mrb_hash_p(headers)) {
@@ -168,8 +163,9 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
     take_odd(mrb, call);
   }
   else if (responds(mrb, headers, SYM(mrb, each))) {
+    mrb_value block = mrb_obj_value(mrb_proc_new_cfunc(mrb, take_yielded));
     fg_of(mrb)->call = call;
-    mrb_funcall_with_block(mrb, headers, SYM(mrb, each), 0, NULL, block_of(mrb, take_yielded));
+    mrb_funcall_with_block(mrb, headers, SYM(mrb, each), 0, NULL, block);
     fg_of(mrb)->call = NULL;
   }
   else {

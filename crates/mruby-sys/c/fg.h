@@ -186,7 +186,6 @@ void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set
 void fg_deadline_timer_set(void *address);
 void fg_vm_reset(fg_vm *vm); /* resets timer and limits, after each call */
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
-int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_run(fg_vm *vm, const char *code, size_t length);
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
@@ -255,7 +254,6 @@ mrb_noreturn void fg_out_of_time(mrb_state *mrb, int why);
 bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
-mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 /* The value of an object's to_str, to_int, to_ary or to_hash, else the object. */
 mrb_value fg_plain(mrb_state *mrb, mrb_value value);
 /* Appends a value to `out`. `json`: the options of JSON.generate, nil among them; NULL where the tree is for another

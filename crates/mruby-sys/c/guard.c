@@ -73,27 +73,20 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   fg_vm *vm = fg_of(mrb);
   (void)irep;
   (void)regs;
+  int why = FG_STOP;
   if (vm->stops == 0) {
     /* Cleared first: the deadline timer may set it again while the host decides, and that must not be lost. */
     mrb->code_fetch_hook = NULL;
-    int answer = fg_host_tick(vm->host);
-    if (answer == FG_GO_ON) return;
-    if (answer == FG_EXPIRED) {
-      mrb->c->ci->pc = pc + 1;
-      expire(mrb);
-    }
-    mrb->code_fetch_hook = on_instruction;
+    why = fg_host_tick(vm->host);
+    if (why == FG_GO_ON) return;
   }
   else if (vm->stops < STOP_GRACE) {
     vm->stops++;
     return;
   }
-  vm->stops++;
   /* Skips the current instruction: `retry` would otherwise come back to it for ever. */
   mrb->c->ci->pc = pc + 1;
-  if (vm->stops == 1) fg_note_places(vm);
-  struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
-  mrb_raise(mrb, klass, "the request took longer than it may");
+  fg_out_of_time(mrb, why);
 }
 
 /* Checks the deadline timer in long work in C, which has no instructions where it could be interrupted. Raises where

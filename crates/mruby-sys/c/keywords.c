@@ -19,11 +19,6 @@ static mrb_value called_by(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(ci >= mrb->c->cibase && ci->mid == name);
 }
 
-static void init_blocks(mrb_state *mrb)
-{
-  mrb_define_module_function(mrb, mrb_module_get(mrb, "FoolsGold"), "called_by?", called_by, MRB_ARGS_REQ(1));
-}
-
 #ifdef FG_PROC_KEYWORDS
 /* Marks the proc behind aliases: a call finds the flags there. */
 static void mark(struct RProc *proc)
@@ -90,10 +85,13 @@ static mrb_value is_by_identity(mrb_state *mrb, mrb_value self)
   (void)mrb;
   return mrb_bool_value((mrb_hash_ptr(self)->flags & FG_HASH_IDENTITY) != 0);
 }
+#endif
 
 void fg_keywords_init(mrb_state *mrb)
 {
-  init_blocks(mrb);
+  mrb_define_module_function(mrb, mrb_module_get(mrb, "FoolsGold"), "called_by?", called_by, MRB_ARGS_REQ(1));
+#ifdef FG_PROC_KEYWORDS
+  /* Only here: libraries check that ruby2_keywords exists before they call it. */
   struct RClass *hash = mrb->hash_class;
   mrb_define_method(mrb, mrb->module_class, "ruby2_keywords", module_keywords, MRB_ARGS_ANY());
   mrb_define_method(mrb, mrb->proc_class, "ruby2_keywords", proc_keywords, MRB_ARGS_NONE());
@@ -101,8 +99,5 @@ void fg_keywords_init(mrb_state *mrb)
   mrb_define_class_method(mrb, hash, "ruby2_keywords_hash", with_keywords, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, hash, "compare_by_identity", by_identity, MRB_ARGS_NONE());
   mrb_define_method(mrb, hash, "compare_by_identity?", is_by_identity, MRB_ARGS_NONE());
-}
-#else
-/* For an mruby without our patch: libraries check that ruby2_keywords exists before they call it. */
-void fg_keywords_init(mrb_state *mrb) { init_blocks(mrb); }
 #endif
+}

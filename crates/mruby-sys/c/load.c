@@ -82,12 +82,6 @@ static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
   return mrb_top_run(mrb, proc, self, 0);
 }
 
-/* Compiles and runs a text; raises what the text raises. */
-mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
-{
-  return run(mrb, fg_compile(mrb, source, length, name, 1), self);
-}
-
 struct text { const char *bytes; size_t length; const char *name; };
 
 static uint8_t *dump(mrb_state *mrb, struct RProc *proc, const char *name, size_t *length)
@@ -143,7 +137,7 @@ int fg_vm_run(fg_vm *vm, const char *code, size_t length)
   return fg_guard(vm, run_body, &text);
 }
 
-/* FoolsGold.run_source(text, name, self) */
+/* FoolsGold.run_source(text, name, self): compiles and runs a text; raises what the text raises. */
 static mrb_value run_source(mrb_state *mrb, mrb_value module)
 {
   mrb_value source, file, self;
@@ -156,7 +150,7 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
     text += 3;
     length -= 3;
   }
-  return fg_run_source(mrb, text, length, name, self);
+  return run(mrb, fg_compile(mrb, text, length, name, 1), self);
 }
 
 /* FoolsGold.run_library(name): runs one of our libraries; false where there is no file for it. The first interpreter

@@ -6,7 +6,6 @@
 
 #include <mruby/array.h>
 #include <mruby/class.h>
-#include <mruby/compile.h>
 #include <mruby/error.h>
 #include <mruby/gc.h>
 #include <mruby/proc.h>
@@ -83,7 +82,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_vm_key(vm, "rack.response_finished", 22);
   fg_vm_key(vm, "fools_gold.context", 18);
   fg_vm_key(vm, "rack.input", 10);
-  mrb_define_module(mrb, "FoolsGold");
+  mrb_define_module_under(mrb, mrb_define_module(mrb, "FoolsGold"), "Native");
   fg_guard_init();
   fg_rescue_init(mrb, vm);
   fg_load_init(mrb);
@@ -135,19 +134,7 @@ void fg_vm_define(fg_vm *vm, const fg_native *rows, size_t count)
   fg_guard(vm, define_body, &natives);
 }
 
-struct source { const char *text; size_t length; const char *name; };
-
-static mrb_value load_body(mrb_state *mrb, void *data)
-{
-  struct source *source = data;
-  return fg_run_source(mrb, source->text, source->length, source->name, mrb_top_self(mrb));
-}
-
-int fg_vm_load(fg_vm *vm, const char *text, size_t length, const char *name)
-{
-  struct source source = {text, length, name};
-  return fg_guard(vm, load_body, &source);
-}
+struct text { const char *bytes; size_t length; };
 
 static mrb_value constant(mrb_state *mrb, mrb_value module, const char *name)
 {
@@ -165,7 +152,7 @@ static mrb_value keep(mrb_state *mrb, mrb_value module, const char *name)
 static mrb_value start_body(mrb_state *mrb, void *data)
 {
   fg_vm *vm = fg_of(mrb);
-  struct source *source = data;
+  struct text *text = data;
   mrb_value module = constant(mrb, mrb_obj_value(mrb->object_class), "FoolsGold");
   vm->template = keep(mrb, module, "ENVIRONMENT");
   vm->context_class = keep(mrb, module, "RequestContext");
@@ -173,8 +160,7 @@ static mrb_value start_body(mrb_state *mrb, void *data)
   vm->stream_class = keep(mrb, module, "Stream");
   vm->gone_class = keep(mrb, module, "ClientGone");
   vm->timeout_class = keep(mrb, module, "RequestTimeout");
-  mrb_value path = mrb_str_new(mrb, source->text, source->length);
-  vm->app = mrb_funcall(mrb, module, "start", 1, path);
+  vm->app = mrb_funcall(mrb, module, "start", 1, mrb_str_new(mrb, text->bytes, text->length));
   mrb_gc_register(mrb, vm->app);
   return mrb_nil_value();
 }
@@ -185,9 +171,9 @@ extern void fg_watch_operators(mrb_state *) __attribute__((weak));
  * until the application redefines one, which it watches for from here on (mruby/patches, operators). */
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length)
 {
-  struct source source = {rackup, length, NULL};
+  struct text text = {rackup, length};
   if (fg_watch_operators) fg_watch_operators(vm->mrb);
-  int ended = fg_guard(vm, start_body, &source);
+  int ended = fg_guard(vm, start_body, &text);
   /* Loading leaves much garbage, which would otherwise be collected during the first requests. */
   if (ended == FG_DONE) mrb_full_gc(vm->mrb);
   return ended;
@@ -195,8 +181,8 @@ int fg_vm_start(fg_vm *vm, const char *rackup, size_t length)
 
 static mrb_value key_body(mrb_state *mrb, void *data)
 {
-  struct source *source = data;
-  mrb_value name = mrb_obj_freeze(mrb, mrb_str_new(mrb, source->text, source->length));
+  struct text *text = data;
+  mrb_value name = mrb_obj_freeze(mrb, mrb_str_new(mrb, text->bytes, text->length));
   mrb_ary_push(mrb, fg_of(mrb)->keys, name);
   return mrb_nil_value();
 }
@@ -204,8 +190,8 @@ static mrb_value key_body(mrb_state *mrb, void *data)
 /* Creates a frozen String as a key of environments, and returns its index; FG_NO_KEY where there is no memory. */
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length)
 {
-  struct source source = {name, length, NULL};
-  if (fg_guard(vm, key_body, &source) != FG_DONE) return FG_NO_KEY;
+  struct text text = {name, length};
+  if (fg_guard(vm, key_body, &text) != FG_DONE) return FG_NO_KEY;
   return (uint32_t)(RARRAY_LEN(vm->keys) - 1);
 }
 

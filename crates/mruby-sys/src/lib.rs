@@ -126,7 +126,6 @@ unsafe extern "C" {
     pub fn fg_deadline_timer_set(address: *mut c_void);
     pub fn fg_vm_reset(vm: *mut FgVm);
     pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
-    pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
     pub fn fg_vm_compile(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
     pub fn fg_vm_run(vm: *mut FgVm, code: *const c_char, length: usize) -> c_int;
     pub fn fg_vm_start(vm: *mut FgVm, rackup: *const c_char, length: usize) -> c_int;

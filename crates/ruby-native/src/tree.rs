@@ -158,11 +158,6 @@ impl<'a> Reader<'a> {
         Reader(bytes)
     }
 
-    /// Whether all bytes have been read.
-    pub fn is_done(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Reads the next token.
     pub fn token(&mut self) -> Result<Token<'a>, Malformed> {
         Ok(match self.take(1)?[0] {

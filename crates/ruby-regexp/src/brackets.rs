@@ -56,21 +56,15 @@ impl Parser {
     /// Parses `[:name:]`, or nested brackets that begin with a colon.
     fn named_or_bracket(&mut self, set: &mut ClassUnicode) -> Wrong<()> {
         let rest: String = self.source[self.at + 1..].iter().take(20).collect();
-        let Some((name, _)) = rest.split_once(":]").filter(|(name, _)| !name.contains(']')) else {
-            set.union(&self.deeper(Parser::bracket)?);
-            return Ok(());
-        };
-        let (negative, plain) = match name.strip_prefix('^') {
-            Some(plain) => (true, plain),
-            None => (false, name),
-        };
-        let found = charset::posix(plain, self.flags.letters == Letters::Ascii || self.binary);
-        let Some(found) = found else {
+        let name = rest.split_once(":]").map(|(name, _)| name).filter(|name| !name.contains(']'));
+        let ascii = self.flags.letters == Letters::Ascii || self.binary;
+        let found = name.and_then(|name| Some((name, charset::posix(name.strip_prefix('^').unwrap_or(name), ascii)?)));
+        let Some((name, found)) = found else {
             set.union(&self.deeper(Parser::bracket)?);
             return Ok(());
         };
         self.at += 1 + name.chars().count() + 2;
-        set.union(&if negative { charset::negated(found) } else { found });
+        set.union(&if name.starts_with('^') { charset::negated(found) } else { found });
         Ok(())
     }
 
@@ -88,17 +82,12 @@ impl Parser {
             }
         };
         let high = if self.begins_range() { self.range_end()? } else { None };
-        match high {
-            Some(high) if high < low => Err("empty range in char class".into()),
-            Some(high) => {
-                set.push(ClassUnicodeRange::new(low, high));
-                Ok(())
-            }
-            None => {
-                set.push(ClassUnicodeRange::new(low, low));
-                Ok(())
-            }
+        let high = high.unwrap_or(low);
+        if high < low {
+            return Err("empty range in char class".into());
         }
+        set.push(ClassUnicodeRange::new(low, high));
+        Ok(())
     }
 
     fn single(&mut self, c: char) -> Wrong<Meaning> {
@@ -114,9 +103,8 @@ impl Parser {
         let after = self.source.get(self.at + 2).copied();
         self.peek() == Some('-')
             && match next {
-                None | Some(']') => false,
+                None | Some(']' | '[') => false,
                 Some('&') => after != Some('&'),
-                Some('[') => false,
                 Some(_) => true,
             }
     }

@@ -24,13 +24,18 @@ pub fn negated(mut set: ClassUnicode) -> ClassUnicode {
     set
 }
 
+/// The set of `.`: all characters, or all but the line feed.
+pub fn dot(newline: bool) -> ClassUnicode {
+    negated(if newline { ClassUnicode::empty() } else { ranges(&[('\n', '\n')]) })
+}
+
 /// The set of an expression such as `\p{Alphabetic}`, from the Unicode tables of regex-syntax.
 fn table(expression: &str) -> Option<ClassUnicode> {
     match regex_syntax::parse(expression).ok()?.into_kind() {
         HirKind::Class(Class::Unicode(set)) => Some(set),
         HirKind::Literal(literal) => {
             let text = std::str::from_utf8(&literal.0).ok()?;
-            Some(text.chars().map(|c| (c, c)).collect::<Vec<_>>()).map(|all| ranges(&all))
+            Some(ranges(&text.chars().map(|c| (c, c)).collect::<Vec<_>>()))
         }
         _ => None,
     }
@@ -43,8 +48,6 @@ fn union(expressions: &[&str]) -> Option<ClassUnicode> {
     }
     Some(all)
 }
-
-const ASCII: (char, char) = ('\0', '\x7f');
 
 /// The set of `\w`, `\d`, `\s` or `\h`; `letter` is in lower case.
 pub fn shorthand(letter: char, letters: Letters) -> ClassUnicode {
@@ -60,9 +63,9 @@ pub fn shorthand(letter: char, letters: Letters) -> ClassUnicode {
 
 /// The set of a POSIX bracket such as `[[:alpha:]]`; None for an unknown name.
 pub fn posix(name: &str, ascii: bool) -> Option<ClassUnicode> {
-    let mut set = match name {
+    Some(match name {
         "xdigit" => ranges(&[('0', '9'), ('a', 'f'), ('A', 'F')]),
-        "ascii" => ranges(&[ASCII]),
+        "ascii" => ranges(&[('\0', '\x7f')]),
         _ if ascii => return ascii_posix(name),
         "alpha" => table(r"\p{Alphabetic}")?,
         "digit" => table(r"\p{Nd}")?,
@@ -74,14 +77,10 @@ pub fn posix(name: &str, ascii: bool) -> Option<ClassUnicode> {
         "cntrl" => table(r"\p{Cc}")?,
         "punct" => union(&[r"\p{P}", r"[$+<=>^`|~]"])?,
         "graph" => negated(union(&[r"\p{White_Space}", r"\p{Cc}", r"\p{Cn}"])?),
-        "print" => negated(union(&[r"\p{Cc}", r"\p{Cn}"])?),
+        "print" => negated(union(&[r"\p{Cc}", r"\p{Cn}", r"[\u{2028}\u{2029}]"])?),
         "word" => union(&[r"\p{Alphabetic}", r"\p{M}", r"\p{Nd}", r"\p{Pc}"])?,
         _ => return None,
-    };
-    if name == "print" {
-        set.difference(&ranges(&[('\u{2028}', '\u{2029}')]));
-    }
-    Some(set)
+    })
 }
 
 fn ascii_posix(name: &str) -> Option<ClassUnicode> {

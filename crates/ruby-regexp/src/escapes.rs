@@ -21,6 +21,7 @@ impl Parser {
     pub(super) fn escape(&mut self) -> Wrong<Node> {
         let Some(c) = self.peek() else { return Err("too short escape sequence".into()) };
         let ascii = self.flags.letters == Letters::Ascii;
+        let is_named = matches!(self.source.get(self.at + 1), Some('<' | '\''));
         let node = match c {
             'A' => Node::At(Place::Start),
             'z' => Node::At(Place::End),
@@ -31,10 +32,8 @@ impl Parser {
             'K' => Node::Keep,
             'R' => line_break(),
             'X' => grapheme(),
-            'k' if self.source.get(self.at + 1).is_some_and(|c| matches!(c, '<' | '\'')) => {
-                return self.back_reference();
-            }
-            'g' if self.source.get(self.at + 1).is_some_and(|c| matches!(c, '<' | '\'')) => return self.group_call(),
+            'k' if is_named => return self.back_reference(),
+            'g' if is_named => return self.group_call(),
             '1'..='9' => return self.digits(),
             _ => return self.characters(),
         };
@@ -115,13 +114,10 @@ impl Parser {
     fn property(&mut self, negative: bool) -> Wrong<ClassUnicode> {
         self.at += 1;
         let name = self.until('}').ok_or("invalid character property name {}")?;
-        let (caret, plain) = match name.strip_prefix('^') {
-            Some(plain) => (true, plain),
-            None => (false, name.as_str()),
-        };
+        let plain = name.strip_prefix('^').unwrap_or(&name);
         let set = charset::property(plain, self.flags.letters == Letters::Ascii)
             .ok_or_else(|| format!("invalid character property name {{{name}}}"))?;
-        Ok(if caret == negative { set } else { charset::negated(set) })
+        Ok(if name.starts_with('^') == negative { set } else { charset::negated(set) })
     }
 
     fn unicode(&mut self) -> Wrong<Meaning> {
@@ -214,12 +210,10 @@ impl Parser {
             return char::from_u32(byte).ok_or_else(|| "invalid hex escape".into());
         }
         let mut bytes = vec![byte as u8];
-        let length = if byte >= 0xf0 {
-            4
-        } else if byte >= 0xe0 {
-            3
-        } else {
-            2
+        let length = match byte {
+            0xf0.. => 4,
+            0xe0.. => 3,
+            _ => 2,
         };
         while bytes.len() < length && self.take("\\x") {
             let (byte, _) = self.hex(2).ok_or("invalid hex escape")?;

@@ -81,14 +81,9 @@ impl Parser {
                 Some('a') if on => self.flags.letters = Letters::Ascii,
                 Some('d') if on => self.flags.letters = Letters::Default,
                 Some('u') if on => self.flags.letters = Letters::Unicode,
-                // The options apply to all that follows, alternatives too, up to the end of the enclosing group.
-                Some(')') => {
-                    let rest = self.alternatives();
-                    self.flags = before;
-                    return rest;
-                }
-                Some(':') => {
-                    let node = self.inside();
+                // Behind `)` they apply to all that follows, alternatives too, up to the end of the enclosing group.
+                Some(end @ (')' | ':')) => {
+                    let node = if end == ')' { self.alternatives() } else { self.inside() };
                     self.flags = before;
                     return node;
                 }

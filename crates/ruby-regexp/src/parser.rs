@@ -111,7 +111,7 @@ impl Parser {
         match target {
             Target::Number(number) if *number <= self.groups && *number > 0 => Ok(vec![*number]),
             Target::Number(_) => Err("invalid backref number/name".into()),
-            Target::Name(name) => self.named(name).ok_or_else(|| format!("undefined name <{name}> reference")),
+            Target::Name(name) => self.named(name).map(<[u32]>::to_vec),
         }
     }
 
@@ -119,16 +119,16 @@ impl Parser {
         match target {
             Target::Number(number) if *number <= self.groups => Ok(*number),
             Target::Number(_) => Err("undefined group reference".into()),
-            Target::Name(name) => match self.named(name).as_deref() {
-                Some([number]) => Ok(*number),
-                Some(_) => Err(format!("multiplex definition name <{name}> call")),
-                None => Err(format!("undefined name <{name}> reference")),
+            Target::Name(name) => match self.named(name)? {
+                [number] => Ok(*number),
+                _ => Err(format!("multiplex definition name <{name}> call")),
             },
         }
     }
 
-    fn named(&self, name: &str) -> Option<Vec<u32>> {
-        self.by_name.get(name).map(|at| self.names[*at].1.clone())
+    fn named(&self, name: &str) -> Wrong<&[u32]> {
+        let at = self.by_name.get(name).ok_or_else(|| format!("undefined name <{name}> reference"))?;
+        Ok(&self.names[*at].1)
     }
 
     pub(super) fn peek(&self) -> Option<char> {
@@ -213,9 +213,8 @@ impl Parser {
     fn skip_ignored(&mut self) -> Wrong<()> {
         loop {
             match self.peek() {
-                Some(c) if self.flags.extended && c.is_ascii_whitespace() || c_is_tab(self.peek(), self.flags) => {
-                    self.at += 1;
-                }
+                // `is_ascii_whitespace` leaves out the vertical tab.
+                Some(c) if self.flags.extended && (c.is_ascii_whitespace() || c == '\x0b') => self.at += 1,
                 Some('#') if self.flags.extended => {
                     while self.next().is_some_and(|c| c != '\n') {}
                     self.at = self.at.min(self.source.len());
@@ -256,10 +255,7 @@ impl Parser {
     pub(super) fn literal(&self, c: char) -> Node {
         let is_letter = if c.is_ascii() { c.is_ascii_alphabetic() } else { !self.binary };
         if self.flags.fold && is_letter {
-            let mut set = charset::folded(c);
-            if self.binary {
-                set.intersect(&charset::ranges(&[('\0', '\u{ff}')]));
-            }
+            let set = self.bounded(charset::folded(c));
             if set.ranges().iter().any(|range| range.start() != c || range.end() != c) {
                 return Node::Set(Box::new(set));
             }
@@ -272,21 +268,16 @@ impl Parser {
         loop {
             self.skip_ignored()?;
             let begin = self.at;
-            let (min, max) = match self.next() {
-                Some('*') => (0, None),
-                Some('+') => (1, None),
-                Some('?') => (0, Some(1)),
-                Some('{') => match self.interval()? {
-                    Some(times) => times,
-                    None => {
-                        self.at = begin;
-                        return Ok(node);
-                    }
-                },
-                _ => {
-                    self.at = begin;
-                    return Ok(node);
-                }
+            let times = match self.next() {
+                Some('*') => Some((0, None)),
+                Some('+') => Some((1, None)),
+                Some('?') => Some((0, Some(1))),
+                Some('{') => self.interval()?,
+                _ => None,
+            };
+            let Some((min, max)) = times else {
+                self.at = begin;
+                return Ok(node);
             };
             if !repeatable {
                 return Err("target of repeat operator is invalid".into());
@@ -346,9 +337,4 @@ impl Parser {
         }
         Ok((self.at > begin).then_some(number))
     }
-}
-
-/// A vertical tab, which `is_ascii_whitespace` leaves out.
-fn c_is_tab(c: Option<char>, flags: Flags) -> bool {
-    flags.extended && c == Some('\x0b')
 }

@@ -55,7 +55,7 @@ impl Plain {
 pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
     let spans_only = parsed.node.any(&has_odd_captures);
     let lowering = Lowering { bytes, latin: parsed.binary, spans_only };
-    let line_first = begins_line(&parsed.node);
+    let line_first = parsed.node.begins_at(Place::LineStart);
     let body = if line_first { without_first(&parsed.node) } else { parsed.node.clone() };
     if !line_starts_consume(&body, false) {
         return None;
@@ -79,17 +79,6 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
 fn has_odd_captures(node: &Node) -> bool {
     let Node::Repeat { node, max, .. } = node else { return false };
     (node.width().0 == 0 || *max == Some(0)) && node.any(&|node| matches!(node, Node::Group(..)))
-}
-
-/// Whether every match of the node begins with `^`.
-fn begins_line(node: &Node) -> bool {
-    match node {
-        Node::At(Place::LineStart) => true,
-        Node::Concat(nodes) => nodes.first().is_some_and(begins_line),
-        Node::Alt(nodes) => nodes.iter().all(begins_line),
-        Node::Group(_, node) => begins_line(node),
-        _ => false,
-    }
 }
 
 /// The node without the `^` that it begins with.
@@ -139,7 +128,7 @@ impl Lowering {
             Node::Char(c) if self.latin => Hir::literal([*c as u32 as u8]),
             Node::Char(c) => Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes().to_vec()),
             Node::Set(set) => self.set(set),
-            Node::Dot { newline } => self.dot(*newline),
+            Node::Dot { newline } => self.set(&charset::dot(*newline)),
             Node::At(place) => Hir::look(self.look(*place)?),
             Node::Concat(nodes) => Hir::concat(self.all(nodes)?),
             Node::Alt(nodes) => Hir::alternation(self.all(nodes)?),
@@ -177,11 +166,6 @@ impl Lowering {
             Place::NotWord { .. } => Look::WordAsciiNegate,
             Place::EndOrNewline | Place::SearchStart => return None,
         })
-    }
-
-    fn dot(&self, newline: bool) -> Hir {
-        let excluded = if newline { ClassUnicode::empty() } else { charset::ranges(&[('\n', '\n')]) };
-        self.set(&charset::negated(excluded))
     }
 
     fn set(&self, set: &ClassUnicode) -> Hir {

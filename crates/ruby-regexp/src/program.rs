@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use regex_syntax::hir::ClassUnicode;
-
 use super::charset;
 use super::memo::{Choices, Live, Loop};
 use super::plain::byte_class;
@@ -57,19 +55,9 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
     let first = super::first::bytes(parsed, bytes);
     let Compiler { steps, sets, registers, loops, .. } = compiler;
     let choices = Choices::new(steps.iter().map(Step::is_choice), loops);
-    let at_start = begins_text(&parsed.node);
+    let at_start = parsed.node.begins_at(Place::Start);
     let (backs, groups) = (parsed.backs.clone(), parsed.groups);
     Ok(Program { steps, sets, registers, backs, groups, bytes, first, at_start, choices })
-}
-
-fn begins_text(node: &Node) -> bool {
-    match node {
-        Node::At(Place::Start) => true,
-        Node::Concat(nodes) => nodes.first().is_some_and(begins_text),
-        Node::Alt(nodes) => nodes.iter().all(begins_text),
-        Node::Group(_, node) | Node::Atomic(node) => begins_text(node),
-        _ => false,
-    }
 }
 
 impl Compiler<'_> {
@@ -200,8 +188,6 @@ impl Compiler<'_> {
             self.push(Step::Call(around + 2));
             self.push(Step::Fail);
             self.called.insert(number, Some(around + 2));
-        }
-        if called {
             // A recursive call inside the group must not overwrite where this one began.
             let began = self.register();
             self.push(Step::Note(began));
@@ -291,17 +277,13 @@ impl Compiler<'_> {
         }
         let lazy = kind == Kind::Lazy;
         let defines = node.any(&|node| matches!(node, Node::Group(number, _) if self.called.contains_key(number)));
+        if defines || max.unwrap_or(min) > COPIES_MAX {
+            return self.counted(node, min, max, lazy);
+        }
+        (0..min).try_for_each(|_| self.node(node))?;
         match max {
-            _ if defines || min > COPIES_MAX => self.counted(node, min, max, lazy),
-            None => {
-                (0..min).try_for_each(|_| self.node(node))?;
-                self.star(node, lazy)
-            }
-            Some(max) if max <= COPIES_MAX => {
-                (0..min).try_for_each(|_| self.node(node))?;
-                self.optional(node, max - min, lazy)
-            }
-            Some(_) => self.counted(node, min, max, lazy),
+            None => self.star(node, lazy),
+            Some(max) => self.optional(node, max - min, lazy),
         }
     }
 
@@ -355,12 +337,11 @@ impl Compiler<'_> {
     }
 
     fn set_of(&mut self, node: &Node) -> usize {
-        let all = || charset::negated(ClassUnicode::empty());
         let set = match node {
             Node::Set(set) => (**set).clone(),
-            Node::Dot { newline: false } => charset::negated(charset::ranges(&[('\n', '\n')])),
             Node::Char(c) => charset::ranges(&[(*c, *c)]),
-            _ => all(),
+            Node::Dot { newline: false } => charset::dot(false),
+            _ => charset::dot(true),
         };
         let ranges: Vec<(u32, u32)> = if self.bytes {
             let bytes = byte_class(&set, self.parsed.binary);

@@ -83,13 +83,14 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a character is a word character in Unicode.
+/// Whether a character beyond ASCII is a word character in Unicode.
 fn is_word(c: u32) -> bool {
-    static WORD: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
-    let ranges = WORD.get_or_init(|| {
+    static WORD: OnceLock<Set> = OnceLock::new();
+    let word = WORD.get_or_init(|| {
         let set = charset::posix("word", false);
-        set.iter().flat_map(|set| set.ranges()).map(|range| (range.start().into(), range.end().into())).collect()
+        let ranges: Vec<(u32, u32)> =
+            set.iter().flat_map(|set| set.ranges()).map(|range| (range.start().into(), range.end().into())).collect();
+        Set::new(&ranges, 128)
     });
-    let at = ranges.partition_point(|(_, end)| *end < c);
-    ranges.get(at).is_some_and(|(begin, _)| *begin <= c)
+    word.has_high(c)
 }

@@ -155,6 +155,17 @@ impl Node {
         }
     }
 
+    /// Whether every match of the node begins at a place of this kind.
+    pub fn begins_at(&self, place: Place) -> bool {
+        match self {
+            Node::At(first) => *first == place,
+            Node::Concat(nodes) => nodes.first().is_some_and(|node| node.begins_at(place)),
+            Node::Alt(nodes) => nodes.iter().all(|node| node.begins_at(place)),
+            Node::Group(_, node) | Node::Atomic(node) => node.begins_at(place),
+            _ => false,
+        }
+    }
+
     /// Whether `test` holds for the node or any node below it.
     pub fn any(&self, test: &impl Fn(&Node) -> bool) -> bool {
         test(self) || self.parts().into_iter().any(|part| part.any(test))

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, Context as Precision, RoundingMode, Zero};
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Most digits of a number; an operation on more would take too long without an interruption.
 const DIGITS_MAX: i64 = 50_000;

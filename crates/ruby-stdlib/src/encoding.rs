@@ -3,8 +3,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// `text_kind(text)`: 1 for ASCII, 2 for other UTF-8, 0 for invalid UTF-8.
 pub fn kind(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {

@@ -9,10 +9,9 @@ use std::rc::Rc;
 
 use super::path::read_at;
 use crate::glob;
-use ruby_native::Tree;
 use ruby_native::errno::exception;
 use ruby_native::folders::failed;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Most bytes that one read returns; Ruby reads again for more.
 pub const READ_BYTES_MAX: u64 = 1 << 20;
@@ -158,10 +157,7 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// `file_fnmatch(pattern, path, flags)`: 1 where the path matches, else nil.
+/// `file_fnmatch(pattern, path, flags)`: whether the path matches.
 pub fn fnmatch(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let pattern = arg(args, 0).bytes()?;
-    let name = arg(args, 1).bytes()?;
-    let does = glob::matches(pattern, name, arg(args, 2).int()?);
-    Ok(if does { Value::Int(1) } else { Value::Nil })
+    Ok(Value::Bool(glob::matches(arg(args, 0).bytes()?, arg(args, 1).bytes()?, arg(args, 2).int()?)))
 }

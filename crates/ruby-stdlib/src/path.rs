@@ -7,9 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 
-use ruby_native::Tree;
 use ruby_native::folders::failed;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Bytes of a read beyond which the request migrates to a runner at once: the copy alone takes a while.
 const QUICK_BYTES: u64 = 256 << 10;

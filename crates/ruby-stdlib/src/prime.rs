@@ -1,7 +1,6 @@
 //! Native functions for the library prime: the primes of a range, and a primality test.
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Most numbers of a range: some tens of microseconds without an interruption.
 const STRETCH_MAX: i64 = 1 << 17;

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 
 use super::float;
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Most digits behind the point for which CRuby rounds by Float arithmetic; more are cut from the exact text.
 const QUICK_DIGITS_MAX: i64 = 14;

@@ -1,7 +1,6 @@
 //! Native functions for the library etc: the processors, and the names of the system.
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Value};
+use ruby_native::{Arg, Context, Outcome, Tree, Value};
 
 /// `processors`: the number of processors that this process may use, at least 1.
 pub fn processors(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {

@@ -10,10 +10,9 @@ use std::path::Path;
 use tempfile::{Builder, TempPath};
 
 use super::file::READ_BYTES_MAX;
-use ruby_native::Life;
 use ruby_native::errno::exception;
 use ruby_native::folders::{self, Folders};
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Life, Outcome, Raise, Value, arg, raise};
 
 /// Most bytes of all temporary files of one interpreter.
 const BYTES_MAX: u64 = 1 << 30;

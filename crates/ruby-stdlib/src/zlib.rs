@@ -3,9 +3,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use ruby_native::Life;
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Life, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Bytes of a stream that compresses, as zlib's documentation says; they count towards the interpreter's memory limit.
 const DEFLATE_BYTES: usize = 268 << 10;

@@ -26,9 +26,12 @@ pub fn of(tree: &Tree, root: &str) -> Result<Arrows, String> {
             if used.offered.as_ref().is_some_and(|name| !module.words.contains(name)) {
                 continue;
             }
-            let Some(to) = modules.file(at, &used.path, 0).filter(|to| *to != module.file) else { continue };
-            let name = used.path.last().cloned().unwrap_or_default();
-            arrows.entry((module.file.clone(), to)).or_default().insert(name);
+            if let Found::Item(to) = modules.follow(at, &used.path, true, 0)
+                && to != module.file
+            {
+                let name = used.path.last().cloned().unwrap_or_default();
+                arrows.entry((module.file.clone(), to)).or_default().insert(name);
+            }
         }
     }
     Ok(arrows)
@@ -98,14 +101,7 @@ impl Modules {
         Ok(())
     }
 
-    /// The file of the item that `path` means in the module at `from`; `None` for a module, or another crate's item.
-    fn file(&self, from: &[String], path: &[String], depth: usize) -> Option<String> {
-        match self.follow(from, path, true, depth) {
-            Found::Item(file) => Some(file),
-            Found::Module | Found::Outside => None,
-        }
-    }
-
+    /// What `path` means in the module at `from`.
     fn follow(&self, from: &[String], path: &[String], first: bool, depth: usize) -> Found {
         let Some((word, rest)) = path.split_first() else { return Found::Module };
         let Some(module) = self.0.get(from).filter(|_| depth < 20) else { return Found::Outside };

@@ -11,7 +11,7 @@ const ELSEWHERE: [&str; 5] = ["as above", "see above", "same as above", "as befo
 /// Complaints about dependencies in manifests without a comment.
 pub fn dependencies(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    for file in tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+    for file in tree.ending(&["Cargo.toml"]) {
         for (line, name, commented) in arrows::dependencies(&file.text) {
             // In the root manifest our own crates need none.
             let own = file.path == "Cargo.toml" && tree.holds(&format!("crates/{name}"));

@@ -11,14 +11,10 @@ pub fn check(tree: &Tree) -> Vec<String> {
     let code = |path: &str| CODE.iter().any(|ending| path.ends_with(ending));
     let mut complaints = Vec::new();
     for file in tree.files.iter().filter(|file| code(&file.path) || file.is_script()) {
-        for (at, line) in file.text.lines().enumerate() {
-            let columns = line.chars().count();
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let columns = text.chars().count();
             if columns > COLUMNS {
-                complaints.push(format!(
-                    "{}:{}: {columns} columns, at most {COLUMNS}: break the line",
-                    file.path,
-                    at + 1
-                ));
+                complaints.push(format!("{}:{line}: {columns} columns, at most {COLUMNS}: break the line", file.path));
             }
         }
     }

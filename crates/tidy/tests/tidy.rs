@@ -36,11 +36,10 @@ fn read_tree() -> Option<Tree> {
     let paths = String::from_utf8(output.stdout).expect("paths in this repository are plain text");
     let mut tree = Tree::default();
     for path in paths.split('\0').filter(|path| !path.is_empty() && *path != "Cargo.lock") {
-        // A deleted file that is still in the index, a picture, or a folder behind a link has no text.
-        if let Ok(text) = fs::read_to_string(root.join(path)) {
-            tree.files.push(SourceFile { path: path.to_owned(), text });
-        } else if root.join(path).is_file() {
-            tree.files.push(SourceFile { path: path.to_owned(), text: String::new() });
+        let file = root.join(path);
+        // A deleted file that is still in the index, or a folder behind a link, is none; a picture has no text.
+        if file.is_file() {
+            tree.files.push(SourceFile { path: path.to_owned(), text: fs::read_to_string(file).unwrap_or_default() });
         }
     }
     Some(tree)

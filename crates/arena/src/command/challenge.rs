@@ -9,6 +9,7 @@ use clap::Args;
 use super::home::Home;
 use super::run::{How, passed};
 use super::words::one_line;
+use crate::environment::Environment;
 use crate::study::{Challenge, Context, RunRequest};
 
 /// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
@@ -41,7 +42,7 @@ pub struct ChallengeCommand {
 
 impl ChallengeCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let environment = self.how.source.open()?;
+        let environment = Environment::open(&self.how.source)?;
         let (catalogue, studies, figures) = home.read()?;
         let path = self.recipe.display();
         let is_recipe = self.recipe.extension().is_some_and(|extension| extension == "toml");

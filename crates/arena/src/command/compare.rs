@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::home::Home;
+use super::report::is_same;
 use super::words::{say, width};
 use crate::record::folder::Folder;
 use crate::report;
@@ -26,9 +27,7 @@ pub struct CompareCommand {
 impl CompareCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (before, after) = (Folder::open(&self.before)?, Folder::open(&self.after)?);
-        let is_same =
-            before.path().canonicalize().is_ok_and(|path| after.path().canonicalize().is_ok_and(|p| p == path));
-        if is_same {
+        if is_same(before.path(), after.path()) {
             return Err(format!("{}: that is one run, twice: name two", self.before.display()));
         }
         let (before, after) = (shown(&home.0, &before)?, shown(&home.0, &after)?);

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde_json::json;
 
-use super::home::{Home, Source};
+use super::home::Home;
 use super::progress::Progress;
 use super::words::{above_0, print, say, seed, write_page};
 use super::{interrupt, run};
@@ -16,6 +16,7 @@ use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
 use crate::duel::plan::{DuelPlan, RATE_LEAST, too_low};
 use crate::duel::{DuelOptions, DuelWorkload, Listener, Now, ReadyDuel, TimeLeft};
+use crate::environment::EnvironmentOptions;
 use crate::record::folder::Folder;
 use crate::record::{Sample, machine};
 use crate::study::Watcher;
@@ -71,7 +72,7 @@ pub struct DuelCommand {
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = setting)]
     env: Vec<(String, String)>,
     #[command(flatten)]
-    source: Source,
+    source: EnvironmentOptions,
     /// Folder for the run folder [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -100,7 +101,7 @@ impl DuelCommand {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut options = DuelOptions {
             rackup,
-            environment: self.source.options(),
+            environment: self.source.clone(),
             recipes: home.0.join("arena/contenders"),
             contenders: self.contenders.clone(),
             asked: source.asked,

@@ -2,37 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-
 use crate::contender::{Catalogue, quoted};
-use crate::environment::{Environment, EnvironmentOptions};
+use crate::environment::EnvironmentOptions;
 use crate::study::{Figures, Studies, Study, surroundings};
 
-/// Options that choose where contenders come from.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Source {
-    /// Take Ruby and the servers from this root folder (see `arena ring`).
-    #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
-    pub ring: Option<PathBuf>,
-    /// Take the servers from this bundle.
-    #[arg(long, value_name = "GEMFILE")]
-    pub gemfile: Option<PathBuf>,
-    /// The program foolsgold that takes part [default: the one beside this program, or on PATH].
-    #[arg(long, value_name = "PROGRAM")]
-    pub foolsgold: Option<PathBuf>,
-    /// Run CRuby with its just-in-time compiler YJIT, under all servers.
-    #[arg(long)]
-    pub yjit: bool,
-}
-
-impl Source {
-    pub fn options(&self) -> EnvironmentOptions {
-        let Source { ring, gemfile, foolsgold, yjit } = self.clone();
-        EnvironmentOptions { ring, gemfile, foolsgold, yjit }
-    }
-
+impl EnvironmentOptions {
     /// The options as text, for a command that resumes a run.
-    pub fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
         let in_words = |(name, path): (&str, &Option<PathBuf>)| {
             let path = path.as_ref()?.display().to_string();
@@ -43,17 +19,13 @@ impl Source {
     }
 
     /// The options as text for the record, each with a space before it, without folders of this machine.
-    pub fn without_folders(&self) -> String {
+    pub(super) fn without_folders(&self) -> String {
         let options = [
             (self.ring.is_some(), " --ring RING"),
             (self.gemfile.is_some(), " --gemfile Gemfile"),
             (self.yjit, " --yjit"),
         ];
         options.into_iter().filter_map(|(is_given, words)| is_given.then_some(words)).collect()
-    }
-
-    pub fn open(&self) -> Result<Environment, String> {
-        Environment::open(&self.options())
     }
 }
 
@@ -115,7 +87,8 @@ mod tests {
     #[test]
     fn a_command_that_resumes_a_run_can_be_typed_as_it_stands() {
         let path = |text: &str| Some(PathBuf::from(text));
-        let source = Source { ring: path("/srv/my ring"), foolsgold: path("/a/foolsgold"), ..Source::default() };
+        let (ring, foolsgold) = (path("/srv/my ring"), path("/a/foolsgold"));
+        let source = EnvironmentOptions { ring, foolsgold, ..EnvironmentOptions::default() };
         assert_eq!(source.in_words(), " --ring '/srv/my ring' --foolsgold /a/foolsgold");
         assert_eq!(Home("/no such".into()).in_words(), " --home '/no such'");
         assert_eq!(crate::study::home().map(|found| Home(found).in_words()), Ok(String::new()));

@@ -4,21 +4,22 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::home::{Home, Source};
+use super::home::Home;
 use super::words::say;
 use crate::contender::{self, Presence};
+use crate::environment::{Environment, EnvironmentOptions};
 use loadgen::{ab_here, k6_version, siege_here, wrk_here};
 
 /// Lists contenders and studies.
 #[derive(Debug, Args)]
 pub struct ListCommand {
     #[command(flatten)]
-    source: Source,
+    source: EnvironmentOptions,
 }
 
 impl ListCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let environment = self.source.open()?;
+        let environment = Environment::open(&self.source)?;
         // Errors in recipes are reported before anything else.
         let (contenders, studies, _) = home.read()?;
         let names = contenders.all().iter().map(|recipe| &recipe.name);

@@ -69,8 +69,8 @@ impl Progress {
 }
 
 impl Watcher for Progress {
-    fn begins(&self, seconds: f64, passed: f64) {
-        *self.state.lock() = State { since: Instant::now(), all_s: seconds, passed_s: passed, estimate_s: None };
+    fn begins(&self, seconds: f64) {
+        *self.state.lock() = State { since: Instant::now(), all_s: seconds, passed_s: 0.0, estimate_s: None };
         self.bar.set_length(seconds.max(1.0) as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));
     }

@@ -109,7 +109,7 @@ impl ReportedRun {
 }
 
 /// Whether two paths lead to the same file or folder.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 

@@ -6,11 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::home::{Home, Source};
+use super::home::Home;
 use super::interrupt;
 use super::progress::Progress;
 use super::words::{above_0, print, say, seed, write_page};
 use crate::contender::quoted;
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
@@ -49,7 +50,7 @@ pub struct How {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    pub(super) source: Source,
+    pub(super) source: EnvironmentOptions,
     /// Only cases with this in their name, series as a whole (ladder, not ladder@80); may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
@@ -75,7 +76,7 @@ pub struct How {
 
 impl RunCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let environment = self.how.source.open()?;
+        let environment = Environment::open(&self.how.source)?;
         let (catalogue, studies, figures) = home.read()?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
@@ -262,20 +263,13 @@ impl How {
 
     /// The options as text, without folders of this machine.
     pub(super) fn in_words(&self) -> String {
-        let mut words = String::new();
-        if self.quick {
-            words.push_str(" --quick");
-        }
-        words.push_str(&self.source.without_folders());
-        let mut add = |word: &str| {
-            words.push(' ');
-            words.push_str(word);
-        };
-        self.load.iter().for_each(|tool| add(&format!("--load {tool}")));
-        self.cases.iter().for_each(|word| add(&format!("--case {word}")));
-        self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));
-        self.rounds_most.iter().for_each(|rounds| add(&format!("--rounds-most {rounds}")));
-        self.seconds.iter().for_each(|seconds| add(&format!("--seconds {seconds}")));
+        let mut words = if self.quick { " --quick".to_owned() } else { String::new() };
+        words += &self.source.without_folders();
+        words.extend(self.load.iter().map(|tool| format!(" --load {tool}")));
+        words.extend(self.cases.iter().map(|word| format!(" --case {word}")));
+        words.extend(self.rounds.iter().map(|rounds| format!(" --rounds {rounds}")));
+        words.extend(self.rounds_most.iter().map(|rounds| format!(" --rounds-most {rounds}")));
+        words.extend(self.seconds.iter().map(|seconds| format!(" --seconds {seconds}")));
         words
     }
 }
@@ -407,9 +401,8 @@ mod tests {
             ..Summary::default()
         };
         for name in ["good", "other", TWIN] {
-            let numbers = [("requests_per_s".to_owned(), 9.0)].into();
             let disqualified = (name == TWIN).then(|| "a wrong answer".to_owned());
-            let sample = Sample { case: "page".into(), contender: name.into(), round: 1, numbers, ..Sample::default() };
+            let sample = Sample { case: "page".into(), round: 1, ..Sample::of(name, &[("requests_per_s", 9.0)]) };
             folder.append(&Sample { disqualified, ..sample }).unwrap();
         }
         let must = ["good".to_owned()];

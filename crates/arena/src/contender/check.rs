@@ -104,7 +104,7 @@ fn templates(recipe: &Recipe, found: &mut Found) {
         found.unless(!recipe.processes.is_empty(), || "there is no [[process]]: what is started?".into());
         for part in &recipe.processes {
             let what = format!("process {}", part.name);
-            if let Some(lines) = found.take(&what, words.lines(recipe, part, &[])) {
+            if let Some(lines) = found.take(&what, words.lines(recipe, part)) {
                 let is_empty = lines.iter().any(|line| line.words.is_empty());
                 found.unless(!is_empty, || format!("{what}: its command has no words"));
             }

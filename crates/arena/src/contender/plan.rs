@@ -159,29 +159,23 @@ impl Words {
     }
 
     /// Command lines of a part: one, or one for each worker.
-    pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<CommandLine>, String> {
+    pub fn lines(&self, recipe: &Recipe, part: &Part) -> Result<Vec<CommandLine>, String> {
         if part.each_worker.is_none() {
-            return Ok(vec![self.line(recipe, part, extra, part.name.clone())?]);
+            return Ok(vec![self.line(recipe, part, part.name.clone())?]);
         }
         let one = |index: u32| {
             let at = index as usize;
             let socket = self.sockets.get(at).cloned().unwrap_or_default();
             let words = Words { index, socket, own_port: self.ports.get(at).copied().unwrap_or(0), ..self.clone() };
-            words.line(recipe, part, extra, format!("{}-{}", part.name, index + 1))
+            words.line(recipe, part, format!("{}-{}", part.name, index + 1))
         };
         (0..self.workers).map(one).collect()
     }
 
-    fn line(&self, recipe: &Recipe, part: &Part, extra: &[String], name: String) -> Result<CommandLine, String> {
-        let mut words = Vec::new();
-        for template in &part.command {
-            if is_extra(template) {
-                words.extend(extra.iter().cloned());
-            } else {
-                let word = self.fill(template)?;
-                words.extend((!word.is_empty()).then_some(word));
-            }
-        }
+    fn line(&self, recipe: &Recipe, part: &Part, name: String) -> Result<CommandLine, String> {
+        let templates = part.command.iter().filter(|word| word.replace(' ', "") != "{{extra}}");
+        let mut words = templates.map(|word| self.fill(word)).collect::<Result<Vec<String>, String>>()?;
+        words.retain(|word| !word.is_empty());
         let mut env = self.fill_all(&recipe.env)?;
         env.extend(self.fill_all(&part.env)?);
         Ok(CommandLine { name, words, env, is_gem: part.gem })
@@ -195,9 +189,4 @@ impl Recipe {
         let is_zero = |words: &[String]| words[0] == "-w" && one.fill(&words[1]).is_ok_and(|word| word == "0");
         self.processes.iter().any(|part| part.command.windows(2).any(is_zero))
     }
-}
-
-/// Whether a word of a command stands for the words that a user adds.
-pub(crate) fn is_extra(template: &str) -> bool {
-    template.replace(' ', "") == "{{extra}}"
 }

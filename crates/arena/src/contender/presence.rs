@@ -2,7 +2,7 @@
 //! to get it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use regex::Regex;
 
@@ -34,28 +34,23 @@ pub enum Presence {
 
 /// Looks for a contender in this environment.
 pub fn detect(recipe: &Recipe, environment: &Environment) -> Presence {
+    match version(recipe, environment) {
+        Ok(version) => Presence::Here { version, ruby: ruby(recipe.runtime, environment) },
+        Err(lacks) => Presence::Missing { lacks, get: ways(&recipe.get) },
+    }
+}
+
+/// Version of a contender that can take part. An error lists what is missing.
+fn version(recipe: &Recipe, environment: &Environment) -> Result<String, Vec<String>> {
     let programs = recipe.needs.programs.iter().filter(|name| !environment.has(name));
-    let mut lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
-    let mut version = String::new();
-    if lacks.is_empty() {
-        match words_and_env(recipe, environment) {
-            Err(found) => lacks.extend(found),
-            Ok((words, env)) => {
-                lacks.extend(libraries(recipe, environment, &env));
-                lacks.extend(files(recipe, environment, &words));
-                if lacks.is_empty() {
-                    match ask_version(recipe, environment, &env) {
-                        Ok(said) => version = said,
-                        Err(error) => lacks.push(error),
-                    }
-                }
-            }
-        }
+    let lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
+    if !lacks.is_empty() {
+        return Err(lacks);
     }
-    if lacks.is_empty() {
-        return Presence::Here { version, ruby: ruby(recipe.runtime, environment) };
-    }
-    Presence::Missing { lacks, get: ways(&recipe.get) }
+    let words = Words { found: find(recipe, environment)?, ..Words::default() };
+    let env = words.fill_all(&recipe.env).map_err(|error| vec![error])?;
+    let lacks = [libraries(recipe, environment, &env), files(recipe, environment, &words)].concat();
+    if lacks.is_empty() { ask_version(recipe, environment, &env).map_err(|error| vec![error]) } else { Err(lacks) }
 }
 
 /// Runs the recipe's questions about the environment. An error lists what is missing.
@@ -95,12 +90,6 @@ pub(super) fn matching(environment: &Environment, pattern: &str) -> Vec<PathBuf>
 }
 
 type Variables = BTreeMap<String, String>;
-
-fn words_and_env(recipe: &Recipe, environment: &Environment) -> Result<(Words, Variables), Vec<String>> {
-    let words = Words { found: find(recipe, environment)?, ..Words::default() };
-    let env = words.fill_all(&recipe.env).map_err(|error| vec![error])?;
-    Ok((words, env))
-}
 
 fn libraries(recipe: &Recipe, environment: &Environment, env: &Variables) -> Vec<String> {
     if recipe.needs.libraries.is_empty() {
@@ -182,23 +171,14 @@ fn ruby(runtime: Runtime, environment: &Environment) -> String {
 }
 
 fn ways(get: &Get) -> Vec<String> {
-    let mut ways = Vec::new();
-    if !get.apt.is_empty() {
-        ways.push(format!("apt-get install {}", get.apt.join(" ")));
-    }
-    if !get.gem.is_empty() {
-        ways.push(format!("gem install {}", get.gem.join(" ")));
-    }
-    if !get.how.is_empty() {
-        ways.push(get.how.clone());
-    }
-    ways
+    let by =
+        |program: &str, names: &[String]| (!names.is_empty()).then(|| format!("{program} install {}", names.join(" ")));
+    let how = Some(get.how.clone()).filter(|how| !how.is_empty());
+    [by("apt-get", &get.apt), by("gem", &get.gem), how].into_iter().flatten().collect()
 }
 
 /// Path of an allocator's library in the environment.
 pub(super) fn allocator(environment: &Environment, pattern: &str, package: &str) -> Result<String, String> {
-    let first = matching(environment, pattern).into_iter().next();
-    let path: Option<&Path> = first.as_deref();
-    path.map(|path| path.display().to_string())
-        .ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))
+    let path = matching(environment, pattern).first().map(|path| path.display().to_string());
+    path.ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))
 }

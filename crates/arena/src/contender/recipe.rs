@@ -43,7 +43,6 @@ pub struct Recipe {
     pub version: Question,
     /// Command that prints which allocator is built in, where it is not the C library's. An output without a match
     /// means that none is.
-    #[serde(default)]
     pub allocator: Option<Question>,
     /// Environment variables of all its processes, as templates.
     #[serde(default)]
@@ -76,6 +75,13 @@ impl Recipe {
         let mut texts = of_parts.chain(self.files.iter().map(|file| &file.text));
         texts.any(|text| ["{{ rackup", "{{ file", "{{ folder"].iter().any(|name| text.contains(name)))
     }
+
+    /// Notes for the report: what it cannot do, and what a reader should know.
+    pub fn all_notes(&self) -> Vec<String> {
+        let cannot = self.cannot.iter().map(|(what, why)| format!("{what}: {why}"));
+        let shape = (!self.shape.why.is_empty()).then(|| self.shape.why.clone());
+        self.notes.iter().cloned().chain(shape).chain(cannot).collect()
+    }
 }
 
 /// Ruby implementation that runs the application.
@@ -106,16 +112,13 @@ pub struct Needs {
 
 /// Ways to install a server.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Get {
     /// Debian packages.
-    #[serde(default)]
     pub apt: Vec<String>,
     /// Gems.
-    #[serde(default)]
     pub gem: Vec<String>,
     /// Anything else, as a sentence.
-    #[serde(default)]
     pub how: String,
 }
 
@@ -144,16 +147,13 @@ pub struct Find {
 
 /// Numbers of workers and threads, as templates.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Shape {
     /// Worker processes.
-    #[serde(default = "requested_workers")]
     pub workers: String,
     /// Threads per worker.
-    #[serde(default = "requested_threads")]
     pub threads: String,
     /// Reason why they are not what was requested.
-    #[serde(default)]
     pub why: String,
 }
 
@@ -173,8 +173,8 @@ pub struct GeneratedFile {
 pub struct Part {
     /// Name for errors and logs.
     pub name: String,
-    /// Words of the command, as templates: one that comes out empty is left out; `{{ extra }}` stands for the words
-    /// that a user adds.
+    /// Words of the command, as templates: one that comes out empty is left out, and so is `{{ extra }}`, the place of
+    /// further words, of which the arena has none.
     pub command: Vec<String>,
     /// Environment variables, as templates.
     #[serde(default)]
@@ -225,13 +225,11 @@ pub struct Count {
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Stop {
     /// Signal sent to its processes, last started first.
-    #[serde(default = "term")]
     pub signal: String,
     /// Seconds after which it is killed.
-    #[serde(default = "half_a_minute")]
     pub patience_s: u32,
     /// Matches titles of helper processes that the server does not stop itself; they get the signal, too.
     pub also: Option<String>,
@@ -271,13 +269,13 @@ pub struct ReloadStep {
 
 impl Default for Shape {
     fn default() -> Shape {
-        Shape { workers: requested_workers(), threads: requested_threads(), why: String::new() }
+        Shape { workers: "{{ asked_workers }}".into(), threads: "{{ asked_threads }}".into(), why: String::new() }
     }
 }
 
 impl Default for Stop {
     fn default() -> Stop {
-        Stop { signal: term(), patience_s: half_a_minute(), also: None }
+        Stop { signal: "TERM".into(), patience_s: 30, also: None }
     }
 }
 
@@ -287,31 +285,6 @@ fn minute() -> u32 {
 
 fn quarter_of_a_minute() -> u32 {
     15
-}
-
-fn half_a_minute() -> u32 {
-    30
-}
-
-fn term() -> String {
-    "TERM".into()
-}
-
-fn requested_workers() -> String {
-    "{{ asked_workers }}".into()
-}
-
-fn requested_threads() -> String {
-    "{{ asked_threads }}".into()
-}
-
-impl Recipe {
-    /// Notes for the report: what it cannot do, and what a reader should know.
-    pub fn all_notes(&self) -> Vec<String> {
-        let cannot = self.cannot.iter().map(|(what, why)| format!("{what}: {why}"));
-        let shape = (!self.shape.why.is_empty()).then(|| self.shape.why.clone());
-        self.notes.iter().cloned().chain(shape).chain(cannot).collect()
-    }
 }
 
 /// Parses the name of a signal that recipes may use.

@@ -45,8 +45,6 @@ pub struct Wanted<'a> {
     pub idle_s: Option<u32>,
     /// Whether its limits keep their defaults instead of being raised as all others' are.
     pub stock: bool,
-    /// Additional words for its command line.
-    pub extra: Vec<String>,
 }
 
 /// A server started by the arena. It is stopped with this value, and with the thread that started it, so that an
@@ -86,13 +84,9 @@ impl Server {
         (self.words.workers, self.words.threads)
     }
 
-    /// Waits until `check` succeeds. Returns the time since the start of the first process.
-    pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
-        self.wait_ready_unless(check, &|| false)
-    }
-
-    /// Waits like [`Server::wait_ready`], but gives up as soon as `is_over` returns true.
-    pub fn wait_ready_unless(
+    /// Waits until `check` succeeds, and returns the time since the start of the first process; gives up as soon as
+    /// `is_over` returns true.
+    pub fn wait_ready(
         &mut self,
         check: &dyn Fn(u16) -> Result<(), String>,
         is_over: &dyn Fn() -> bool,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::plan::{Allocator, CommandLine, Words, is_extra};
+use super::plan::{Allocator, CommandLine, Words};
 use super::presence;
 use super::server::{MARK, Server, Wanted};
 use super::temporary::TemporaryFiles;
@@ -31,10 +31,6 @@ fn prepare(wanted: &Wanted<'_>) -> Result<PreparedServer, String> {
     if !wanted.rackup.is_file() {
         return Err(format!("there is no {}", wanted.rackup.display()));
     }
-    let takes_extra = recipe.processes.iter().any(|part| part.command.iter().any(|word| is_extra(word)));
-    if !wanted.extra.is_empty() && !takes_extra {
-        return Err(format!("it takes no further words ({})", wanted.extra.join(" ")));
-    }
     let folder = environment.bring(app)?;
     let (outside, tmp) = environment.scratch(&recipe.name)?;
     let mut words = Words {
@@ -57,7 +53,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<PreparedServer, String> {
         (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
     let mut lines = Vec::new();
     for part in &recipe.processes {
-        lines.extend(words.lines(recipe, part, &wanted.extra)?);
+        lines.extend(words.lines(recipe, part)?);
     }
     Ok(PreparedServer { words, ports, lines, folder: outside })
 }

@@ -70,14 +70,13 @@ pub fn for_here(commands: String) -> String {
 
 fn advice_of_none(out: Vec<String>) -> Advice {
     Advice {
-        contender: String::new(),
         sentence: "no server can be recommended for this app on this machine: none got through the duel".to_owned(),
         reasons: if out.is_empty() { vec!["nobody was measured at full load".to_owned()] } else { out },
         uncertainty: vec![
             "the reasons above say why; what the servers said is in their logs, in the run's folder".to_owned(),
         ],
-        command: String::new(),
         rule: stats::rule(),
+        ..Advice::default()
     }
 }
 
@@ -255,11 +254,7 @@ fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], criteria: &Criteria
 
 fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria) -> String {
     let best = choice.best;
-    let name = best.server();
-    let options = best.options();
-    let stays = criteria.now.as_ref().is_some_and(|now| server(now) == name);
-    let verb = if stays { "stay with" } else { "use" };
-    let start = format!("for this app on this machine, {verb} {name} with {options}{}", choice.since_now());
+    let start = choice.start(criteria, "");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
     let rate = match standing(best.rate, other.rate) {

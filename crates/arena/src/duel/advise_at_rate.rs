@@ -6,7 +6,7 @@ use crate::stats::are_apart;
 use loadgen::metric::rate_in_words;
 
 use super::choice::{Because, Choice, Criteria, NO_GAIN};
-use super::compare::{P99_OPEN, Rival, SAME_P99, of_its_p99, server, times};
+use super::compare::{P99_OPEN, Rival, SAME_P99, of_its_p99, times};
 
 /// Caveat for every recommendation that rests on loads at the user's rate.
 pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the \
@@ -30,13 +30,8 @@ pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<
 /// Sentence of the recommendation at the user's rate, with p99, memory and what the contender carries beyond the rate.
 pub fn sentence(choice: &Choice, other: Option<&Rival>, criteria: &Criteria, traffic: &Traffic) -> String {
     let best = choice.best;
-    let stays = criteria.now.as_ref().is_some_and(|now| server(now) == best.server());
-    let verb = if stays { "stay with" } else { "use" };
-    let rate = rate_in_words(traffic.per_s);
-    let name = best.server();
-    let options = best.options();
-    let since = choice.since_now();
-    let start = format!("for this app at your {rate} requests/s on this machine, {verb} {name} with {options}{since}");
+    let at = format!(" at your {} requests/s", rate_in_words(traffic.per_s));
+    let start = choice.start(criteria, &at);
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
     if choice.out.iter().any(|out| out.who.name == *whom) {

@@ -9,30 +9,20 @@ use super::*;
 /// Server, workers, threads, rates of three rounds, p99 at 80 % load, and memory.
 struct Results(&'static str, u32, u32, [f64; 3], f64, f64);
 
-fn three(numbers: [f64; 3]) -> Spread {
-    let mut sorted = numbers;
-    sorted.sort_by(f64::total_cmp);
-    Spread { median: sorted[1], low: sorted[0], high: sorted[2], all: numbers.to_vec(), at: vec![] }
-}
-
-fn near(number: f64) -> Spread {
-    three([number * 0.99, number, number * 1.01])
+fn near(number: f64) -> [f64; 3] {
+    [number * 0.99, number, number * 1.01]
 }
 
 fn summary(rows: &[Results]) -> Summary {
     let mut summary = Summary { rounds: 3, ..Summary::default() };
     let mut capacity = Case { name: cases::CAPACITY.into(), ..Case::default() };
     let mut loaded = Case { name: cases::load(80), x: Some(80.0), ..Case::default() };
-    for Results(server, workers, threads, rates, p99, memory) in rows {
+    for &Results(server, workers, threads, rates, p99, memory) in rows {
         let name = format!("{server} -w {workers} -t {threads}");
         let commands = vec![format!("{server} --start")];
-        let workers = *workers;
-        let threads = *threads;
-        summary.contenders.push(Who { name: name.clone(), workers, threads, commands, ..Who::default() });
-        let numbers = [(RATE.to_owned(), three(*rates)), (PSS_PEAK.to_owned(), near(*memory))].into();
-        capacity.results.push(Measured { contender: name.clone(), numbers, ..Measured::default() });
-        let numbers = [(P99.to_owned(), near(*p99)), (PSS_PEAK.to_owned(), near(*memory))].into();
-        loaded.results.push(Measured { contender: name, numbers, ..Measured::default() });
+        capacity.results.push(Measured::of(&name, &[(RATE, rates), (PSS_PEAK, near(memory))]));
+        loaded.results.push(Measured::of(&name, &[(P99, near(p99)), (PSS_PEAK, near(memory))]));
+        summary.contenders.push(Who { name, workers, threads, commands, ..Who::default() });
     }
     summary.cases = vec![capacity, loaded];
     summary
@@ -85,7 +75,7 @@ fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
 #[test]
 fn memory_is_that_of_one_load_which_is_named() {
     let mut one = summary(&[Results("a", 2, 3, [1000.0; 3], 12.0, 118.0)]);
-    one.cases[1].results[0].numbers.insert(PSS_PEAK.to_owned(), near(142.0));
+    one.cases[1].results[0].add(&[(PSS_PEAK, near(142.0))]);
     let words = "a -w 2 -t 3: 1000 requests/s at full load, p99 12.00 ms at 80 % load, peak memory 118 MiB at full \
                  load";
     assert_eq!(advise(&one, &Criteria::default()).reasons[0], words);
@@ -154,12 +144,7 @@ fn the_speed_of_the_fastest_does_not_count_against_it() {
     assert!(slow.sentence.contains("stay with puma"), "{}", slow.sentence);
     // At 1000 requests/s, where puma at 80 % has 800, it has a p99 of 15 ms.
     let mut with_half = summary(&rows);
-    let numbers = |p99| [(P99.to_owned(), near(p99))].into();
-    let of = |name: &str, p99| Measured {
-        contender: format!("{name} -w 2 -t 5"),
-        numbers: numbers(p99),
-        ..Measured::default()
-    };
+    let of = |name: &str, p99| Measured::of(&format!("{name} -w 2 -t 5"), &[(P99, near(p99))]);
     let results = vec![of("foolsgold", 15.0), of("puma", 10.0)];
     with_half.cases.push(Case { name: cases::load(50), x: Some(50.0), results, ..Case::default() });
     let quick = advise(&with_half, &now("puma"));
@@ -216,8 +201,8 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
             Results("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 60.0),
         ]);
         for (at, p99) in [[479.0, 2738.0], [258.0, 3047.0]].into_iter().enumerate() {
-            seen.cases[0].results[at].numbers.insert(RATE.into(), Spread::of(&[now, noisy][at]).unwrap());
-            seen.cases[1].results[at].numbers.insert(P99.into(), Spread::of(&p99).unwrap());
+            seen.cases[0].results[at].add(&[(RATE, [now, noisy][at])]);
+            seen.cases[1].results[at].add(&[(P99, p99)]);
         }
         seen
     };
@@ -241,7 +226,7 @@ fn five(rows: &[OfFive]) -> Summary {
     };
     let mut seen = summary(&rows.iter().map(figures).collect::<Vec<_>>());
     for (result, (_, _, rates, ..)) in seen.cases[0].results.iter_mut().zip(rows) {
-        result.numbers.insert(RATE.into(), Spread::of(rates).unwrap());
+        result.add(&[(RATE, rates)]);
     }
     seen
 }
@@ -292,10 +277,9 @@ fn the_disqualified_and_the_failing_do_not_count() {
     ]);
     both.cases[1].results[0].disqualified = Some("GET / is answered with 404".into());
     // The same rule as in all studies: more than 1 of 100 failed, not 1 of 1000.
-    both.cases[0].results[1].numbers.insert(FAILED.into(), near(50.0));
-    both.cases[0].results[1].numbers.insert("requests".into(), near(9000.0));
+    both.cases[0].results[1].add(&[(FAILED, near(50.0)), ("requests", near(9000.0))]);
     assert!(advise(&both, &Criteria::default()).sentence.contains("use dropper"));
-    both.cases[0].results[1].numbers.insert(FAILED.into(), near(150.0));
+    both.cases[0].results[1].add(&[(FAILED, near(150.0))]);
     let advice = advise(&both, &Criteria::default());
     assert!(advice.sentence.contains("use honest") && advice.sentence.contains("nobody else"), "{}", advice.sentence);
     assert!(advice.reasons.iter().any(|reason| reason.contains("liar -w 2 -t 3 does not count: GET / is")));
@@ -316,10 +300,11 @@ fn the_disqualified_and_the_failing_do_not_count() {
 fn whoever_has_no_rate_does_not_count_and_why_is_said() {
     let reasons = |rate: Option<f64>, right: f64| {
         let mut one = summary(&[Results("a", 1, 1, [100.0; 3], 5.0, 50.0)]);
-        let numbers = &mut one.cases[0].results[0].numbers;
-        numbers.remove(RATE);
-        numbers.extend(rate.map(|rate| (RATE.to_owned(), near(rate))));
-        numbers.extend(rate.map(|_| ("requests".to_owned(), near(right))));
+        let result = &mut one.cases[0].results[0];
+        result.numbers.remove(RATE);
+        if let Some(rate) = rate {
+            result.add(&[(RATE, near(rate)), ("requests", near(right))]);
+        }
         let of_rounds = advise(&one, &Criteria::default()).reasons;
         // It never came to the rounds.
         one.cases[0].name = cases::SETTINGS.into();
@@ -400,7 +385,7 @@ const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
 fn at_rate(mut summary: Summary, rows: &[CarriedRow]) -> Summary {
     let mut traffic = Traffic { per_s: 120.0, cores: 2, ..Traffic::default() };
     let mut case = Case { name: cases::traffic(1), x: Some(120.0), ..Case::default() };
-    for (name, steps, p99, memory) in rows {
+    for &(name, steps, p99, memory) in rows {
         let step = |(of, broke): &(u32, u32)| Step {
             of: *of,
             rounds: 3,
@@ -410,9 +395,8 @@ fn at_rate(mut summary: Summary, rows: &[CarriedRow]) -> Summary {
             what: "the p99 was 900 ms: its process was full".into(),
         };
         let steps = steps.iter().map(step).collect();
-        traffic.carried.push(Carried { contender: (*name).into(), steps, ..Carried::default() });
-        let numbers = [(P99.to_owned(), near(*p99)), (PSS_PEAK.to_owned(), near(*memory))].into();
-        case.results.push(Measured { contender: (*name).into(), numbers, ..Measured::default() });
+        traffic.carried.push(Carried { contender: name.into(), steps, ..Carried::default() });
+        case.results.push(Measured::of(name, &[(P99, near(p99)), (PSS_PEAK, near(memory))]));
     }
     summary.cases.push(case);
     summary.traffic = Some(traffic);
@@ -510,7 +494,7 @@ fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() 
     let mut summary = at_rate(three, &rows);
     // Less memory than the one whose p99 beats the present server's; its own p99 differs significantly from none.
     let noisy = summary.cases.last_mut().and_then(|case| case.results.last_mut()).unwrap();
-    noisy.numbers.insert(P99.to_owned(), Spread::of(&[4.0, 10.0, 25.0]).unwrap());
+    noisy.add(&[(P99, [4.0, 10.0, 25.0])]);
     assert_eq!(advise(&summary, &Criteria::default()).contender, "noisy -w 1 -t 1");
     let advice = advise(&summary, &now("small"));
     assert_eq!(advice.contender, "quick -w 2 -t 3", "{advice:?}");

@@ -36,17 +36,6 @@ pub struct KnownAnswer {
     pub lengths: (usize, usize),
 }
 
-/// Reason why a request cannot be part of a duel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
-    /// The application fails with a status of 500 or above: the duel would measure its error page.
-    Broken(String),
-    /// The answers have no common status or kind.
-    Unsteady(String),
-    /// The status is not the one that the user or the log gives.
-    Unexpected(String),
-}
-
 /// Result of comparing an answer with what was learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerVerdict {
@@ -59,15 +48,17 @@ pub enum AnswerVerdict {
 }
 
 impl KnownAnswer {
-    /// Learns from several answers of the reference server.
-    pub fn from_answers(asked: &DuelRequest, answers: &[Answer]) -> Result<KnownAnswer, Unfit> {
+    /// Learns from several answers of the reference server. An error is a reason why the request cannot be part of a
+    /// duel: an application that fails, whose error page would be measured; answers without a common status or kind; a
+    /// status that is not the one that the user or the log gives.
+    pub fn from_answers(asked: &DuelRequest, answers: &[Answer]) -> Result<KnownAnswer, String> {
         let words = asked.in_words();
-        let Some(first) = answers.first() else { return Err(Unfit::Unsteady(format!("{words} was never answered"))) };
+        let Some(first) = answers.first() else { return Err(format!("{words} was never answered")) };
         if let Some(fault) = answers.iter().find(|answer| answer.status >= 500) {
-            return Err(Unfit::Broken(format!("{words} is answered with {}", fault.status)));
+            return Err(format!("{words} is answered with {}", fault.status));
         }
         if let Some(wanted) = asked.status.filter(|wanted| *wanted != first.status) {
-            return Err(Unfit::Unexpected(format!("{words} is answered with {}, not with {wanted}", in_words(first))));
+            return Err(format!("{words} is answered with {}, not with {wanted}", in_words(first)));
         }
         let kind = kind(first);
         let mut learned = KnownAnswer {
@@ -81,7 +72,7 @@ impl KnownAnswer {
         for answer in &answers[1..] {
             if let AnswerVerdict::Wrong(_) = learned.judge(answer) {
                 let (one, other) = (in_words(first), in_words(answer));
-                return Err(Unfit::Unsteady(format!("{words} is answered now with {one}, now with {other}")));
+                return Err(format!("{words} is answered now with {one}, now with {other}"));
             }
             learned.widen(answer);
         }

@@ -7,7 +7,7 @@ use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
 use loadgen::{Ask, BodyRule, Expect, Known, SEARCHED_BYTES, Workload, is_busy};
 
-use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
+use super::answer::{Answer, AnswerVerdict, KnownAnswer};
 use super::fetch::{Unanswered, fetch, fetch_with_notice, sent};
 use super::plan::DuelPlan;
 use super::request::DuelRequest;
@@ -93,24 +93,17 @@ pub fn from_reference(
         false => CaptureError::Silent(error.words),
     })?;
     let mut capture = Capture::default();
-    let mut complaints = Vec::new();
     for (one, answers) in asked.iter().zip(answers) {
         match KnownAnswer::from_answers(one, &answers) {
             Ok(learned) => capture.learned.push(learned),
-            Err(Unfit::Broken(why) | Unfit::Unsteady(why) | Unfit::Unexpected(why)) => {
-                capture.left_out.push((one.weight, why.clone()));
-                complaints.push(why);
-            }
+            Err(why) => capture.left_out.push((one.weight, why)),
         }
     }
-    let weight = |weights: &mut dyn Iterator<Item = f64>| weights.sum::<f64>();
-    let kept = weight(&mut capture.learned.iter().map(|one| one.asked.weight));
-    let left = weight(&mut capture.left_out.iter().map(|(weight, _)| *weight));
-    if !complaints.is_empty() && (!may_leave_out || kept < left) {
-        let more = complaints.len().saturating_sub(DIFFERENCES_LISTED);
-        complaints.truncate(DIFFERENCES_LISTED);
-        let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
-        return Err(CaptureError::Unfit(format!("{}{more}", complaints.join("\n"))));
+    let kept: f64 = capture.learned.iter().map(|one| one.asked.weight).sum();
+    let left: f64 = capture.left_out.iter().map(|(weight, _)| weight).sum();
+    if !capture.left_out.is_empty() && (!may_leave_out || kept < left) {
+        let complaints = capture.left_out.into_iter().map(|(_, why)| why).collect();
+        return Err(CaptureError::Unfit(shortened(complaints).join("\n")));
     }
     Ok(capture)
 }

@@ -236,11 +236,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_of_the_twin_is_told_of_its_original() {
-        let twin = |why: Option<&str>| Sample {
-            contender: TWIN.into(),
-            disqualified: why.map(str::to_owned),
-            ..Sample::default()
-        };
+        let twin = |why: Option<&str>| Sample { disqualified: why.map(str::to_owned), ..Sample::of(TWIN, &[]) };
         let wrong = [twin(None), twin(Some("it lied"))];
         let words = "a -w 1 -t 1 took part once more as its own twin, and was disqualified there: it lied";
         assert_eq!(of_twin(&wrong, Some("a -w 1 -t 1")).as_deref(), Some(words));
@@ -250,8 +246,8 @@ mod tests {
     #[test]
     fn few_requests_are_told() {
         let of = |case: String, requests: f64| {
-            let numbers = [("requests".to_owned(), requests), (FAILED.to_owned(), 2.0)].into();
-            Sample { case, numbers, ..Sample::default() }
+            let numbers = [("requests", requests), (FAILED, 2.0)];
+            Sample { case, ..Sample::of("", &numbers) }
         };
         let loaded = |requests: f64| of_samples(&[of(cases::load(80), requests)]);
         assert!(loaded(40.0)[0].contains("at 80 % load rests on 40 requests only, where 400 are needed"));

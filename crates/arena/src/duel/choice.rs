@@ -1,6 +1,6 @@
 //! Parts of a recommendation: the user's criteria, the choice, and the reason for it. Pure.
 
-use super::compare::Rival;
+use super::compare::{Rival, server};
 
 /// Criteria of the user for the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,9 +54,13 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Addition to the recommendation of the user's present server, where nothing else speaks for it.
-    pub fn since_now(&self) -> &'static str {
-        if self.because == Because::Now { ", since no other is shown to be clearly better" } else { "" }
+    /// Beginning of the recommendation: for this app at this rate, if one is said, use X with -w A -t B.
+    pub fn start(&self, criteria: &Criteria, at: &str) -> String {
+        let name = self.best.server();
+        let stays = criteria.now.as_ref().is_some_and(|now| server(now) == name);
+        let verb = if stays { "stay with" } else { "use" };
+        let since = if self.because == Because::Now { ", since no other is shown to be clearly better" } else { "" };
+        format!("for this app{at} on this machine, {verb} {name} with {}{since}", self.best.options())
     }
 
     /// Addition to the reason for the smallest setting: names the contenders with one as small, before which the chosen

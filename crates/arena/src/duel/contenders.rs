@@ -1,5 +1,7 @@
 //! The contenders of a duel: the installed servers, the settings that each can have, and its right answers.
 
+use std::collections::BTreeSet;
+
 use crate::contender::{Catalogue, Presence, Recipe, Runtime, detect};
 use crate::environment::Environment;
 use crate::record::summary::Who;
@@ -137,9 +139,7 @@ fn setting_of(now: &Now, recipe: &Recipe) -> Result<Option<Setting>, String> {
 /// says that one of them is the server of today, which is in the rounds with its own setting as well.
 pub fn remaining(learned: &[Contender], unlearned: &[Contender], has_now: bool) -> Remaining {
     let all = || learned.iter().chain(unlearned);
-    let mut servers: Vec<&str> = all().map(Contender::server).collect();
-    servers.sort_unstable();
-    servers.dedup();
+    let servers: BTreeSet<&str> = all().map(Contender::server).collect();
     let contenders = learned.len() + unlearned.len();
     let mean = |seconds: f64, count: usize| seconds / count.max(1) as f64;
     let measured_s = mean(learned.iter().map(|one| one.start_s).sum(), learned.len());
@@ -172,12 +172,8 @@ fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a
     if let Some(now) = &options.now {
         recipes.push(known(&now.server)?);
     }
-    let mut seen = Vec::new();
-    recipes.retain(|recipe| {
-        let is_new = !seen.contains(&recipe.name);
-        seen.push(recipe.name.clone());
-        is_new
-    });
+    let mut seen = BTreeSet::new();
+    recipes.retain(|recipe| seen.insert(recipe.name.as_str()));
     Ok(recipes)
 }
 

@@ -353,10 +353,8 @@ impl Duel<'_> {
             traffic,
             verdicts: summing::verdicts(&cases),
             cases,
-            advice: None,
             notes: self.notes,
-            shortcomings: Vec::new(),
-            is_imported: false,
+            ..Summary::default()
         };
         let now = self.now.as_ref().map(Today::name);
         let criteria = Criteria { now, p99_max_ms: self.options.p99_max_ms, caveats };

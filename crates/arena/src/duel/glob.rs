@@ -55,13 +55,13 @@ impl Glob {
 
     /// The last characters before the first gap, for messages.
     pub fn before_first_gap(&self) -> String {
-        end_in_words(self.fixed.first().map_or(&[], Vec::as_slice))
+        end_in_words(self.start())
     }
 
     /// The last characters before the first difference to this body, for messages: those of the first piece, or of the
     /// last piece that the body has.
     pub fn before_first_difference(&self, body: &[u8]) -> String {
-        let first = self.fixed.first().map_or(&[][..], Vec::as_slice);
+        let first = self.start();
         let same = first.iter().zip(body).take_while(|(a, b)| a == b).count();
         if same < first.len() || self.is_exact() {
             return end_in_words(&first[..same]);

@@ -75,10 +75,7 @@ fn is_json(body: &[u8]) -> bool {
 
 /// Whether these bytes are UTF-8 without a zero byte. A character cut off at the end is accepted.
 fn is_text(bytes: &[u8]) -> bool {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => !bytes.contains(&0),
-        Err(error) => error.error_len().is_none() && !bytes.contains(&0),
-    }
+    !bytes.contains(&0) && std::str::from_utf8(bytes).err().is_none_or(|error| error.error_len().is_none())
 }
 
 #[cfg(test)]

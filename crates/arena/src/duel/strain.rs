@@ -43,32 +43,6 @@ pub struct Limits {
     pub cores: u32,
 }
 
-/// Cause why a load was too much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// The server exited.
-    Ended,
-    /// Memory was short: some of it was swapped out.
-    Memory,
-    /// All processors were full, or all those to which the server was bound.
-    Processors,
-    /// The server's processes were full; each runs Ruby on one processor at a time.
-    Workers,
-    /// Other work on the machine used the processors.
-    Others,
-    /// Requests waited although processors were free.
-    Queue,
-}
-
-/// Result for a load that was too much.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Broken {
-    /// Cause.
-    pub cause: Cause,
-    /// Sentence on what was seen and why.
-    pub words: String,
-}
-
 /// Multiples of the user's rate that are tried: one, two, and three doublings up to a rate that must break. Doublings
 /// far below `capacity` are left out.
 pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
@@ -83,13 +57,7 @@ pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
 
 /// Numbers of processors of smaller machines: halves, down to one.
 pub fn smaller(cores: u32) -> Vec<u32> {
-    let mut sizes = Vec::new();
-    let mut size = cores / 2;
-    while size > 0 {
-        sizes.push(size);
-        size /= 2;
-    }
-    sizes
+    std::iter::successors(Some(cores / 2), |size| Some(size / 2)).take_while(|size| *size > 0).collect()
 }
 
 impl Limits {
@@ -126,16 +94,12 @@ impl Limits {
         )
     }
 
-    /// Decides whether this load was too much for a server with this many workers, and why.
-    pub fn broken(&self, sample: &Sample, workers: u32) -> Option<Broken> {
-        let seen = self.seen(sample)?;
-        let seen = seen.join(" and ");
-        let (cause, why) = if sample.number(ENDED) > 0.0 {
-            (Cause::Ended, "the server ended under the load".to_owned())
-        } else {
-            self.why(sample, workers)
-        };
-        Some(Broken { cause, words: format!("{seen}: {why}") })
+    /// What was seen and why, if this load was too much for a server with this many workers.
+    pub fn broken(&self, sample: &Sample, workers: u32) -> Option<String> {
+        let seen = self.seen(sample)?.join(" and ");
+        let has_ended = sample.number(ENDED) > 0.0;
+        let why = if has_ended { "the server ended under the load".to_owned() } else { self.why(sample, workers) };
+        Some(format!("{seen}: {why}"))
     }
 
     /// Whether this load was too much, without the cause, for which the machine's counters are needed.
@@ -178,11 +142,11 @@ impl Limits {
         (!seen.is_empty()).then_some(seen)
     }
 
-    fn why(&self, sample: &Sample, workers: u32) -> (Cause, String) {
+    fn why(&self, sample: &Sample, workers: u32) -> String {
         let used = sample.number(PROCESSORS);
         let swapped = sample.number(SWAP);
         if swapped > SWAPPED_MIB {
-            return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
+            return format!("memory was short, {swapped:.0} MiB of it were swapped out");
         }
         let shared = match (is_below_rate(sample), is_late(sample)) {
             (true, _) => ", and the load generator could not keep the rate",
@@ -193,7 +157,7 @@ impl Limits {
         if bound > 0.0 && used >= bound * FULL {
             let left = processors(bound as u32);
             let were = if bound == 1.0 { "was" } else { "were" };
-            return (Cause::Processors, format!("the {left} left to it {were} full ({used:.2}){shared}"));
+            return format!("the {left} left to it {were} full ({used:.2}){shared}");
         }
         let cores = self.cores;
         let generator = sample.number(GENERATOR);
@@ -205,22 +169,19 @@ impl Limits {
             more => (format!("{more} processors"), "were", "them"),
         };
         if own >= f64::from(cores) * FULL || (is_full && own >= f64::from(cores) * MOSTLY_OURS) {
-            let what = format!(
-                "the machine's {all} {were} full (the server used {used:.2}, the load generator {generator:.2})"
+            return format!(
+                "the machine's {all} {were} full (the server used {used:.2}, the load generator {generator:.2}){shared}"
             );
-            return (Cause::Processors, format!("{what}{shared}"));
         }
         if workers < cores && used >= f64::from(workers) * FULL {
             let processes =
                 if workers == 1 { "its process was".to_owned() } else { format!("its {workers} processes were") };
-            return (Cause::Workers, format!("{processes} full ({used:.2} of {cores} processors){shared}"));
+            return format!("{processes} full ({used:.2} of {cores} processors){shared}");
         }
         if is_full {
-            let what = format!("other work had the {all} (the server had {used:.2} of {them})");
-            return (Cause::Others, format!("{what}{shared}"));
+            return format!("other work had the {all} (the server had {used:.2} of {them}){shared}");
         }
-        let what = format!("requests queued while processors were free (it used {used:.2} of {cores})");
-        (Cause::Queue, format!("{what}{shared}"))
+        format!("requests queued while processors were free (it used {used:.2} of {cores}){shared}")
     }
 }
 
@@ -257,8 +218,8 @@ mod tests {
         Sample::of("a", &[&usual[..], numbers].concat())
     }
 
-    fn broken(numbers: &[(&str, f64)]) -> Option<(Cause, String)> {
-        LIMITS.broken(&sample(numbers), 2).map(|broken| (broken.cause, broken.words))
+    fn broken(numbers: &[(&str, f64)]) -> Option<String> {
+        LIMITS.broken(&sample(numbers), 2)
     }
 
     #[test]
@@ -283,28 +244,28 @@ mod tests {
 
     #[test]
     fn what_broke_is_said_with_its_cause() {
-        let breaks = |numbers: &[(&str, f64)], cause: Cause, words: &str| {
-            let (found, text) = broken(numbers).unwrap();
-            assert!(found == cause && text.contains(words), "{found:?} {text}");
+        let breaks = |numbers: &[(&str, f64)], words: &str| {
+            let text = broken(numbers).unwrap();
+            assert!(text.contains(words), "{text}");
         };
-        breaks(&[(P99, 1840.0)], Cause::Queue, "the p99 was 1840 ms: requests queued while processors were free");
-        breaks(&[(P99, 1840.0), (PROCESSORS, 1.9)], Cause::Workers, "its 2 processes were full (1.90 of 4 processors)");
+        breaks(&[(P99, 1840.0)], "the p99 was 1840 ms: requests queued while processors were free");
+        breaks(&[(P99, 1840.0), (PROCESSORS, 1.9)], "its 2 processes were full (1.90 of 4 processors)");
         let ours = [(P99, 1840.0), (IDLE, 2.0), (PROCESSORS, 2.4), (GENERATOR, 1.1)];
-        breaks(&ours, Cause::Processors, "the machine's 4 processors were full (the server used 2.40, the");
-        breaks(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
+        breaks(&ours, "the machine's 4 processors were full (the server used 2.40, the");
+        breaks(&[(P99, 1840.0), (IDLE, 2.0)], "other work had the 4 processors (the server had 0.50");
         let bound = |to: f64, used: f64| [(P99, 150.0), (BOUND_TO, to), (PROCESSORS, used)];
-        breaks(&bound(1.0, 0.97), Cause::Processors, "the one processor left to it was full (0.97)");
-        breaks(&bound(2.0, 1.94), Cause::Processors, "the 2 processors left to it were full (1.94)");
-        breaks(&[(P99, 150.0), (SWAP, 80.0)], Cause::Memory, "80 MiB");
-        breaks(&[(RATE, 50.0), (ELAPSED, 19.0)], Cause::Queue, "only 50 % of the rate");
-        breaks(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
-        breaks(&[(P99, 150.0), (LATE, 40.0)], Cause::Queue, "the load generator was late itself");
+        breaks(&bound(1.0, 0.97), "the one processor left to it was full (0.97)");
+        breaks(&bound(2.0, 1.94), "the 2 processors left to it were full (1.94)");
+        breaks(&[(P99, 150.0), (SWAP, 80.0)], "memory was short, 80 MiB");
+        breaks(&[(RATE, 50.0), (ELAPSED, 19.0)], "only 50 % of the rate was served in time: requests queued");
+        breaks(&[(ENDED, 1.0)], "the server ended under the load");
+        breaks(&[(P99, 150.0), (LATE, 40.0)], "(it used 0.50 of 4), and the load generator was late itself");
         let errors = [("timeout".to_owned(), 30), ("status 503".to_owned(), 90)].into();
         let failing = Sample { errors, ..sample(&[(FAILED, 120.0)]) };
-        let words = LIMITS.broken(&failing, 2).unwrap().words;
+        let words = LIMITS.broken(&failing, 2).unwrap();
         assert!(words.starts_with("11 % failed (90 × status 503, 30 × timeout)"), "{words}");
         let errors = [(DROPPED.to_owned(), 120)].into();
-        let words = LIMITS.broken(&Sample { errors, ..failing }, 2).unwrap().words;
+        let words = LIMITS.broken(&Sample { errors, ..failing }, 2).unwrap();
         assert!(words.starts_with("11 % failed (120 × not sent by k6, since the server kept"), "{words}");
     }
 
@@ -317,7 +278,7 @@ mod tests {
         let few = [(NOT_SENT, 9.0), (P99, 1840.0)];
         assert!(broken(&few).is_some() && !LIMITS.is_unknown(&sample(&few)));
         let failing = [&slow[..], &[(FAILED, 120.0)]].concat();
-        let (_, words) = broken(&failing).unwrap();
+        let words = broken(&failing).unwrap();
         assert!(words.starts_with("11 % failed") && words.contains("could not keep the rate"), "{words}");
         assert!(!words.contains("p99") && !LIMITS.is_unknown(&sample(&failing)), "{words}");
         assert!(broken(&[&slow[..], &[(ENDED, 1.0)]].concat()).is_some());

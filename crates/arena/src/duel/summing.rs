@@ -77,10 +77,8 @@ pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
     let loads: Vec<String> = cases.iter().filter(is_share).map(|case| case.name.clone()).collect();
     let has = |name: &str| cases.iter().any(|case| case.name == name);
     let bars = |title: &str, metric: &str, case: &str| {
-        let title = title.to_owned();
-        let metric = metric.to_owned();
-        let cases = vec![case.to_owned()];
-        has(case).then(|| Plot { title, kind: PlotKind::Bars, metric, cases: cases.clone(), ..Plot::default() })
+        let (title, metric, cases) = (title.to_owned(), metric.to_owned(), vec![case.to_owned()]);
+        has(case).then_some(Plot { title, kind: PlotKind::Bars, metric, cases, ..Plot::default() })
     };
     let mut plots: Vec<Plot> = traffic.map(|traffic| over_rate(cases, traffic)).into_iter().collect();
     plots.extend(bars("Requests per second at full load", RATE, cases::CAPACITY));
@@ -209,9 +207,9 @@ mod tests {
     }
 
     fn sample(case: &str, contender: &str, rate: f64, p99: f64) -> Sample {
-        let numbers = [(RATE.to_owned(), rate), (P99.to_owned(), p99), (PSS_PEAK.to_owned(), 50.0)].into();
         let errors = [("timeout".to_owned(), 1)].into();
-        Sample { case: case.into(), contender: contender.into(), numbers, errors, ..Sample::default() }
+        let numbers = [(RATE, rate), (P99, p99), (PSS_PEAK, 50.0)];
+        Sample { case: case.into(), errors, ..Sample::of(contender, &numbers) }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Results at the user's own rate: which contenders carried how much of it in which rounds, what broke first, what it
 //! costs, and a paragraph on all of that. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measure::LONGEST;
 use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
@@ -15,7 +15,7 @@ use loadgen::metric::{
 use super::cases;
 use super::compare::value;
 use super::pace::Rate;
-use super::strain::{Broken, Limits};
+use super::strain::Limits;
 
 /// Factor by which a recommended machine has more memory than was measured; `SYSTEM_MIB` for the system come on top.
 const MEMORY_TIMES: f64 = 1.5;
@@ -33,9 +33,7 @@ pub fn summed(
     let counted = || samples.iter().filter(|sample| is_counted(sample));
     let own: Vec<&Sample> = counted().filter(|sample| sample.contender != TWIN).collect();
     let of_twin: Vec<&Sample> = counted().filter(|sample| sample.contender == TWIN).collect();
-    let mut names: Vec<&str> = own.iter().map(|sample| sample.contender.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&str> = own.iter().map(|sample| sample.contender.as_str()).collect();
     let workers = |name: &str| whos.iter().find(|who| who.name == name).map_or(1, |who| who.workers);
     let twin = twin_of.filter(|_| !of_twin.is_empty());
     let twin = twin.map(|original| carried(TWIN, &of_twin, rate, limits, workers(original)));
@@ -73,7 +71,7 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
             is_unknown: limits.is_unknown(sample),
         });
         let judged: Vec<Judged> = judged.collect();
-        steps(&judged, is_rising, &|loads| Some(limits.broken(&together(loads), workers)?.words))
+        steps(&judged, is_rising, &|loads| limits.broken(&together(loads), workers))
     };
     let mut at_times = steps_of(cases::times_of, true);
     let mut smaller = steps_of(cases::processors_of, false);
@@ -90,7 +88,7 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
 struct Judged<'a> {
     of: u32,
     sample: &'a Sample,
-    broken: Option<Broken>,
+    broken: Option<String>,
     /// Whether it shows nothing, since the load generator could not keep the rate.
     is_unknown: bool,
 }
@@ -102,20 +100,13 @@ type BrokenTogether<'a> = &'a dyn Fn(&[&Sample]) -> Option<String>;
 /// counts as broken at the harder ones, which were not tried then.
 fn steps(judged: &[Judged], is_rising: bool, in_words: BrokenTogether) -> Vec<Step> {
     let is_harder = |of: u32, than: u32| if is_rising { of >= than } else { of <= than };
-    let mut asked: Vec<u32> = judged.iter().map(|one| one.of).collect();
-    asked.sort_unstable();
-    asked.dedup();
-    if !is_rising {
-        asked.reverse();
-    }
+    let asked: BTreeSet<u32> = judged.iter().map(|one| one.of).collect();
     let step = |of: u32| {
         let broken = |round: u32| {
             let mut own = judged.iter().filter(|one| one.sample.round == round);
             own.find(|one| is_harder(of, one.of) && one.broken.is_some())
         };
-        let mut rounds: Vec<u32> = judged.iter().map(|one| one.sample.round).collect();
-        rounds.sort_unstable();
-        rounds.dedup();
+        let mut rounds: BTreeSet<u32> = judged.iter().map(|one| one.sample.round).collect();
         let own = |round: u32| judged.iter().find(|one| one.sample.round == round && one.of == of);
         let was_asked = |round: u32| own(round).is_some_and(|one| !one.is_unknown);
         let not_kept = rounds.iter().filter(|round| own(**round).is_some_and(|one| one.is_unknown)).count() as u32;
@@ -125,7 +116,11 @@ fn steps(judged: &[Judged], is_rising: bool, in_words: BrokenTogether) -> Vec<St
         let broke = found.len() as u32;
         Step { of, rounds, broke, not_kept, what: what_broke(&found, of, is_rising, in_words), ..Step::default() }
     };
-    asked.into_iter().map(step).collect()
+    let mut steps: Vec<Step> = asked.into_iter().map(step).collect();
+    if !is_rising {
+        steps.reverse();
+    }
+    steps
 }
 
 /// Sentence on what broke and why. Its figures are those of all rounds in which a load of this step broke: medians, as
@@ -139,7 +134,7 @@ fn what_broke(found: &[&Judged], of: u32, is_rising: bool, in_words: BrokenToget
     let loads: Vec<&Sample> = shown.iter().map(|one| one.sample).collect();
     // Loads that broke in different ways may be within the limits by their medians: then one of them is told.
     shown.sort_by(|one, other| one.sample.number(P99).total_cmp(&other.sample.number(P99)));
-    let middle = || Some(shown.get((shown.len() - 1) / 2)?.broken.as_ref()?.words.clone());
+    let middle = || shown.get((shown.len() - 1) / 2)?.broken.clone();
     let words = in_words(&loads).or_else(middle).unwrap_or_default();
     match (at == of, is_rising) {
         (true, _) => words,

@@ -2,7 +2,6 @@
 //! disqualifies this setting, with its reason; the duel goes on.
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Server, Wanted};
@@ -77,12 +76,6 @@ impl From<String> for Unready {
     }
 }
 
-impl From<&str> for Unready {
-    fn from(why: &str) -> Unready {
-        why.to_owned().into()
-    }
-}
-
 impl LoadStage<'_> {
     /// Starts a contender and waits until it answers. Reports a long wait through `timeout`.
     pub fn start(
@@ -93,12 +86,11 @@ impl LoadStage<'_> {
         timeout: &mut AnswerTimeout<'_>,
     ) -> Result<Up, Unready> {
         let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
-        let asked = first.ok_or("nothing is asked: give a path or an access log")?;
-        let rackup: &Path = &self.options.rackup;
+        let asked = first.ok_or_else(|| "nothing is asked: give a path or an access log".to_owned())?;
         let wanted = Wanted {
             recipe: &one.recipe,
             environment: self.environment,
-            rackup,
+            rackup: &self.options.rackup,
             workers: setting.workers,
             threads: setting.threads,
             env: self.options.env.clone(),
@@ -108,7 +100,6 @@ impl LoadStage<'_> {
             allocator: None,
             idle_s: None,
             stock: false,
-            extra: Vec::new(),
         };
         let timeout = RefCell::new(timeout);
         let is_late = Cell::new(false);

@@ -66,12 +66,8 @@ impl DuelWorkload {
         let list: Vec<String> = asked.iter().take(5).map(DuelRequest::in_words).collect();
         let more =
             if asked.len() > list.len() { format!(" and {} more", asked.len() - list.len()) } else { String::new() };
-        Ok(DuelWorkload {
-            asked,
-            words: vec![format!("asked for: {}{more}", list.join(", "))],
-            is_recorded: false,
-            rate: None,
-        })
+        let words = vec![format!("asked for: {}{more}", list.join(", "))];
+        Ok(DuelWorkload { asked, words, ..DuelWorkload::default() })
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use clap::Args;
 use parking_lot::Mutex;
 
 use crate::record::fingerprint;
@@ -64,16 +65,20 @@ const YJIT: (&str, &str) = ("RUBY_YJIT_ENABLE", "1");
 /// Our own server, which is copied to the environment of the others; with `-` and a word behind it another build of it.
 const OURS: &str = "foolsgold";
 
-/// Options that choose an environment; without any it is this machine.
-#[derive(Debug, Clone, Default)]
+/// Options that choose where contenders come from.
+#[derive(Debug, Clone, Default, Args)]
 pub struct EnvironmentOptions {
-    /// Root folder of a ring.
+    /// Take Ruby and the servers from this root folder (see `arena ring`).
+    #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
     pub ring: Option<PathBuf>,
-    /// Gemfile of a user.
+    /// Take the servers from this bundle.
+    #[arg(long, value_name = "GEMFILE")]
     pub gemfile: Option<PathBuf>,
-    /// Path of the program foolsgold, from `--foolsgold`. Else the one beside this program, or on PATH.
+    /// The program foolsgold that takes part [default: the one beside this program, or on PATH].
+    #[arg(long, value_name = "PROGRAM")]
     pub foolsgold: Option<PathBuf>,
-    /// Whether CRuby runs with its just-in-time compiler YJIT.
+    /// Run CRuby with its just-in-time compiler YJIT, under all servers.
+    #[arg(long)]
     pub yjit: bool,
 }
 

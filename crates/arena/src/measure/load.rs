@@ -45,7 +45,7 @@ impl Up {
         answers: &dyn Fn(u16) -> Result<(), String>,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Up, String> {
-        match server.wait_ready_unless(answers, is_over) {
+        match server.wait_ready(answers, is_over) {
             Ok(first_answer) => Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }),
             Err(why) => {
                 // A server that hangs does not stop by itself either.

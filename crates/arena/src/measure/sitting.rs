@@ -116,15 +116,8 @@ mod tests {
     use loadgen::metric::RATE;
 
     fn sample(contender: &str, round: u32, minute: u64, rate: f64) -> Sample {
-        Sample {
-            case: "c".into(),
-            contender: contender.into(),
-            round,
-            started: date::written(1_000_000_000 + minute * 60),
-            took_s: 60.0,
-            numbers: [(RATE.to_owned(), rate)].into(),
-            ..Sample::default()
-        }
+        let started = date::written(1_000_000_000 + minute * 60);
+        Sample { case: "c".into(), round, started, took_s: 60.0, ..Sample::of(contender, &[(RATE, rate)]) }
     }
 
     /// Two contenders in two rounds one after the other, and a third one later.

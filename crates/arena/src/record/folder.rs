@@ -117,7 +117,7 @@ impl Folder {
 
     /// The recorded plan.
     pub fn plan(&self) -> Result<Value, String> {
-        let text = self.text(PLAN)?;
+        let text = fs::read_to_string(self.path.join(PLAN)).map_err(|error| self.failed(PLAN, &error))?;
         serde_json::from_str(&text).map_err(|error| self.complaint(PLAN, &error.to_string()))
     }
 
@@ -221,10 +221,6 @@ impl Folder {
         masked(without_folder(&without_folder(text, &path), &self.path), &[(TEMPORARY, "TMP")])
     }
 
-    fn text(&self, name: &str) -> Result<String, String> {
-        fs::read_to_string(self.path.join(name)).map_err(|error| self.failed(name, &error))
-    }
-
     /// Writes a file beside and renames it, so that neither a reader nor an interrupted run sees half a file.
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
         let _gate = gate();
@@ -319,8 +315,8 @@ mod tests {
     use serde_json::json;
 
     fn sample(round: u32) -> Sample {
-        let numbers = [("requests_per_s".to_owned(), 12.5), ("p99_ms".to_owned(), f64::NAN)].into();
-        Sample { case: "a".into(), contender: "b".into(), round, numbers, ..Sample::default() }
+        let numbers = [("requests_per_s", 12.5), ("p99_ms", f64::NAN)];
+        Sample { case: "a".into(), round, ..Sample::of("b", &numbers) }
     }
 
     #[test]

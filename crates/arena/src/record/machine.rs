@@ -115,8 +115,8 @@ fn memory() -> Option<String> {
 
 /// Kind of virtual machine; `None` on a real one, or where the machine does not report it.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
-    let is_guest = cpuinfo.lines().any(|line| line.starts_with("flags") && line.ends_with(" hypervisor"))
-        || cpuinfo.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor "));
+    let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags")).flat_map(str::split_whitespace);
+    let is_guest = flags.any(|flag| flag == "hypervisor");
     let told = said("systemd-detect-virt", &[]).filter(|text| text != "none");
     let maker = one_line("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest);
     told.or(maker).or_else(|| is_guest.then(|| "a virtual machine".to_owned()))

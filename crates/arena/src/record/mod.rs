@@ -62,7 +62,7 @@ pub struct Sample {
     /// Reason why it does not count, for people.
     pub disqualified: Option<String>,
     /// Reason why it does not show where a request's time goes, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub undivided: Option<String>,
     /// Files from which a load of other machines was imported; empty for one of this arena.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

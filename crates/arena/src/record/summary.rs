@@ -43,7 +43,6 @@ pub struct Summary {
     pub contenders: Vec<Who>,
     /// Contender that was measured twice, as if it were two: any difference that the run shows between the two is
     /// noise. `None` in runs of one round, and in older ones.
-    #[serde(default)]
     pub twin_of: Option<String>,
     /// Cases with their results.
     pub cases: Vec<Case>,
@@ -54,7 +53,7 @@ pub struct Summary {
     /// Recommendation of a duel.
     pub advice: Option<Advice>,
     /// Results of a duel at the user's own request rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// Sentences that a reader must know: departures, missing things, caveats.
     pub notes: Vec<String>,
@@ -114,7 +113,7 @@ pub struct Case {
     /// Description of what was done: tool and path.
     pub what: String,
     /// Tool that made its loads, one of [`LOAD_TOOLS`]; `None` for the arena's own load generator, and in older runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Metrics that are shown, most important first. The first one ranks.
     pub metrics: Vec<String>,
@@ -125,7 +124,7 @@ pub struct Case {
     /// Place on the x axis of a line plot, such as the number of users.
     pub x: Option<f64>,
     /// Most requests of its load that are in progress at once, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once_most: Option<u32>,
     /// Results, one for each contender.
     pub results: Vec<Measured>,
@@ -138,7 +137,6 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
-    #[serde(default)]
     pub twin: Option<Measured>,
     /// Whether the case is about failures, so that failed requests do not exclude a contender from the ranking.
     #[serde(default)]
@@ -157,11 +155,11 @@ pub struct Measured {
     /// Reason why it is disqualified and not ranked.
     pub disqualified: Option<String>,
     /// Reason why its figures are shown but compared with no other's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
     /// Share of the offered requests that it answered, if it did not keep up: its latencies then depend on the length
     /// of the load, and are not ranked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub served_share: Option<f64>,
     /// Sentences that a reader of its figures must know.
     #[serde(default)]
@@ -216,7 +214,6 @@ pub struct Published {
     /// Name of the server there.
     pub server: String,
     /// Contender that stands for it today, if there is one.
-    #[serde(default)]
     pub contender: Option<String>,
     /// Figures by metric.
     pub numbers: BTreeMap<String, f64>,
@@ -238,7 +235,7 @@ pub struct Plot {
     /// Whether both axes are logarithmic.
     pub is_log: bool,
     /// Marked place on the x axis of a line plot over rates, with its label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<(f64, String)>,
 }
 
@@ -309,9 +306,24 @@ pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u
 impl Measured {
     /// A contender's figures of these rounds, by metric; none of a metric without rounds.
     pub(crate) fn of<R: AsRef<[f64]>>(contender: &str, rounds: &[(&str, R)]) -> Measured {
+        let mut measured = Measured { contender: contender.into(), ..Measured::default() };
+        measured.add(rounds);
+        measured
+    }
+
+    /// Adds the figures of further metrics, or others of the same ones.
+    pub(crate) fn add<R: AsRef<[f64]>>(&mut self, rounds: &[(&str, R)]) {
         let figure = |(metric, all): &(&str, R)| Some(((*metric).to_owned(), Spread::of(all.as_ref())?));
-        let numbers = rounds.iter().filter_map(figure).collect();
-        Measured { contender: contender.into(), numbers, ..Measured::default() }
+        self.numbers.extend(rounds.iter().filter_map(figure));
+    }
+}
+
+#[cfg(test)]
+impl Case {
+    /// A case with one metric, and its rounds by contender.
+    pub(crate) fn of<R: AsRef<[f64]>>(metric: &str, figures: &[(&str, R)]) -> Case {
+        let result = |(contender, rounds): &(&str, R)| Measured::of(contender, &[(metric, rounds)]);
+        Case { metrics: vec![metric.into()], results: figures.iter().map(result).collect(), ..Case::default() }
     }
 }
 
@@ -455,7 +467,7 @@ pub struct Traffic {
     /// Bounds above which a load is too much, in words.
     pub broken_when: String,
     /// Highest p99 in milliseconds that is good enough; `None` in older runs, which have it only in `broken_when`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_max_ms: Option<f64>,
     /// Number of processors of the machine.
     pub cores: u32,
@@ -464,7 +476,7 @@ pub struct Traffic {
     /// Results of each contender that was asked at the rate.
     pub carried: Vec<Carried>,
     /// Results of the twin; `None` without one, and in older runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub twin: Option<Carried>,
     /// Names of the cases at multiples of the rate, rising.
     pub cases: Vec<String>,

@@ -1,9 +1,10 @@
 //! Comparison of two runs of one study: which figures became better or worse, which are not told apart, and what else
 //! changed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use comfy_table::{Cell, CellAlignment, Table};
+use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
 use super::plot::{self, counted};
@@ -43,7 +44,6 @@ struct ComparedRun<'a> {
     machine: String,
     rounds: u32,
     is_quick: bool,
-    command: &'a str,
 }
 
 /// Another difference between the runs, with the lines that differ if it is one of longer texts.
@@ -134,12 +134,8 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
     for column in out.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    lines_of(out, width)
-}
-
-fn lines_of(table: Table, width: u16) -> String {
     let mut bytes = Vec::new();
-    match table::write_table(&mut bytes, table, width) {
+    match table::write_table(&mut bytes, out, width) {
         Ok(()) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
         Err(error) => error.to_string(),
     }
@@ -158,6 +154,10 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         .collect();
     let cases = pairs.iter().map(|(old, new)| case_diff(old, new, &styles));
     let cases: Vec<CaseDiff> = cases.filter(|case| !case.metrics.is_empty()).collect();
+    let told = |words: &dyn Fn(&Summary) -> Option<String>| -> Vec<String> {
+        let runs = [(before, "before"), (after, "after")];
+        runs.into_iter().filter_map(|(run, when)| Some(format!("the run {when}: {}", words(run)?))).collect()
+    };
     Ok(Comparison {
         marks: styles.marks(),
         title: &after.title,
@@ -168,15 +168,8 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         changed: changed(before, after, &styles),
         cases,
         only: only(before, after, &pairs),
-        shortcomings: [(before, "before"), (after, "after")]
-            .into_iter()
-            .filter(|(run, _)| !run.shortcomings.is_empty())
-            .map(|(run, when)| format!("the run {when}: {}", run.shortcomings.join("; ")))
-            .collect(),
-        twins: [(before, "before"), (after, "after")]
-            .into_iter()
-            .filter_map(|(run, when)| Some(format!("the run {when}: {}", twins::alarm(run)?)))
-            .collect(),
+        shortcomings: told(&|run: &Summary| (!run.shortcomings.is_empty()).then(|| run.shortcomings.join("; "))),
+        twins: told(&twins::alarm),
         rule: Rule::now(),
     })
 }
@@ -188,7 +181,6 @@ fn run(summary: &Summary) -> ComparedRun<'_> {
         machine: heading::machine(summary),
         rounds: summary.rounds,
         is_quick: summary.is_quick,
-        command: &summary.command,
     }
 }
 
@@ -285,9 +277,7 @@ fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<Change> {
     let fact = |summary: &Summary, name: &str| {
         summary.machine.iter().find(|(key, _)| key == name).map_or_else(String::new, |(_, value)| value.clone())
     };
-    let mut names: Vec<&String> = before.machine.iter().chain(&after.machine).map(|(name, _)| name).collect();
-    names.sort();
-    names.dedup();
+    let names: BTreeSet<&String> = before.machine.iter().chain(&after.machine).map(|(name, _)| name).collect();
     for name in names.into_iter().filter(|name| !["date", "load before"].contains(&name.as_str())) {
         note(name, &fact(before, name), &fact(after, name));
     }
@@ -427,9 +417,8 @@ mod tests {
 
     #[test]
     fn who_is_only_in_one_run_is_told_by_its_title() {
-        let it =
-            only_of(&run("c", &[("a", 1.0, 0.0), ("b", 1.0, 0.0)]), &run("c", &[("a", 1.0, 0.0), ("d", 1.0, 0.0)]));
-        assert_eq!(it, ["The b in c (before)", "The d in c (after)"]);
+        let [before, after] = ["b", "d"].map(|other| run("c", &[("a", 1.0, 0.0), (other, 1.0, 0.0)]));
+        assert_eq!(compare(&before, &after).unwrap().only, ["The b in c (before)", "The d in c (after)"]);
     }
 
     #[test]
@@ -440,9 +429,7 @@ mod tests {
             case.is_about_failures = true;
             case.metrics = ["goodput_per_s", "p99_ms", "failed"].map(str::to_owned).into();
             let numbers = [("goodput_per_s", 50.0 * factor), ("p99_ms", 9.0 / factor), ("failed", 40.0 / factor)];
-            for (name, number) in numbers {
-                case.results[0].numbers.insert(name.to_owned(), Spread::of(&[number; 3]).unwrap());
-            }
+            case.results[0].add(&numbers.map(|(name, number)| (name, [number; 3])));
             run
         };
         let (before, after) = (of(1.0), of(2.0));
@@ -501,10 +488,6 @@ mod tests {
         other.contenders[0].commands.clear();
         let text = words(&other, &after, 100).unwrap();
         assert!(text.contains("commands of The a: not recorded before\n") && !text.contains("threads"), "{text}");
-    }
-
-    fn only_of(before: &Summary, after: &Summary) -> Vec<String> {
-        compare(before, after).unwrap().only
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<DivisionView> {
         results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };
-    Some(DivisionView { words: in_words(case, styles), drawing, table: rows::table(&shown, styles) })
+    Some(DivisionView { words: in_words(case, styles), drawing, table: rows::table(&shown, styles, None) })
 }
 
 /// The result with the figures of the shown round in place of the medians.
@@ -85,19 +85,12 @@ fn sentence(result: &Measured, styles: &Styles) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Spread;
 
     #[test]
     fn the_parts_shown_are_of_one_round_and_add_up() {
-        let list = |all: [f64; 3], median: f64| Spread { median, all: all.to_vec(), ..Spread::default() };
         // The medians are 10, 3 and 4.
-        let numbers = [
-            (DIVIDED, list([10.0, 30.0, 5.0], 10.0)),
-            (IN_SERVER, list([8.0, 3.0, 1.0], 3.0)),
-            (APP_WAITING, list([2.0, 27.0, 4.0], 4.0)),
-        ];
-        let numbers = numbers.into_iter().map(|(name, spread)| (name.to_owned(), spread)).collect();
-        let shown = of_one_round(&Measured { numbers, ..Measured::default() });
+        let numbers = [(DIVIDED, [10.0, 30.0, 5.0]), (IN_SERVER, [8.0, 3.0, 1.0]), (APP_WAITING, [2.0, 27.0, 4.0])];
+        let shown = of_one_round(&Measured::of("", &numbers));
         assert_eq!([IN_SERVER, APP_WAITING].map(|name| shown.numbers[name].median), [8.0, 2.0]);
     }
 }

@@ -14,7 +14,6 @@ struct Index {
 #[derive(Serialize)]
 struct IndexEntry {
     link: String,
-    started: String,
     date: String,
     took: String,
     title: String,
@@ -32,9 +31,9 @@ struct IndexEntry {
 
 /// The index page of runs, each with the link to its own page.
 pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
-    let mut entries: Vec<IndexEntry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
-    entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));
-    template::fill("index.html", &Index { runs: entries })
+    let mut runs: Vec<&(String, Summary)> = runs.iter().collect();
+    runs.sort_by(|(_, a), (_, b)| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));
+    template::fill("index.html", &Index { runs: runs.iter().map(|(link, summary)| entry(link, summary)).collect() })
 }
 
 fn entry(link: &str, summary: &Summary) -> IndexEntry {
@@ -56,7 +55,6 @@ fn entry(link: &str, summary: &Summary) -> IndexEntry {
     };
     IndexEntry {
         link: link.to_owned(),
-        started: summary.started.clone(),
         date: heading::day(summary),
         took: number::duration(summary.took_s),
         title: summary.title.clone(),

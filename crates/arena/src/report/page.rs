@@ -145,10 +145,8 @@ struct WhoView<'a> {
 /// The page of a run.
 pub fn html(summary: &Summary) -> Result<String, String> {
     let styles = Styles::of(summary);
-    let mut curves = Vec::new();
-    for (at, plot) in plot::curves(summary).into_iter().enumerate() {
-        curves.push(curve(summary, plot, &styles, at)?);
-    }
+    let curves = plot::curves(summary).into_iter().enumerate().map(|(at, plot)| curve(summary, plot, &styles, at));
+    let curves = curves.collect::<Result<Vec<_>, _>>()?;
     let mut cases = Vec::new();
     let mut folded = Vec::new();
     for (at, case) in summary.cases.iter().enumerate() {
@@ -272,10 +270,8 @@ fn times(case: &Case, styles: &Styles, id: &str) -> Option<TimePlots> {
 
 fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_curves: bool) -> CaseView {
     let id = format!("case-{at}");
-    let table = match summary.is_at_users_rate(&case.name) {
-        true => rows::table_with_twin(case, styles, twins::chip(summary, styles)),
-        false => rows::table(case, styles),
-    };
+    let twin = summary.is_at_users_rate(&case.name).then(|| twins::chip(summary, styles));
+    let table = rows::table(case, styles, twin);
     let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
     let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, styles, &id));
     let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));
@@ -312,12 +308,7 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
 /// Metrics of the bar plots that name this case, or else the one that ranks it; only those that some contender has.
 fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
     let bars = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Bars && plot.cases.contains(&case.name));
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for metric in bars.filter_map(|plot| Metric::of(&plot.metric)) {
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
+    let mut metrics = grammar::distinct(bars.filter_map(|plot| Metric::of(&plot.metric)));
     if metrics.is_empty() {
         metrics.extend(ranking::metric_of(case));
     }

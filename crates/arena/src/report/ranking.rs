@@ -16,11 +16,6 @@ pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
 }
 
-/// Reason why a result is not ranked in its case: `34 % failed`. `None` if it is ranked.
-pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
-    not_ranked_by(case, result, case.metrics.first().map_or("", String::as_str))
-}
-
 /// Reason why a result is not ranked by this metric of its case: `34 % failed`. `None` if it is ranked.
 pub fn not_ranked_by(case: &Case, result: &Measured, metric: &str) -> Option<String> {
     match (&result.disqualified, &result.not_compared) {

@@ -179,7 +179,6 @@ fn count_of(number: u64, one: &str, more: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Spread;
     use crate::report::sample_case::case;
 
     #[test]
@@ -190,8 +189,8 @@ mod tests {
             let mut result = one.results[0].clone();
             result.remarks = vec!["first".into()];
             result.errors = errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
-            let failed = errors.iter().map(|(_, count)| *count as f64).sum();
-            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
+            let failed: f64 = errors.iter().map(|(_, count)| *count as f64).sum();
+            result.add(&[("failed", [failed])]);
             (super::of(&one, &result), super::of(&one, &Measured { numbers: [].into(), ..result.clone() }))
         };
         let of = |what: &str, errors: &[(&str, u64)]| by(None, what, errors);
@@ -233,7 +232,7 @@ mod tests {
             let mut one = case(metric, &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
             one.what = what.into();
             for (result, share) in one.results.iter_mut().zip(shares) {
-                result.numbers.insert(GENERATOR_WAITED.into(), Spread::of(&[*share]).unwrap());
+                result.add(&[(GENERATOR_WAITED, [*share])]);
             }
             waited(&one, &Styles::default())
         };
@@ -255,7 +254,7 @@ mod tests {
         let of = |shares: [f64; 3]| {
             let mut one = case("p99_ms", &[("a", &[2.0]), ("b", &[3.0]), ("c", &[4.0])], &[]);
             for (result, share) in one.results.iter_mut().zip(shares) {
-                result.numbers.insert(GENERATOR_WAITED.into(), Spread::of(&[share]).unwrap());
+                result.add(&[(GENERATOR_WAITED, [share])]);
             }
             one
         };

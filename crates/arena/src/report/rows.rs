@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::number;
 use super::offered_rate::with_rate;
 use super::plot::{good_end, in_order};
 use super::ranking::{is_best, spread_of, unranked};
 use super::styles::{Chip, Styles};
+use super::{grammar, number};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -85,19 +85,9 @@ pub struct Cell {
     pub is_apart: bool,
 }
 
-/// The table of a case.
-pub fn table(case: &Case, styles: &Styles) -> Table {
-    table_of(case, styles, None)
-}
-
-/// The table of a case, with a last row of this title for the twin if the case has one. It is neither ranked nor
-/// compared with others.
-pub fn table_with_twin(case: &Case, styles: &Styles, twin: Chip) -> Table {
-    table_of(case, styles, case.twin.as_ref().map(|result| (result, twin)))
-}
-
-/// The table of a case, with a last row for this result of the twin, if there is one.
-fn table_of(case: &Case, styles: &Styles, twin: Option<(&Measured, Chip)>) -> Table {
+/// The table of a case. Its twin, if there is one and a title for it is given, has the last row, and is neither ranked
+/// nor compared with others.
+pub fn table(case: &Case, styles: &Styles, twin: Option<Chip>) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
     let old = |old: &Published| {
@@ -110,7 +100,7 @@ fn table_of(case: &Case, styles: &Styles, twin: Option<(&Measured, Chip)>) -> Ta
     };
     let results = in_order(case).into_iter().map(|result| (result, styles.chip(&result.contender)));
     let row = |(result, chip): (&Measured, Chip)| row(case, result, (&metrics, &besides), chip);
-    let rows: Vec<Row> = results.chain(twin).map(row).collect();
+    let rows: Vec<Row> = results.chain(case.twin.as_ref().zip(twin)).map(row).collect();
     let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
     Table {
         columns: metrics.iter().map(|metric| column(case, metric)).collect(),
@@ -235,13 +225,7 @@ pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
 
 /// Names of the contenders of these cases, each once.
 pub fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for result in cases.iter().flat_map(|case| &case.results) {
-        if !names.contains(&result.contender.as_str()) {
-            names.push(&result.contender);
-        }
-    }
-    names
+    grammar::distinct(cases.iter().flat_map(|case| &case.results).map(|result| result.contender.as_str()))
 }
 
 /// Whether a contender has a figure for this metric in one of these cases, and is not disqualified there.
@@ -301,7 +285,7 @@ mod tests {
 
     #[test]
     fn rows_are_ranked_and_the_disqualified_come_last() {
-        let table = table(&case(), &Styles::default());
+        let table = table(&case(), &Styles::default(), None);
         assert_eq!(table.columns.len(), 1, "nobody has a p99");
         let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
@@ -311,8 +295,8 @@ mod tests {
 
     #[test]
     fn the_twin_has_the_last_row_and_is_compared_with_nobody() {
-        let chip = || Chip { title: "the twin of a".into(), ..Chip::default() };
-        let with = |twin: Option<Measured>| table_with_twin(&Case { twin, ..case() }, &Styles::default(), chip());
+        let chip = || Some(Chip { title: "the twin of a".into(), ..Chip::default() });
+        let with = |twin: Option<Measured>| table(&Case { twin, ..case() }, &Styles::default(), chip());
         assert_eq!(with(None).rows.len(), 4);
         let table = with(Some(result("twin", &[120.0, 121.0])));
         let row = &table.rows[4];
@@ -324,11 +308,10 @@ mod tests {
 
     #[test]
     fn who_is_undecided_has_a_mark_at_its_rank_and_behind_its_ratio() {
-        let (best, steady) = (result("a", &[100.0, 101.0, 99.0]), result("b", &[50.0, 50.5, 49.5]));
-        let results = vec![best, steady, result("c", &[70.0, 200.0, 30.0])];
-        let mut case = Case { metrics: vec!["requests_per_s".into()], results, ..Case::default() };
+        let figures = [("a", [100.0, 101.0, 99.0]), ("b", [50.0, 50.5, 49.5]), ("c", [70.0, 200.0, 30.0])];
+        let mut case = Case::of("requests_per_s", &figures);
         crate::stats::rank(&mut case);
-        let table = table(&case, &Styles::default());
+        let table = table(&case, &Styles::default(), None);
         let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
         assert_eq!(rows, [("1", "a"), ("2?", "c"), ("3", "b")]);
         let marked: Vec<bool> = table.rows.iter().map(|row| row.cells[0].beside.ends_with(number::UNDECIDED)).collect();
@@ -337,7 +320,7 @@ mod tests {
 
     #[test]
     fn rows_say_of_how_many_rounds_they_are_where_that_differs() {
-        let table_of = |case: &Case| table(case, &Styles::default());
+        let table_of = |case: &Case| table(case, &Styles::default(), None);
         let mut some = case();
         assert!(!table_of(&some).rounds_differ);
         some.results[1] = result("b", &[50.0, 51.0, 49.0]);
@@ -362,7 +345,7 @@ mod tests {
     fn a_column_at_a_rate_that_is_the_same_for_all_says_which() {
         let mut case = Case { name: "ladder=50".into(), x: Some(50.0), ..case() };
         for result in &mut case.results {
-            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0, 1414.0]).expect("numbers"));
+            result.add(&[("offered_per_s", [1414.0, 1414.0])]);
         }
         let metric = Metric::of("requests_per_s").expect("a metric");
         let titles = |case: &Case| matrix(&[case], metric, &Styles::default()).columns[0].title.clone();
@@ -378,8 +361,7 @@ mod tests {
             result.numbers.remove("requests_per_s");
         }
         // The tool saw no failure; the load after it, which checks all answers, did.
-        let numbers = [("failed", 0.0), ("requests", 43.0), ("checked_failed_ppm", 130_000.0)];
-        case.results[1].numbers = numbers.map(|(name, all)| (name.to_owned(), Spread::of(&[all]).unwrap())).into();
+        case.results[1].add(&[("failed", [0.0]), ("requests", [43.0]), ("checked_failed_ppm", [130_000.0])]);
         let metric = Metric::of("requests_per_s").expect("a metric");
         let matrix = matrix(&[&case], metric, &Styles::default());
         let cell = |name: &str| {
@@ -392,9 +374,7 @@ mod tests {
     #[test]
     fn who_fails_is_no_measure_for_the_shade_of_others() {
         let mut case = case();
-        for (name, number) in [("failed", 50.0), ("requests", 50.0)] {
-            case.results[2].numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
-        }
+        case.results[2].add(&[("failed", [50.0]), ("requests", [50.0])]);
         let metric = Metric::of("requests_per_s").expect("a metric");
         let matrix = matrix(&[&case], metric, &Styles::default());
         let share = |name: &str| matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0].share;

@@ -332,8 +332,7 @@ fn busy(summary: &Summary) -> &'static str {
 /// Number of rounds of the figures: `3 rounds`, or `2–3 rounds` where they have different numbers.
 fn rounds(cases: &[&Case], metric: &Metric, query: &TableQuery) -> String {
     let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
-    let all = || shown().filter_map(|one| one.numbers.get(metric.name));
-    let counts = || all().map(|spread| spread.all.len());
+    let counts = || shown().filter_map(|one| Some(one.numbers.get(metric.name)?.all.len()));
     let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
     let most_in_words = grammar::count(most, "round", "rounds");
     if least == most { most_in_words } else { format!("{least}–{most_in_words}") }
@@ -471,7 +470,7 @@ fn settings(summary: &Summary, styles: &Styles, query: &TableQuery) -> String {
 
 /// Table of one case: contenders as rows, metrics as columns.
 fn one_case(case: &Case, styles: &Styles, query: &TableQuery) -> Vec<String> {
-    let mut data = rows::table(case, styles);
+    let mut data = rows::table(case, styles, None);
     data.rows = query.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
@@ -574,7 +573,8 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{ALLOCATED_BY, Spread, Who};
+    use crate::record::summary::{ALLOCATED_BY, Who};
+    use crate::report::sample_case::case;
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> ShownRun<'a> {
         ShownRun { summary, link }
@@ -587,13 +587,7 @@ mod tests {
     }
 
     fn summary() -> Summary {
-        let result = |name: &str, rate: f64| Measured::of(name, &[("requests_per_s", [rate; 3])]);
-        let case = Case {
-            metrics: vec!["requests_per_s".into()],
-            results: vec![result("a|b", 100.0), result("c", 50.0)],
-            ranking: vec![vec!["a|b".into()], vec!["c".into()]],
-            ..Case::default()
-        };
+        let case = case("requests_per_s", &[("a|b", &[100.0; 3]), ("c", &[50.0; 3])], &[&["a|b"], &["c"]]);
         let who = Who { name: "a".into(), version: "1.2".into(), workers: 2, threads: 3, ..Who::default() };
         let tuned = Who {
             name: "b".into(),
@@ -683,8 +677,7 @@ mod tests {
     fn whoever_fails_is_never_bold_and_errors_are_a_column() {
         let mut run = summary();
         for (result, failed) in run.cases[0].results.iter_mut().zip([2.0, 0.0]) {
-            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
-            result.numbers.insert("requests".into(), Spread::of(&[98.0]).unwrap());
+            result.add(&[("failed", [failed]), ("requests", [98.0])]);
         }
         run.cases.push(run.cases[0].clone());
         let new = placed("s", &run).expect("a page");
@@ -700,9 +693,7 @@ mod tests {
         for result in &mut run.cases[0].results {
             let rate = result.numbers["requests_per_s"].clone();
             result.numbers.insert("goodput_per_s".into(), rate);
-            for (name, of) in [("failed", 50.0), ("requests", 100.0), ("p99_ms", 9.0)] {
-                result.numbers.insert(name.into(), Spread::of(&[of; 3]).expect("numbers"));
-            }
+            result.add(&[("failed", [50.0; 3]), ("requests", [100.0; 3]), ("p99_ms", [9.0; 3])]);
         }
         let of = |name: &str| placed(name, &run).expect("a page");
         let ranked = of("s/goodput_per_s");
@@ -717,19 +708,14 @@ mod tests {
     #[test]
     fn failures_that_only_the_load_which_checks_all_answers_found_are_in_the_column_of_errors() {
         let mut run = summary();
-        let number = |number: f64| Spread::of(&[number]).expect("a number");
         for result in &mut run.cases[0].results {
-            for (name, of) in [("failed", 4.0), ("requests", 96.0), ("checked_failed_ppm", 10_000.0)] {
-                result.numbers.insert(name.into(), number(of));
-            }
+            result.add(&[("failed", [4.0]), ("requests", [96.0]), ("checked_failed_ppm", [10_000.0])]);
         }
         run.cases.push(run.cases[0].clone());
         // As seen once: too few answers in a second case for a rate, and failures that the tool took for right answers.
-        let slow = &mut run.cases[1].results[0].numbers;
-        slow.remove("requests_per_s");
-        for (name, of) in [("failed", 0.0), ("requests", 200.0), ("checked_failed_ppm", 130_000.0)] {
-            slow.insert(name.into(), number(of));
-        }
+        let slow = &mut run.cases[1].results[0];
+        slow.numbers.remove("requests_per_s");
+        slow.add(&[("failed", [0.0]), ("requests", [200.0]), ("checked_failed_ppm", [130_000.0])]);
         let of = |run: &Summary| placed("s", run).expect("a page");
         let new = of(&run);
         // 4 of 100 by the tool, and 26 of 200 by the checks.
@@ -745,8 +731,7 @@ mod tests {
     fn below_latencies_the_wait_of_the_load_generator_is_told() {
         let mut run = summary();
         for (result, waited) in run.cases[0].results.iter_mut().zip([3.0, 61.8]) {
-            result.numbers.insert("p99_ms".into(), Spread::of(&[9.0; 3]).unwrap());
-            result.numbers.insert("generator_waited_pct".into(), Spread::of(&[waited; 3]).unwrap());
+            result.add(&[("p99_ms", [9.0; 3]), ("generator_waited_pct", [waited; 3])]);
         }
         run.cases.push(run.cases[0].clone());
         let of = |name: &str| placed(name, &run).expect("a page");
@@ -761,7 +746,7 @@ mod tests {
         let mut run = summary();
         assert!(!placed("s", &run).expect("a page").contains("No request failed"));
         for result in &mut run.cases[0].results {
-            result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
+            result.add(&[("failed", [0.0])]);
         }
         assert!(placed("s", &run).expect("a page").contains(" No request failed. "));
         // The failures of a server that ended are not known.
@@ -828,7 +813,7 @@ mod tests {
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
         run.cases = vec![case("ladder"), case("ladder=50"), case("ladder=80")];
         for result in run.cases.iter_mut().flat_map(|case| &mut case.results) {
-            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0; 3]).expect("a number"));
+            result.add(&[("offered_per_s", [1414.0; 3])]);
         }
         let new = placed("s/requests_per_s/ladder=", &run).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder=50 (1414/s) | ladder=80 (1414/s) |"), "{new}");
@@ -839,8 +824,7 @@ mod tests {
         let mut run = summary();
         let mut slowest = run.cases[0].results[1].clone();
         slowest.contender = "d".into();
-        slowest.numbers.insert("requests_per_s".into(), Spread::of(&[25.0; 3]).unwrap());
-        slowest.numbers.insert("elapsed_s".into(), Spread::of(&[3.04, 3.3, 3.26]).unwrap());
+        slowest.add(&[("requests_per_s", [25.0; 3]), ("elapsed_s", [3.04, 3.3, 3.26])]);
         run.cases[0].results.push(slowest);
         run.cases[0].title = "Page".into();
         run.cases.push(run.cases[0].clone());
@@ -865,7 +849,7 @@ mod tests {
         let new = placed("s", &run).expect("a page");
         assert!(!new.contains("undecided"), "{new}");
         for case in &mut run.cases {
-            case.results[1].numbers.insert("requests_per_s".into(), Spread::of(&[50.0, 300.0, 5.0]).expect("numbers"));
+            case.results[1].add(&[("requests_per_s", [50.0, 300.0, 5.0])]);
         }
         let new = placed("s", &run).expect("a page");
         assert!(new.matches("\u{202f}?</sub> |").count() == 2 && new.matches("?: undecided, ").count() == 1, "{new}");
@@ -877,10 +861,10 @@ mod tests {
         let of = |run: &Summary| placed("s", run).expect("a page");
         assert!(!of(&run).contains("checked"), "a load that checks all answers itself");
         for (result, checked) in run.cases[0].results.iter_mut().zip([1535.0, 307.0]) {
-            result.numbers.insert("checked".into(), Spread::of(&[checked; 3]).expect("numbers"));
+            result.add(&[("checked", [checked; 3])]);
         }
         assert!(of(&run).contains(" 1 of 2 entries had fewer than 4603 answers checked in a case. "), "{}", of(&run));
-        run.cases[0].results[1].numbers.insert("checked".into(), Spread::of(&[1535.0; 3]).expect("numbers"));
+        run.cases[0].results[1].add(&[("checked", [1535.0; 3])]);
         assert!(!of(&run).contains("checked"), "{}", of(&run));
     }
 

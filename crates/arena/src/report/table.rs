@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
 use super::plot::{self, in_order};
-use super::rows::{self, Column, Row};
+use super::rows::{self, Row};
 use super::rule::{self, Rule};
-use super::styles::Styles;
+use super::styles::{Chip, Styles};
 use super::{disqualifications, grammar, heading, number, remarks, sentence, traffic, twins, winners};
 use crate::record::summary::{Case, Measured, Plot, Summary};
 use loadgen::metric::{Metric, P99};
@@ -29,7 +29,7 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     }
     let is_told = |case: &&Case| !summary.is_at_users_rate(&case.name) && (lines.is_empty() || case.x.is_none());
     for case in summary.cases.iter().filter(is_told) {
-        one_case(case, &rows::table(case, &styles), &styles, out, width)?;
+        one_case(case, None, &styles, out, width)?;
     }
     disqualified(summary, &styles, out, width)?;
     tail(summary, &styles, out, width)
@@ -70,16 +70,12 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     say(out, &sentence::readable(&found.answer, summary, styles), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
-        let data = rows::table_with_twin(case, styles, twins::chip(summary, styles));
-        one_case(case, &data, styles, out, width)?;
+        one_case(case, Some(twins::chip(summary, styles)), styles, out, width)?;
     }
     for facts in traffic::facts(summary, found, styles) {
         writeln!(out, "\n{}", facts.title)?;
         let mut table = empty();
-        let heads = facts.heads.iter().map(|head| match head.unit.as_str() {
-            "" => head.title.clone(),
-            unit => format!("{}\n{unit}", head.title),
-        });
+        let heads = facts.heads.iter().map(|head| heading(&head.title, &head.unit));
         table.set_header(["".to_owned()].into_iter().chain(heads));
         for row in &facts.rows {
             table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().cloned()));
@@ -97,13 +93,14 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     Ok(())
 }
 
-/// Writes a case with its table. Metrics without room are left out of its table from the right, and named below.
-fn one_case(case: &Case, data: &rows::Table, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
+/// Writes a case with its table, and with its twin if that has a title. Metrics without room are left out of its table
+/// from the right, and named below.
+fn one_case(case: &Case, twin: Option<Chip>, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
         say(out, &case.what, width)?;
     }
-    figures(data, out, width)?;
+    figures(&rows::table(case, styles, twin), out, width)?;
     say(out, &winners::of_case(case, styles), width)?;
     for remark in remarks::of_all(case, &in_order(case)) {
         say(out, &format!("Of {}: {}.", remark.whom(styles), remark.words), width)?;
@@ -127,7 +124,7 @@ fn figures(data: &rows::Table, out: &mut dyn Write, width: u16) -> io::Result<()
     let mut columns = data.columns.len();
     let build = |columns: usize| {
         let mut table = empty();
-        let heads = data.columns.iter().take(columns).map(heading);
+        let heads = data.columns.iter().take(columns).map(|column| heading(&column.title, &column.unit));
         table.set_header(["".to_owned(), "".to_owned()].into_iter().chain(heads));
         for row in data.rows.iter().filter(|row| row.disqualified.is_none()) {
             table.add_row(cells(row, columns, data.rounds_differ));
@@ -149,8 +146,8 @@ fn figures(data: &rows::Table, out: &mut dyn Write, width: u16) -> io::Result<()
     Ok(())
 }
 
-fn heading(column: &Column) -> String {
-    if column.unit.is_empty() { column.title.clone() } else { format!("{}\n{}", column.title, column.unit) }
+fn heading(title: &str, unit: &str) -> String {
+    if unit.is_empty() { title.to_owned() } else { format!("{title}\n{unit}") }
 }
 
 fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {

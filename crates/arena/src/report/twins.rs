@@ -104,7 +104,6 @@ fn chance(pairs: usize, apart: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Spread;
     use crate::report::sample_case::case;
 
     #[test]
@@ -136,11 +135,7 @@ mod tests {
             compared(&summary, &Styles::default()).unwrap()
         };
         assert!(found(&one).words.contains("in 1 of 1 case") && found(&one).is_compared, "{:?}", found(&one));
-        let failing = |result: &mut Measured| {
-            for (name, number) in [("failed", 5.0), ("requests", 95.0)] {
-                result.numbers.insert(name.into(), Spread::of(&[number]).unwrap());
-            }
-        };
+        let failing = |result: &mut Measured| result.add(&[("failed", [5.0]), ("requests", [95.0])]);
         let mut original = one.clone();
         failing(&mut original.results[0]);
         let cases = vec![one.clone(), Case { title: "Fast".into(), ..original.clone() }];

@@ -1,6 +1,6 @@
 //! Sentences on the winners of a case and of a whole run.
 
-use super::grammar::list;
+use super::grammar::{distinct, list};
 use super::number;
 use super::ranking::{metric_of, spread_of};
 use super::styles::Styles;
@@ -149,13 +149,8 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
 
 /// Sentence on a run in which no case ranks two contenders. It says what the sentences on the cases say.
 fn of_no_contest(cases: &[Case], styles: &Styles) -> String {
-    let mut alone: Vec<String> = Vec::new();
-    for name in cases.iter().flat_map(|case| case.ranking.iter().flatten()) {
-        let title = styles.title(name);
-        if !alone.contains(&title) {
-            alone.push(title);
-        }
-    }
+    let names = cases.iter().flat_map(|case| case.ranking.iter().flatten());
+    let alone = distinct(names.map(|name| styles.title(name)));
     match (&alone[..], cases) {
         ([], _) => "Nothing could be ranked.".to_owned(),
         (_, [case]) => of_case(case, styles),

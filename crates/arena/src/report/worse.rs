@@ -67,7 +67,7 @@ fn failing(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
     let is_ranked = |one: &Measured| case.counts(one, by) && one.numbers.contains_key(by);
     let reason = |one: &Measured| {
         let is_out = one.not_compared.is_none() && (one.disqualified.is_some() || case.fails(one, by));
-        ranking::not_ranked(case, one).filter(|_| is_out)
+        ranking::not_ranked_by(case, one, by).filter(|_| is_out)
     };
     uncompared(case, styles, begin, ANSWERS, is_ranked, reason)
 }
@@ -119,19 +119,15 @@ fn rival(title: &str, own: &Spread, other: &Spread) -> String {
 mod tests {
     use super::*;
 
-    fn result(name: &str, figures: &[(&str, [f64; 3])]) -> Measured {
-        Measured::of(name, figures)
-    }
-
     #[test]
     fn all_that_is_significant_is_told_and_nothing_else() {
         let start = (FIRST_ANSWER, [90.0, 91.0, 89.0]);
         let results = vec![
-            result("ours", &[("requests_per_s", [50.0, 51.0, 49.0]), ("p99_ms", [9.0, 9.1, 8.9]), start]),
-            result("ours-4x1", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [1.0, 1.1, 0.9]), start]),
-            result("a", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [3.0, 3.1, 2.9])]),
-            result("noisy", &[("requests_per_s", [60.0, 20.0, 200.0]), ("p99_ms", [9.0, 9.2, 8.8])]),
-            result("quick", &[(FIRST_ANSWER, [30.0, 31.0, 29.0])]),
+            Measured::of("ours", &[("requests_per_s", [50.0, 51.0, 49.0]), ("p99_ms", [9.0, 9.1, 8.9]), start]),
+            Measured::of("ours-4x1", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [1.0, 1.1, 0.9]), start]),
+            Measured::of("a", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [3.0, 3.1, 2.9])]),
+            Measured::of("noisy", &[("requests_per_s", [60.0, 20.0, 200.0]), ("p99_ms", [9.0, 9.2, 8.8])]),
+            Measured::of("quick", &[(FIRST_ANSWER, [30.0, 31.0, 29.0])]),
         ];
         let metrics = vec!["requests_per_s".into(), "p99_ms".into()];
         let case = Case { title: "Page".into(), metrics, results, ..Case::default() };
@@ -152,8 +148,12 @@ mod tests {
     #[test]
     fn who_is_not_ranked_for_its_answers_is_told_in_each_case() {
         let figures = [("requests_per_s", [50.0; 3]), ("requests", [90.0; 3]), ("failed", [10.0; 3])];
-        let wrong = Measured { disqualified: Some("a wrong answer".into()), ..result("ours-4x1", &[]) };
-        let results = vec![result("ours", &figures), wrong, result("a", &[("requests_per_s", [9.0; 3])])];
+        let wrong = Measured {
+            contender: "ours-4x1".into(),
+            disqualified: Some("a wrong answer".into()),
+            ..Measured::default()
+        };
+        let results = vec![Measured::of("ours", &figures), wrong, Measured::of("a", &[("requests_per_s", [9.0; 3])])];
         let case = Case { title: "Page".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
         let of = |cases: Vec<Case>| list(&Summary { cases, ..Summary::default() }, &Styles::default(), "ours");
         let told = of(vec![case.clone(), Case { title: "Again".into(), ..case.clone() }]);
@@ -166,7 +166,7 @@ mod tests {
         let mut good = Case { is_about_failures: true, metrics, ..case.clone() };
         for one in &mut good.results {
             one.disqualified = None;
-            one.numbers.insert("goodput_per_s".into(), Spread::of(&[9.0; 3]).expect("numbers"));
+            one.add(&[("goodput_per_s", [9.0; 3])]);
         }
         let alone = Case { results: case.results[..2].to_vec(), ..case };
         assert!(of(vec![good, alone]).is_empty());
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn who_did_not_keep_up_beside_others_is_told_too() {
-        let late = |name: &str| Measured { served_share: Some(0.624), ..result(name, &[("p99_ms", [900.0; 3])]) };
-        let results = vec![late("ours"), late("also-late"), result("quick", &[("p99_ms", [9.0, 9.1, 8.9])])];
+        let late = |name: &str| Measured { served_share: Some(0.624), ..Measured::of(name, &[("p99_ms", [900.0; 3])]) };
+        let results = vec![late("ours"), late("also-late"), Measured::of("quick", &[("p99_ms", [9.0, 9.1, 8.9])])];
         let case = Case { title: "Page".into(), metrics: vec!["p99_ms".into()], results, ..Case::default() };
         let summary = Summary { cases: vec![case], ..Summary::default() };
         let told = list(&summary, &Styles::default(), "ours");

@@ -79,13 +79,7 @@ impl<'a> Beside<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Measured;
     use crate::stats::Standing;
-
-    fn case(metric: &str, figures: &[(&str, &[f64])]) -> Case {
-        let result = |(name, all): &(&str, &[f64])| Measured::of(name, &[(metric, *all)]);
-        Case { results: figures.iter().map(result).collect(), ..Case::default() }
-    }
 
     fn of(name: &str) -> &'static Metric {
         Metric::of(name).unwrap()
@@ -99,7 +93,7 @@ mod tests {
             ("wild", &[50.0, 120.0, 90.0]),
             ("slow", &[50.0, 51.5, 49.5]),
         ];
-        let case = case("requests_per_s", &figures);
+        let case = Case::of("requests_per_s", &figures);
         let beside = Beside::of(&case, of("requests_per_s"));
         for (name, _) in figures {
             let is_level = beside.ratio(name).is_none_or(|ratio| ratio.standing() != Standing::Apart);
@@ -108,13 +102,13 @@ mod tests {
         // Its interval is so wide that the difference is not significant. That does not make it as good.
         let figures: [(&str, &[f64]); 3] =
             [("best", &[100.0, 101.0, 99.0]), ("unknown", &[10.0, 120.0, 30.0]), ("slow", &[50.0, 51.5, 49.5])];
-        let unknown = self::case("requests_per_s", &figures);
+        let unknown = Case::of("requests_per_s", &figures);
         let unknown = Beside::of(&unknown, of("requests_per_s"));
         assert!(unknown.ratio("unknown").is_some_and(|ratio| ratio.standing() != Standing::Apart));
         assert!(unknown.is_best("best") && !unknown.is_best("unknown"));
         let undecided = |name: &str| unknown.is_undecided(name);
         assert_eq!(["best", "unknown", "slow", "nobody"].map(undecided), [false, true, false, false]);
-        let alone = self::case("requests_per_s", &figures[..2]);
+        let alone = Case::of("requests_per_s", &figures[..2]);
         assert!(!Beside::of(&alone, of("requests_per_s")).is_best("best"), "nobody is shown to be worse");
         assert!(beside.is_first("best") && beside.ratio("best").is_none() && beside.best() == Some(100.0));
         let (low, high) = beside.interval("slow").unwrap();
@@ -123,16 +117,16 @@ mod tests {
 
     #[test]
     fn where_no_interval_is_there_is_no_ratio() {
-        let once = case("p99_ms", &[("a", &[1.0]), ("b", &[2.0])]);
+        let once = Case::of("p99_ms", &[("a", &[1.0]), ("b", &[2.0])]);
         let beside = Beside::of(&once, of("p99_ms"));
         assert!(beside.ratio("b").is_none() && beside.best().is_none() && !beside.is_best("a"));
-        let rounded = case("p99_ms", &[("a", &[0.0, 0.0]), ("b", &[2.0, 2.0])]);
+        let rounded = Case::of("p99_ms", &[("a", &[0.0, 0.0]), ("b", &[2.0, 2.0])]);
         assert!(Beside::of(&rounded, of("p99_ms")).ratio("b").is_none());
-        let swapped = case("swap_mib", &[("a", &[0.0, 0.0, 0.0]), ("b", &[20.0, 21.0, 22.0])]);
+        let swapped = Case::of("swap_mib", &[("a", &[0.0, 0.0, 0.0]), ("b", &[20.0, 21.0, 22.0])]);
         let beside = Beside::of(&swapped, of("swap_mib"));
         assert!(beside.ratio("b").is_none() && beside.is_best("a") && !beside.is_best("b"));
         for metric in ["failed", "requests"] {
-            let case = case(metric, &[("a", &[1.0, 2.0]), ("b", &[20.0, 21.0])]);
+            let case = Case::of(metric, &[("a", &[1.0, 2.0]), ("b", &[20.0, 21.0])]);
             assert!(Beside::of(&case, of(metric)).best().is_none(), "{metric}");
         }
     }
@@ -140,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_no_merit_in_a_case_has_no_best() {
         let figures: [(&str, &[f64]); 2] = [("a", &[8.0, 8.0, 8.0]), ("b", &[9.0, 9.0, 9.0])];
-        let mut case = case("elapsed_s", &figures);
+        let mut case = Case::of("elapsed_s", &figures);
         assert!(Beside::of(&case, of("elapsed_s")).is_best("a"));
         case.without_merit = vec!["elapsed_s".into()];
         let beside = Beside::of(&case, of("elapsed_s"));
@@ -149,7 +143,7 @@ mod tests {
 
     #[test]
     fn who_is_not_ranked_stands_beside_nobody() {
-        let mut case = case("p99_ms", &[("a", &[1.0, 1.0, 1.0]), ("b", &[3.0, 3.0, 3.0]), ("c", &[0.1, 0.1, 0.1])]);
+        let mut case = Case::of("p99_ms", &[("a", &[1.0, 1.0, 1.0]), ("b", &[3.0, 3.0, 3.0]), ("c", &[0.1, 0.1, 0.1])]);
         case.results[2].not_compared = Some("at another time".into());
         let beside = Beside::of(&case, of("p99_ms"));
         assert!(beside.ratio("c").is_none() && beside.is_best("a"));

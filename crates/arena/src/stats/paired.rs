@@ -141,11 +141,9 @@ fn interval(mut numbers: Vec<f64>) -> (f64, f64) {
     let of_few = MIDDLES.get(count).map(|known| known.get_or_init(|| middles(count)));
     let of_many = if of_few.is_none() { middles(count) } else { Vec::new() };
     let middles = of_few.unwrap_or(&of_many);
-    let mut variance = 0.0;
-    let mean: f64 = middles.iter().map(|&(i, j, share)| share * f64::midpoint(numbers[i], numbers[j])).sum();
-    for &(i, j, share) in middles {
-        variance += share * (f64::midpoint(numbers[i], numbers[j]) - mean).powi(2);
-    }
+    let middle = |i: usize, j: usize| f64::midpoint(numbers[i], numbers[j]);
+    let mean: f64 = middles.iter().map(|&(i, j, share)| share * middle(i, j)).sum();
+    let variance: f64 = middles.iter().map(|&(i, j, share)| share * (middle(i, j) - mean).powi(2)).sum();
     // As with any variance of a sample, one degree of freedom is lost: the factor of √(n / (n − 1)).
     let error = (variance * count as f64 / (count - 1) as f64).sqrt();
     (median, T[(count - 2).min(T.len() - 1)] * error)

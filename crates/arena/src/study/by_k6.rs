@@ -25,7 +25,8 @@ pub fn complaint(study: &Plan) -> Option<String> {
 
 /// Sentence for the report on what was loaded by k6, and what was not.
 pub fn in_words(study: &Plan, version: &str) -> String {
-    let own: Vec<&str> = study.families.iter().filter(|family| !family.recipe.tool.is_for_k6()).map(title).collect();
+    let others = study.families.iter().filter(|family| !family.recipe.tool.is_for_k6());
+    let own: Vec<&str> = others.map(|family| family.recipe.title.as_str()).collect();
     let rest = match own.is_empty() {
         true => String::new(),
         false => format!("; k6 has no load like these, which the arena made itself: {}", own.join(", ")),
@@ -36,10 +37,6 @@ pub fn in_words(study: &Plan, version: &str) -> String {
          had no free client, counts as failed (dropped) only if the server kept all clients waiting; where a request's \
          time goes was measured with the arena's own load, as without k6{rest}"
     )
-}
-
-fn title(family: &Family) -> &str {
-    &family.recipe.title
 }
 
 /// The load of a case as a plan that both k6 and the arena's own loops understand.

@@ -156,7 +156,6 @@ impl Turn<'_> {
             allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
             stock: self.entry.stock,
-            extra: Vec::new(),
         }
     }
 

@@ -9,12 +9,10 @@ pub struct Effort {
     /// Number of rounds in which each contender has a turn.
     pub rounds: u32,
     /// Last of the further rounds for what is undecided after those; none by default.
-    #[serde(default)]
     pub rounds_most: Option<u32>,
     /// Seconds of each timed load.
     pub seconds: f64,
     /// Requests of each counted load, at most.
-    #[serde(default)]
     pub requests: Option<u64>,
     /// Most seconds of a warm-up; it ends earlier when the rate is steady.
     pub warm_up_s: f64,

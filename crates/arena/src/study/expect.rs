@@ -10,19 +10,14 @@ use loadgen::{Ask, BodyRule, Expect, Known, Workload};
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// Status; 200 by default.
-    #[serde(default)]
     pub status: Option<u16>,
     /// The whole body.
-    #[serde(default)]
     pub exactly: Option<String>,
     /// A part of the body.
-    #[serde(default)]
     pub contains: Option<String>,
     /// A regular expression that matches the body.
-    #[serde(default)]
     pub matches: Option<String>,
     /// Length of the body in bytes.
-    #[serde(default)]
     pub length: Option<usize>,
 }
 

@@ -1,6 +1,6 @@
 //! Applies today's rules to a run, and finds which requirements of METHOD.md for published figures it does not meet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -107,8 +107,8 @@ fn shortcomings(
     let mut found = Vec::new();
     let styles = Styles::of(summary);
     if summary.rounds < ROUNDS_LEAST {
-        let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
-        found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
+        let rounds = grammar::count(summary.rounds as usize, "round", "rounds");
+        found.push(format!("{rounds} of at least {ROUNDS_LEAST}"));
     }
     found.extend(of_few_rounds(summary));
     if summary.is_imported {
@@ -188,15 +188,12 @@ fn is_measured(part: &str, samples: &[Sample], study: Option<&Study>) -> bool {
 fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     let strays = strays(samples);
     let away_s = strays.iter().map(|stray| stray.away_s).max()?;
-    let mut names: Vec<&str> = strays.iter().map(|stray| stray.contender.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&str> = strays.iter().map(|stray| stray.contender.as_str()).collect();
     let more = match names.len().saturating_sub(NAMED_MOST) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    names.truncate(NAMED_MOST);
-    let names: Vec<String> = names.into_iter().map(|name| styles.title(name)).collect();
+    let names: Vec<String> = names.into_iter().take(NAMED_MOST).map(|name| styles.title(name)).collect();
     Some(format!(
         "not measured in one go: {}{more}, up to {} min apart from the others of their rounds",
         if more.is_empty() { grammar::list(&names) } else { names.join(", ") },
@@ -299,12 +296,7 @@ mod tests {
 
     #[test]
     fn cases_of_few_rounds_and_loads_shorter_than_the_studys_are_said() {
-        let case = |name: &str, rates: &[f64]| Case {
-            name: name.into(),
-            metrics: vec!["requests_per_s".into()],
-            results: vec![Measured::of("", &[("requests_per_s", rates)])],
-            ..Case::default()
-        };
+        let case = |name: &str, rates: &[f64]| Case { name: name.into(), ..Case::of("requests_per_s", &[("", rates)]) };
         let cases = vec![case("c@1", &[9.0, 9.1, 9.2]), case("c=50", &[9.0, 9.1]), Case::default()];
         let run = Summary { rounds: 3, cases, ..Summary::default() };
         assert_eq!(of_few_rounds(&run).as_deref(), Some("1 of 3 cases has fewer than 3 rounds"));

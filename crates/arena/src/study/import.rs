@@ -12,7 +12,7 @@ use super::recipe::Study;
 use super::request::RunRequest;
 use super::summarize::MeasuredRun;
 use crate::record::folder::Folder;
-use crate::record::summary::{Summary, Who};
+use crate::record::summary::Who;
 use crate::record::{ImportedFile, Sample, date, fingerprint};
 use loadgen::k6_counted;
 
@@ -140,7 +140,7 @@ impl Import {
         who: Who,
         study: &Study,
         context: &Context,
-    ) -> Result<Summary, String> {
+    ) -> Result<(), String> {
         let mut all = folder.read_who()?;
         match all.iter().find(|one| one.name == who.name) {
             None => all.push(who),
@@ -173,8 +173,7 @@ impl Import {
             samples: &samples,
             took_s,
         };
-        folder.write_summary(&measured.summary())?;
-        folder.read_summary()
+        folder.write_summary(&measured.summary())
     }
 
     /// The request as JSON, for the run's folder.

@@ -157,12 +157,12 @@ impl Plan {
 
     /// Order of the families in a round, the same for all contenders.
     pub fn order_of_families(&self, round: u32) -> Vec<usize> {
-        self.drawn(round, Draw::Families, self.families.len())
+        self.drawn(round, 0, self.families.len())
     }
 
     /// Order of the contenders' turns in a family in this round.
     pub fn order(&self, round: u32, family: usize, contenders: usize) -> Vec<usize> {
-        self.drawn(round, Draw::Contenders(family), contenders)
+        self.drawn(round, 2 * family + 1, contenders)
     }
 
     /// Order of a family's cases in this round, the same for all contenders: the capacity comes first, since the steps
@@ -171,18 +171,14 @@ impl Plan {
         let Some(cases) = self.families.get(family).map(|family| &family.cases) else { return Vec::new() };
         let first = usize::from(cases.iter().any(|case| case.load_pct > 0)).min(cases.len());
         let (capacity, rest) = cases.split_at(first);
-        let order = self.drawn(round, Draw::Cases(family), rest.len());
+        let order = self.drawn(round, 2 * family + 2, rest.len());
         capacity.iter().chain(order.into_iter().map(|at| &rest[at])).collect()
     }
 
-    fn drawn(&self, round: u32, of: Draw, count: usize) -> Vec<usize> {
-        let of = match of {
-            Draw::Families => 0,
-            Draw::Contenders(family) => 2 * family as u64 + 1,
-            Draw::Cases(family) => 2 * family as u64 + 2,
-        };
+    /// A random order of `count` things. Each draw of a round has its own number `of`.
+    fn drawn(&self, round: u32, of: usize, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
-        SeededRng::from_seed(self.seed ^ (u64::from(round) << 32) ^ of).shuffle(&mut order);
+        SeededRng::from_seed(self.seed ^ (u64::from(round) << 32) ^ of as u64).shuffle(&mut order);
         order
     }
 
@@ -204,13 +200,6 @@ impl Plan {
 pub fn divided_s<'a>(cases: impl Iterator<Item = &'a PlannedCase>) -> f64 {
     let loads_s: f64 = cases.filter_map(PlannedCase::divided_s).map(|seconds| seconds + AROUND_S + 0.5).sum();
     if loads_s > 0.0 { START_S + loads_s } else { 0.0 }
-}
-
-/// Things whose order is random.
-enum Draw {
-    Families,
-    Contenders(usize),
-    Cases(usize),
 }
 
 /// The case with only the first, middle and last entry of each series, in the quick form; unchanged in the full form.
@@ -349,10 +338,12 @@ mod tests {
         in_quick = false
     "#;
 
-    fn asked(study: &Study, is_quick: bool, cases: &[&str]) -> RunRequest {
+    fn plan(study: &str, is_quick: bool, cases: &[&str]) -> Result<Plan, String> {
+        let study: Study = toml::from_str(study).unwrap();
         let effort = if is_quick { study.quick.clone() } else { study.full.clone() };
         let cases = cases.iter().map(|word| (*word).to_owned()).collect();
-        RunRequest { study: "t".into(), is_quick, effort, cases, seed: 5, ..RunRequest::default() }
+        let asked = RunRequest { study: "t".into(), is_quick, effort, cases, seed: 5, ..RunRequest::default() };
+        Plan::of(&study, &asked, &Figures::default())
     }
 
     fn names(plan: &Plan) -> Vec<&str> {
@@ -361,9 +352,7 @@ mod tests {
 
     #[test]
     fn series_become_cases_and_the_quick_form_has_fewer() {
-        let study: Study = toml::from_str(STUDY).unwrap();
-        let figures = Figures::default();
-        let full = Plan::of(&study, &asked(&study, false, &[]), &figures).unwrap();
+        let full = plan(STUDY, false, &[]).unwrap();
         assert_eq!(
             names(&full),
             ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100", "steps=50"]
@@ -378,13 +367,11 @@ mod tests {
         assert_eq!(cases[4].title, "Steps: capacity, by a closed loop");
         assert_eq!(cases[6].title, "Steps, open loop at 100 % of its own capacity");
         assert_eq!((cases[7].slowest_pct, cases[5].slowest_pct), (50, 0));
-        let quick = Plan::of(&study, &asked(&study, true, &[]), &figures).unwrap();
+        let quick = plan(STUDY, true, &[]).unwrap();
         assert_eq!(names(&quick), ["users@1", "users@4", "users@8"]);
-        let chosen = Plan::of(&study, &asked(&study, true, &["step"]), &figures).unwrap();
+        let chosen = plan(STUDY, true, &["step"]).unwrap();
         assert_eq!(names(&chosen), ["steps", "steps@50", "steps@100", "steps=50"]);
-        assert!(
-            Plan::of(&study, &asked(&study, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
-        );
+        assert!(plan(STUDY, true, &["none"]).is_err_and(|error| error.contains("users")));
     }
 
     #[test]
@@ -396,8 +383,7 @@ mod tests {
         assert_eq!(hanging(&[entry(2, 5), entry(2, 1), entry(4, 1)]), 20);
         assert_eq!((hanging(&[entry(1, 1)]), hanging(&[entry(0, 0)]), hanging(&[])), (2, 2, 2));
         let text = STUDY.replace("workers = 1, threads = 1", "workers = 2, threads = 5");
-        let study: Study = toml::from_str(&text).unwrap();
-        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
+        let plan = plan(&text, false, &[]).unwrap();
         assert!(plan.cases().all(|case| case.hanging == 20));
     }
 
@@ -410,8 +396,7 @@ mod tests {
 
     #[test]
     fn the_order_is_another_in_each_round_and_the_same_when_resumed() {
-        let study: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
+        let plan = plan(STUDY, false, &[]).unwrap();
         let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 0, 6)).collect();
         assert!(orders.windows(2).any(|two| two[0] != two[1]));
         assert!((1..=8).any(|round| plan.order(round, 0, 6) != plan.order(round, 1, 6)), "by family, too");
@@ -425,8 +410,7 @@ mod tests {
 
     #[test]
     fn cases_of_a_family_are_drawn_and_a_capacity_stays_before_its_shares() {
-        let study: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
+        let plan = plan(STUDY, false, &[]).unwrap();
         let names = |family: usize| -> Vec<Vec<&str>> {
             (1..=12).map(|round| plan.order_of_cases(round, family).iter().map(|case| &*case.name).collect()).collect()
         };
@@ -442,15 +426,13 @@ mod tests {
 
     #[test]
     fn the_time_of_a_turn_is_that_of_the_cases_that_are_left() {
-        let study: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
-        let cases = &plan.families[1].cases;
-        let mut entry = study.contenders[0].clone();
-        assert_eq!((plan.turn_s(&entry, cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
-        assert_eq!((plan.turn_s(&entry, cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
+        let (full, quick) = (plan(STUDY, false, &[]).unwrap(), plan(STUDY, true, &[]).unwrap());
+        let cases = &full.families[1].cases;
+        let mut entry: Entry = toml::from_str("recipe = \"x\"\nworkers = 1\nthreads = 1").unwrap();
+        assert_eq!((full.turn_s(&entry, cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
+        assert_eq!((full.turn_s(&entry, cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
         entry.warm_up_s = Some(240.0);
-        assert_eq!((plan.warm_up_s(&entry), plan.turn_s(&entry, cases[..2].iter())), (240.0, 264.0));
-        let quick = Plan::of(&study, &asked(&study, true, &[]), &Figures::default()).unwrap();
+        assert_eq!((full.warm_up_s(&entry), full.turn_s(&entry, cases[..2].iter())), (240.0, 264.0));
         assert_eq!(quick.warm_up_s(&entry), 0.0);
     }
 }

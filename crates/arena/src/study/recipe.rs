@@ -36,10 +36,8 @@ pub struct Study {
     #[serde(default)]
     pub services: Vec<ServiceName>,
     /// Name of its figures in published.toml, if it has some.
-    #[serde(default)]
     pub published: Option<String>,
     /// Memory limit of a server and its workers, in MiB; without it, all of the machine's.
-    #[serde(default)]
     pub memory_mib: Option<u64>,
     /// Contenders that take part.
     pub contenders: Vec<Entry>,
@@ -77,34 +75,27 @@ pub struct Entry {
     /// Name of its recipe.
     pub recipe: String,
     /// Its name in the study, if the recipe takes part more than once.
-    #[serde(default)]
     pub name: Option<String>,
     /// Worker processes.
     pub workers: u32,
     /// Threads per worker.
     pub threads: u32,
     /// Allocator to preload: glibc, tcmalloc or jemalloc.
-    #[serde(default)]
     pub allocator: Option<Allocator>,
     /// Rackup file other than config.ru.
-    #[serde(default)]
     pub rackup: Option<String>,
     /// Idle seconds after which it may shut down its workers, if it can.
-    #[serde(default)]
     pub idle_s: Option<u32>,
     /// Most seconds of its warm-up in the full form, in place of the study's. If it is longer, the time of its requests
     /// is not divided, since that takes another start.
-    #[serde(default)]
     pub warm_up_s: Option<f64>,
     /// Whether it keeps its default limits (queues, connections), which are raised for all others: as a published study
     /// ran it.
     #[serde(default)]
     pub stock: bool,
     /// Its name among the published figures.
-    #[serde(default)]
     pub published: Option<String>,
     /// Sentence that a reader should know.
-    #[serde(default)]
     pub note: Option<String>,
     /// Libraries that its Ruby needs for this application.
     #[serde(default)]
@@ -130,7 +121,6 @@ pub struct CaseRecipe {
     /// Path that is requested.
     pub path: String,
     /// For closed: the requests are POSTs with a body of this many bytes, the line `FoolsGold` repeated.
-    #[serde(default)]
     pub send_bytes: Option<usize>,
     /// The right answer.
     pub expect: Expected,
@@ -142,7 +132,6 @@ pub struct CaseRecipe {
     pub in_quick: bool,
     /// Number of concurrent clients. Of ladder and overload the capacity is measured by four times as many, 512 at
     /// least: a ladder's open loop may have as many connections.
-    #[serde(default)]
     pub clients: Option<u32>,
     /// Alternatively, one case for each of these numbers of clients.
     #[serde(default)]
@@ -155,44 +144,32 @@ pub struct CaseRecipe {
     #[serde(default)]
     pub slowest_pct: Vec<u32>,
     /// For stuck: path that hangs.
-    #[serde(default)]
     pub stuck_path: Option<String>,
     /// Of stuck: the right answer of what hangs.
-    #[serde(default)]
     pub stuck_expect: Option<Expected>,
     /// Requests per second, the same for all contenders. Of uneven: short and long ones together; of slow-clients and
     /// stuck: those of the others.
-    #[serde(default)]
     pub per_s: Option<f64>,
     /// For uneven: path that takes long.
-    #[serde(default)]
     pub long_path: Option<String>,
     /// Of uneven: the right answer of what takes long.
-    #[serde(default)]
     pub long_expect: Option<Expected>,
     /// Of uneven: how many of all requests take long, in percent.
-    #[serde(default)]
     pub long_pct: Option<u32>,
     /// For idle-connections: number of connections.
-    #[serde(default)]
     pub connections: Option<u32>,
     /// For slow-clients: number of slow clients.
-    #[serde(default)]
     pub slow: Option<u32>,
     /// Seconds of the load, if not the study's.
-    #[serde(default)]
     pub seconds: Option<f64>,
     /// Timeout of wrk or ab in seconds; 30 by default.
-    #[serde(default)]
     pub timeout_s: Option<u32>,
     /// Number of requests, instead of seconds.
-    #[serde(default)]
     pub requests: Option<u64>,
     /// Metrics, if not the study's.
     #[serde(default)]
     pub metrics: Vec<String>,
     /// Keys of the original's rows of figures for this case: `{ primes = 10 }`; `{ }` if all rows are about it.
-    #[serde(default)]
     pub published: Option<toml::Table>,
 }
 
@@ -303,13 +280,11 @@ pub struct VerdictRecipe {
     /// Cases that decide, with equal weight.
     pub cases: Vec<String>,
     /// Metric that decides; by default the first one of the cases.
-    #[serde(default)]
     pub metric: Option<String>,
     /// Winner in the original study.
     #[serde(default)]
     pub published: String,
     /// Remark that a reader must know, if one of its contenders took part.
-    #[serde(default)]
     pub note: Option<VerdictNote>,
 }
 

@@ -27,15 +27,11 @@ pub struct RunRequest {
     /// Command line.
     pub command: String,
     /// Servers and recipes, which must be the same when the run is resumed; `None` for imported loads.
-    #[serde(default)]
     pub origin: Option<Origin>,
     /// Version of k6, if it replaces each case's own load where it has one like it.
-    #[serde(default)]
     pub k6: Option<String>,
     /// For imported loads of other machines: the machine of the servers, in words.
-    #[serde(default)]
     pub machine: Option<String>,
     /// Recipe of a user that takes part.
-    #[serde(default)]
     pub challenge: Option<Challenge>,
 }

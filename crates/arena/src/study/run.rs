@@ -17,13 +17,13 @@ use super::summarize::{self, MeasuredRun};
 use super::watcher::Watcher;
 use crate::record::folder::Folder;
 use crate::record::machine;
-use crate::record::summary::{NOT_STOPPED, Summary, Who};
+use crate::record::summary::{NOT_STOPPED, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
 
 impl ReadyRun<'_> {
     /// Runs the study, or what is left of it, into this folder.
-    pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
+    pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<(), String> {
         let since = Instant::now();
         let machine = self.machine(folder);
         let ReadyRun { asked, study, context, plan, who, twin, left_out } = self;
@@ -68,8 +68,7 @@ impl ReadyRun<'_> {
         };
         let mut summary = measured.summary();
         summary.notes.extend(left_out);
-        folder.write_summary(&summary)?;
-        folder.read_summary()
+        folder.write_summary(&summary)
     }
 
     /// Facts of the machine at the beginning of the run, also when the run is resumed or summarized again.
@@ -117,7 +116,7 @@ impl<'a> Rounds<'a> {
     fn measure(mut self) -> Result<Vec<Who>, String> {
         let plan = self.common.plan;
         let names: Vec<&'a str> = self.present.iter().map(|one| one.entry.name()).filter(|one| *one != TWIN).collect();
-        self.watcher.begins(first_rounds_s(plan, &self.present, &self.done), 0.0);
+        self.watcher.begins(first_rounds_s(plan, &self.present, &self.done));
         for round in 1..=plan.effort.most() {
             let earlier: Vec<Sample> =
                 self.folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
@@ -129,7 +128,7 @@ impl<'a> Rounds<'a> {
             let left = RemainingWork { plan, round, is_about: &is_about };
             if let Some(words) = question.in_words(round) {
                 self.watcher.said(&words);
-                self.watcher.begins(left.seconds(&self.present, &self.done), 0.0);
+                self.watcher.begins(left.seconds(&self.present, &self.done));
             }
             for family in plan.order_of_families(round) {
                 let slowest = question.slowest.get(&plan.families[family].recipe.name).copied();
@@ -220,15 +219,10 @@ impl<'a> RoundQuestion<'a> {
         self.open.as_ref().is_none_or(|open| open.contains(&(case.family.clone(), name.to_owned())))
     }
 
-    fn contenders(&self) -> usize {
-        let names = self.open.iter().flatten().map(|(_, name)| name);
-        names.collect::<BTreeSet<_>>().len()
-    }
-
     fn in_words(&self, round: u32) -> Option<String> {
         let open = self.open.as_ref()?;
         let families = open.iter().map(|(family, _)| family).collect::<BTreeSet<_>>().len();
-        let count = self.contenders();
+        let count = open.iter().map(|(_, name)| name).collect::<BTreeSet<_>>().len();
         let cases = if families == 1 { "case" } else { "cases" };
         Some(format!("round {round}: {count} contenders in {families} {cases} are neither told apart nor level yet"))
     }
@@ -238,6 +232,7 @@ impl<'a> RoundQuestion<'a> {
 type Key = (String, String, u32);
 
 /// What has been measured, before an interruption or since.
+#[derive(Default)]
 struct Done {
     /// Loads that were made or tried, each with the capacity that it shows ([`capacity_by`]).
     loaded: BTreeMap<Key, Option<f64>>,
@@ -250,10 +245,7 @@ struct Done {
 
 impl Done {
     fn of(samples: &[Sample], is_whole: bool) -> Done {
-        let loaded = BTreeMap::new();
-        let with_numbers = BTreeSet::new();
-        let divided = BTreeSet::new();
-        let mut done = Done { loaded, with_numbers, divided, is_whole };
+        let mut done = Done { is_whole, ..Done::default() };
         samples.iter().for_each(|sample| done.note(sample));
         done
     }

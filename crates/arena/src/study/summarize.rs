@@ -89,11 +89,9 @@ impl MeasuredRun<'_> {
             plots: plots(study, plan),
             cases,
             verdicts,
-            advice: None,
-            traffic: None,
             notes,
-            shortcomings: Vec::new(),
             is_imported: asked.machine.is_some(),
+            ..Summary::default()
         }
     }
 }
@@ -301,20 +299,13 @@ mod tests {
 
     #[test]
     fn what_is_not_decided_gets_further_rounds_and_what_is_does_not() {
-        let in_rounds = |name: &str, rates: [f64; 3]| {
-            let one = |(round, rate)| Sample { round, case: "c".into(), ..Sample::of(name, &[(RATE, rate)]) };
-            (1..).zip(rates).map(one).collect::<Vec<_>>()
-        };
-        let all: Vec<Sample> = [
-            in_rounds("best", [1000.0, 1010.0, 990.0]),
-            in_rounds("near", [900.0, 1100.0, 980.0]),
-            in_rounds("equal", [999.0, 1009.0, 990.0]),
-            in_rounds("slow", [100.0, 101.0, 99.0]),
-        ]
-        .concat();
-        let results = ["best", "near", "equal", "slow"]
-            .map(|name| measured(name, &all.iter().filter(|one| one.contender == name).collect::<Vec<_>>()));
-        let mut case = Case { metrics: vec![RATE.into()], results: results.into(), ..Case::default() };
+        let figures = [
+            ("best", [1000.0, 1010.0, 990.0]),
+            ("near", [900.0, 1100.0, 980.0]),
+            ("equal", [999.0, 1009.0, 990.0]),
+            ("slow", [100.0, 101.0, 99.0]),
+        ];
+        let mut case = Case::of(RATE, &figures);
         stats::rank(&mut case);
         assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
         assert_eq!(undecided(&case, Metric::of(RATE).unwrap()), ["near", "best"]);

@@ -239,13 +239,7 @@ mod tests {
     use super::*;
 
     fn case(name: &str, figures: &[(&str, [f64; 3])]) -> Case {
-        let result = |(contender, numbers): &(&str, [f64; 3])| Measured::of(contender, &[("p99_ms", numbers)]);
-        Case {
-            name: name.into(),
-            metrics: vec!["p99_ms".into()],
-            results: figures.iter().map(result).collect(),
-            ..Case::default()
-        }
+        Case { name: name.into(), ..Case::of("p99_ms", figures) }
     }
 
     fn near(number: f64) -> [f64; 3] {
@@ -313,7 +307,7 @@ mod tests {
         let recipe: VerdictRecipe = toml::from_str("use_case = \"U\"\ncases = [\"c\"]\nmetric = \"p99_ms\"").unwrap();
         let verdict = |others: [f64; 3]| {
             let mut few = case("c@1", &[("x", near(2.0)), ("y", near(9.0)), ("z", near(1.0))]);
-            few.results[2].numbers = [("p50_ms".to_owned(), Spread::of(&near(0.5)).unwrap())].into();
+            few.results[2] = Measured::of("z", &[("p50_ms", near(0.5))]);
             let many = case("c@9", &[("x", near(4.0)), ("y", near(9.0)), ("z", others)]);
             one(&recipe, vec![&few, &many], &[]).unwrap()
         };
@@ -346,7 +340,7 @@ mod tests {
             assert_eq!(one(&recipe, cases, &[]).unwrap().why, words);
         }
         let mut few = case("c", &[("x", near(2.0)), ("y", near(1.0))]);
-        few.results[1].numbers = [("p50_ms".to_owned(), Spread::of(&near(0.5)).unwrap())].into();
+        few.results[1] = Measured::of("y", &[("p50_ms", near(0.5))]);
         assert!(alone(&few).ends_with("; left out, without a figure for p99: y"), "{}", alone(&few));
     }
 
@@ -358,7 +352,7 @@ mod tests {
         let numbers = [("behind", near(1.0)), ("x", near(4.0)), ("without", near(2.0))];
         let mut by_rate = Case { metrics: vec!["requests_per_s".into(), "p99_ms".into()], ..case("c", &numbers) };
         for result in &mut by_rate.results[..2] {
-            result.numbers.insert("requests_per_s".into(), Spread::of(&near(100.0)).unwrap());
+            result.add(&[("requests_per_s", near(100.0))]);
         }
         by_rate.results[0].served_share = Some(0.5);
         stats::rank(&mut by_rate);
@@ -368,8 +362,7 @@ mod tests {
         assert!(found.why.contains("next is x with 4.00 ms"), "{}", found.why);
         // Where few answers are right, those come quickly: a case about failures is ranked all the same, by failures.
         let failing = [("failed", near(500.0)), ("requests", near(500.0)), ("failed_ppm", near(5e5))];
-        let numbers = failing.map(|(name, number)| (name.to_owned(), Spread::of(&number).unwrap()));
-        by_rate.results[2].numbers.extend(numbers);
+        by_rate.results[2].add(&failing);
         by_rate.is_about_failures = true;
         assert_eq!(one(&recipe, vec![&by_rate], &[]).unwrap().winners, ["x"]);
     }

@@ -2,8 +2,8 @@
 
 /// Receives the progress of a run.
 pub trait Watcher {
-    /// Sets the estimated seconds of the whole work, and those that have passed.
-    fn begins(&self, seconds: f64, passed: f64);
+    /// Sets the estimated seconds of the whole work, which begins now.
+    fn begins(&self, seconds: f64);
     /// Shows what is being done.
     fn doing(&self, words: &str);
     /// Work of this many seconds has been done or left out.

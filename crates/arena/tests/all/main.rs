@@ -92,10 +92,7 @@ impl Home {
     }
 
     fn folder(&self) -> PathBuf {
-        let mut runs: Vec<PathBuf> =
-            fs::read_dir(self.path("arena/runs")).unwrap().map(|e| e.unwrap().path()).collect();
-        runs.sort();
-        runs.remove(0)
+        fs::read_dir(self.path("arena/runs")).unwrap().map(|run| run.unwrap().path()).min().unwrap()
     }
 
     fn summary(&self) -> Value {

@@ -85,11 +85,8 @@ fn every_kind_of_study_has_a_page() {
         for named in between(&html, "aria-labelledby=\"", "\"").into_iter().chain(between(&html, "href=\"#", "\"")) {
             assert!(html.contains(&format!("id=\"{named}\"")), "{name}: nothing is called {named}");
         }
-        let mut ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-        let count = ids.len();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), count, "{name}: an id stands twice");
+        let ids = between(&html, " id=\"", "\"");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id stands twice");
     }
 }
 

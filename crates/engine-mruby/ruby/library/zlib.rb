@@ -58,6 +58,12 @@ module Zlib
       @finished = false
     end
 
+    def take_held
+      held = @held
+      @held = ""
+      held
+    end
+
     def give(bytes)
       @total_out += bytes.bytesize
       return bytes unless block_given?
@@ -107,12 +113,6 @@ module Zlib
     private
 
     def open_stream = opened(FoolsGold::Native.deflate_new(@level, @wbits))
-
-    def take_held
-      held = @held
-      @held = ""
-      held
-    end
 
     def run(text, flush)
       out = FoolsGold::Native.deflate(ready, text, flush)

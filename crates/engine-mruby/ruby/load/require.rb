@@ -103,9 +103,7 @@ module FoolsGold
         raise error("#{path} is a C extension, which only CRuby can load. #{HINT}", path)
       end
 
-      def file?(path)
-        FoolsGold::Native.source_known(path) ? true : File.file?(path)
-      end
+      def file?(path) = Native.source_known(path) || File.file?(path)
 
       def load_once(path)
         return false if LOADED.include?(path) || LOADING[path]

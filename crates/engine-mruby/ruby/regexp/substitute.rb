@@ -3,7 +3,6 @@
 
 class String
   NOT_GIVEN = Object.new.freeze
-  private_constant :NOT_GIVEN if respond_to?(:private_constant)
 
   alias __split split
 
@@ -52,10 +51,7 @@ class String
   end
 
   def scan(pattern, &block)
-    unless block
-      found = __scan(pattern)
-      return found
-    end
+    return __scan(pattern) unless block
     text = frozen? ? self : String.new(self).freeze
     kind = text.__text_kind
     position = 0

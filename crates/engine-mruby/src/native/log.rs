@@ -3,10 +3,8 @@
 use std::env;
 use std::os::unix::ffi::OsStrExt;
 
-use ruby_native::{Arg, Outcome, Value, arg};
-
 use super::Call;
-use ruby_native::Tree;
+use ruby_native::{Arg, Outcome, Tree, Value, arg};
 
 /// `log(level, text)`: writes a line to the server's log, with the id of the request.
 pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {

@@ -19,10 +19,9 @@ pub fn read_source(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(call.shared.remember(path, source.into()).to_vec()))
 }
 
-/// `source_known(path)`: 1 where the source file was read before, else nil; it may have been deleted since.
+/// `source_known(path)`: whether the source file was read before; it may have been deleted since.
 pub fn knows_source(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
-    let is_known = call.shared.source(arg(args, 0).path()?).is_some();
-    Ok(if is_known { Value::Int(1) } else { Value::Nil })
+    Ok(Value::Bool(call.shared.source(arg(args, 0).path()?).is_some()))
 }
 
 /// `library_known(name)`: whether a file of Ruby's own library has this name, without its suffix.

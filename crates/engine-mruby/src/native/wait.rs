@@ -23,12 +23,12 @@ pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(number as i64))
 }
 
-/// `timer_stop(number)`: removes a time limit. Returns 1 where it had expired, and none around it, else nil.
+/// `timer_stop(number)`: removes a time limit. Returns whether it had expired, and none around it.
 pub fn timer_stop(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
     let was_over = call.work.timers.stop(number);
     call.work.run_state.set_soon(call.work.timers.next());
-    Ok(if was_over { Value::Int(1) } else { Value::Nil })
+    Ok(Value::Bool(was_over))
 }
 
 /// `sleep(seconds)`: sleeps until the request's deadline at the latest, and returns the seconds slept, rounded.

@@ -30,16 +30,9 @@ pub enum Action {
     /// Start a mold: answered by `MoldStarted` or `MoldNotStarted`.
     StartMold,
     /// Send a mold its SETUP: what to load, and how.
-    SetUp {
-        mold: u32,
-        preload: Preload,
-        max_workers: usize,
-    },
+    SetUp { mold: u32, preload: Preload, max_workers: usize },
     /// Order a mold to fork a worker, or to become it.
-    Fork {
-        mold: u32,
-        worker: u32,
-    },
+    Fork { mold: u32, worker: u32 },
     /// Ping a worker.
     Ping(u32),
     /// Tell a process to finish its requests and exit.
@@ -50,10 +43,7 @@ pub enum Action {
     Forget(Speaker),
 
     /// Add a worker to dispatch: answered by `WorkerAdded` or `WorkerNotAdded`.
-    AddWorker {
-        worker: u32,
-        pid: u32,
-    },
+    AddWorker { worker: u32, pid: u32 },
     /// Retire a worker in dispatch, for this reason.
     Retire(u32, ExitReason),
     /// Record in dispatch why a worker is about to be killed.
@@ -69,29 +59,25 @@ pub enum Action {
     AskKernel(Dead),
     /// Read how much memory is used: answered by `Memory`.
     ReadMemory,
-    /// Read the memory use of these processes: answered by `Weighed` or `NotWeighed`.
+    /// Read the memory use of these processes: answered by `Weighed`.
     Weigh(Vec<(Speaker, u32)>),
     /// Send `WorkerDisconnected` again after this time.
     CheckAgain(u32, Duration),
 
     /// Take a place of the shared budget, if there is one: answered by `PlaceTaken` on success.
-    TakePlace {
-        has_none: bool,
-    },
+    TakePlace { has_none: bool },
     /// Tell the shared budget that no place can be given up.
     KeepPlace,
 
     /// Answer the current order.
     Answer(Outcome),
     /// Ask a worker for the backtraces of its threads, and answer the order with them.
-    AskForBacktraces {
-        worker: u32,
-        pid: u32,
-    },
+    AskForBacktraces { worker: u32, pid: u32 },
     /// Report that the start is over, with the facts of the mold.
     Started(Facts),
     /// Report that the start has failed; everything has ended.
     CannotStart(StartError),
 
+    /// Write a log entry.
     Log(LogLine),
 }

@@ -14,7 +14,7 @@ impl Fleet {
     /// Notes that a mold has forked a worker.
     pub(super) fn forked(&mut self, mold: u32, worker: u32, pid: u32) {
         if let Some(worker) = self.workers.get_mut(&worker) {
-            worker.runs_as(pid);
+            worker.pid = Some(pid);
             // A mold that has become a worker itself cannot report its own exit.
             worker.mold = Some(mold).filter(|mold| *mold != pid);
         }
@@ -22,7 +22,7 @@ impl Fleet {
 
     pub(super) fn worker_connected(&mut self, id: u32, pid: u32) {
         if let Some(worker) = self.workers.get_mut(&id) {
-            worker.runs_as(pid);
+            worker.pid = Some(pid);
             worker.is_connected = true;
         }
     }

@@ -18,7 +18,6 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     let added = format!("AddWorker {{ worker: 1, pid: {} }}", pid(1));
     let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
-    assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
     scene.feed(Event::WorkerConnected(1, pid(1)));
     scene.feed(Event::ThreadConnected(1));
     assert_eq!(scene.feed(Event::WorkerReady(1)), [""; 0], "a thread is missing");
@@ -34,7 +33,6 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     scene.feed(Event::ThreadConnected(1));
     scene.feed(Event::WorkerConnected(1, pid(1)));
     scene.feed(Event::ThreadConnected(1));
-    assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
     assert_eq!(scene.feed(Event::WorkerReady(1))[0], added);
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     assert_eq!((scene.ready(), scene.fleet.workers[&1].mold), (vec![1], Some(MOLD)));

@@ -82,10 +82,8 @@ pub enum Event {
     MemoryDue,
     /// The answer to `ReadMemory`, and whether an application is being loaded anywhere in this program.
     Memory { memory: Option<MemoryUse>, is_loading: bool },
-    /// The answer to `Weigh`: the memory use of these processes.
+    /// The answer to `Weigh`: the memory use of these processes; of none where no thread could read it.
     Weighed(Vec<(Speaker, Option<Weight>)>),
-    /// The memory use could not be read.
-    NotWeighed,
 
     /// Requests wait for a worker.
     Wanted,
@@ -111,11 +109,9 @@ pub enum Event {
 
     /// An operator orders other bounds for the number of workers.
     Scale { min: usize, max: usize, loads: Vec<Load> },
-    /// An operator orders a worker to exit when it has finished its requests; without a successor, if it is not to be
-    /// replaced and another one serves.
-    EndWorker { worker: u32, is_replaced: bool },
-    /// An operator orders a worker to be killed, likewise.
-    KillWorker { worker: u32, is_replaced: bool },
+    /// An operator orders a worker to exit when it has finished its requests, or to be killed now; without a successor,
+    /// if it is not to be replaced and another one serves.
+    EndWorker { worker: u32, now: bool, is_replaced: bool },
     /// An operator orders all workers to be replaced.
     Recycle,
     /// An operator asks for the backtraces of a worker.

@@ -53,19 +53,14 @@ impl Fleet {
 
     /// Handles a worker that is gone, or must be killed for an error.
     pub(super) fn worker_ended(&mut self, id: u32, why: Option<String>, now: Instant) {
-        let Some(worker) = self.workers.get(&id) else { return };
-        let pid = worker.pid;
-        let mold = worker.mold;
-        let end = worker.end;
-        let is_booting = worker.is_booting();
-        let stays = worker.stays();
+        let Some(worker) = self.workers.remove(&id) else { return };
         self.act(Action::Remove(id));
         self.forget_worker(id);
-        if let (Some(why), Some(killed)) = (why, pid) {
-            self.log_worker(id, pid, WorkerLine::Killed { why });
-            self.act(Action::Kill(killed));
+        if let (Some(why), Some(pid)) = (why, worker.pid) {
+            self.log_worker(id, Some(pid), WorkerLine::Killed { why });
+            self.act(Action::Kill(pid));
         }
-        if let (Some(mold), Some(pid)) = (mold, pid) {
+        if let (Some(mold), Some(pid)) = (worker.mold, worker.pid) {
             match self.molds.get_mut(&mold) {
                 Some(mold) => mold.unreported.push((id, pid)),
                 None => self.log_worker(id, Some(pid), WorkerLine::ExitUnknown),
@@ -74,10 +69,10 @@ impl Fleet {
         if self.is_stopping() {
             return;
         }
-        if is_booting {
-            let exit = end.and_then(|end| if let End::Reported(exit) = end { Some(exit) } else { None });
-            self.act(Action::AskKernel(Dead::Worker { id, pid, exit }));
-        } else if stays {
+        if worker.is_booting() {
+            let exit = worker.end.and_then(|end| if let End::Reported(exit) = end { Some(exit) } else { None });
+            self.act(Action::AskKernel(Dead::Worker { id, pid: worker.pid, exit }));
+        } else if worker.stays() {
             self.backoff.replaced(now);
         }
     }

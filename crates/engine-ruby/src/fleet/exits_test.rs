@@ -1,17 +1,12 @@
 //! Workers and molds end, with the reports in every order.
 
-use super::super::scene::{FAILURE, MOLD, Scene, pid, policy};
+use super::super::scene::{FAILURE, MOLD, Scene, line, pid, policy};
 use super::*;
 use crate::fleet::event::Event;
 use crate::fleet::policy::Policy;
-use crate::fleet::worker::Life;
 
 fn exited(worker: u32, code: i32) -> Event {
     Event::Exited { mold: MOLD, worker, pid: pid(worker), exit: Exit::of(code) }
-}
-
-fn line(worker: u32, line: WorkerLine) -> LogLine {
-    LogLine::Worker(worker, Some(pid(worker)), line)
 }
 
 /// Two workers serve and a third boots, which takes the place of one that leaves.
@@ -209,7 +204,7 @@ fn where_no_worker_is_left_the_kernels_victim_is_a_failed_boot() {
     scene.feed(Event::WorkerDisconnected(2));
     let error = scene.boot_failure();
     assert!(error.contains("killed by the kernel, out of memory before it was ready"), "{error}");
-    assert_eq!(scene.with(|worker| worker.life == Life::Ordered), [0; 0]);
+    assert_eq!(scene.with(|worker| worker.pid.is_none()), [0; 0]);
 }
 
 #[test]

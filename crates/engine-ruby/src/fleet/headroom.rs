@@ -158,17 +158,6 @@ mod tests {
     }
 
     #[test]
-    fn after_one_had_to_leave_none_is_added_for_a_while() {
-        let now = Instant::now();
-        let room = |then| {
-            Headroom { relieved: Some((1, then)), ..headroom(10) }
-                .room(Need { one: 1, others: 0, is_guess: false }, now)
-        };
-        assert_eq!(room(now), Room::No);
-        assert_eq!(room(now.checked_sub(REST).unwrap()), Room::Yes);
-    }
-
-    #[test]
     fn of_much_memory_not_more_is_kept_than_is_of_use() {
         let memory = |limit_mib: u64| MemoryUse { limit: limit_mib * MIB, ..headroom(0).memory.unwrap() };
         assert_eq!((full(&memory(200)) / MIB, full(&memory(64 << 10)) / MIB), (180, (64 << 10) - 512));

@@ -48,14 +48,9 @@ pub enum LogLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerLine {
     /// It serves; whether starts had failed before.
-    Ready {
-        took: Duration,
-        is_recovery: bool,
-    },
+    Ready { took: Duration, is_recovery: bool },
     /// It broke the protocol and is killed.
-    Killed {
-        why: String,
-    },
+    Killed { why: String },
     /// It exited, unless the log has that already.
     Exited(Exit),
     /// It exited, and its mold ended before it could report how; unless the log has the exit already.
@@ -65,20 +60,13 @@ pub enum WorkerLine {
     /// It did not answer pings for too long and is killed.
     Hung,
     /// It does not answer pings; with the limit after which it is killed.
-    Silent {
-        silent: Duration,
-        limit: Duration,
-    },
+    Silent { silent: Duration, limit: Duration },
+    /// It answers pings again.
     AnswersAgain,
-    TooLarge {
-        pss_kib: u64,
-        limit_kib: u64,
-    },
+    /// It uses more memory than a worker may.
+    TooLarge { pss_kib: u64, limit_kib: u64 },
     /// Its memory use cannot be read.
     WeightUnknown,
     /// Memory is short, and it is retired because it is the largest.
-    Largest {
-        shortage: Shortage,
-        own_kib: u64,
-    },
+    Largest { shortage: Shortage, own_kib: u64 },
 }

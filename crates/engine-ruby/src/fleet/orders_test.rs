@@ -22,17 +22,17 @@ fn refused(text: &str) -> String {
 }
 
 fn end(worker: u32) -> Event {
-    Event::EndWorker { worker, is_replaced: true }
+    Event::EndWorker { worker, now: false, is_replaced: true }
 }
 
 fn kill(worker: u32) -> Event {
-    Event::KillWorker { worker, is_replaced: true }
+    Event::EndWorker { worker, now: true, is_replaced: true }
 }
 
 /// The orders that end a worker which is not to be replaced.
 const FOR_GOOD: [fn(u32) -> Event; 2] = [
-    |worker| Event::EndWorker { worker, is_replaced: false },
-    |worker| Event::KillWorker { worker, is_replaced: false },
+    |worker| Event::EndWorker { worker, now: false, is_replaced: false },
+    |worker| Event::EndWorker { worker, now: true, is_replaced: false },
 ];
 
 #[test]
@@ -80,7 +80,7 @@ fn one_that_has_a_successor_already_leaves_no_place_empty() {
     scene.feed(Event::Expired(1, ExitReason::MaxRequests));
     scene.fill_and_serve();
     assert_eq!(scene.ready(), [1, 2, 3]);
-    scene.feed(Event::KillWorker { worker: 1, is_replaced: false });
+    scene.feed(FOR_GOOD[1](1));
     assert_eq!(scene.feed(Event::Fill), [""; 0]);
     scene.worker_ends(1);
     assert_eq!(scene.feed(Event::Fill), [""; 0]);

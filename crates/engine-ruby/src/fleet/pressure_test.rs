@@ -61,7 +61,7 @@ fn where_fewer_may_be_there_are_fewer_after_one_had_to_leave() {
     scene.worker_ends(2);
     measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted), [""; 0], "it rests");
-    scene.pass(REST);
+    scene.pass(REST - 2 * READ_INTERVAL);
     measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted).len(), 2);
 }
@@ -124,17 +124,18 @@ fn after_the_kernel_has_killed_none_is_started_until_that_shows_and_then_as_many
 
 #[test]
 fn without_a_worker_one_is_started_unless_the_kernel_would_kill_it_again() {
-    let mut scene = Scene::serving(policy(1, 1));
-    measure(&mut scene, 999);
-    scene.worker_ends(1);
-    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
-    let mut scene = Scene::serving(policy(1, 1));
-    measure(&mut scene, 999);
-    scene.worker_ends(1);
-    scene.feed(Event::OutOfMemory(1));
-    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
-    scene.pass(RELIEF);
-    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+    for (mib, is_killed, started) in [(999, false, 1), (880, true, 1), (890, true, 0)] {
+        let mut scene = Scene::serving(policy(1, 1));
+        measure(&mut scene, mib);
+        scene.worker_ends(1);
+        if is_killed {
+            scene.feed(Event::OutOfMemory(1));
+        }
+        assert_eq!(forks(&scene.feed(Event::Fill)), started, "{mib} MiB");
+        assert!(!scene.fleet.view().pool.is_held_by_memory, "without a worker it is only a pause");
+        scene.pass(RELIEF);
+        assert_eq!(forks(&scene.feed(Event::Fill)), 1 - started, "{mib} MiB");
+    }
 }
 
 #[test]
@@ -167,17 +168,6 @@ fn after_the_largest_has_ended_the_next_stays_until_its_memory_shows_as_free() {
 }
 
 #[test]
-fn after_the_kernel_has_killed_the_last_worker_one_is_started_where_it_has_room() {
-    for (mib, started) in [(880, 1), (890, 0)] {
-        let mut scene = Scene::serving(policy(1, 1));
-        measure(&mut scene, mib);
-        scene.worker_ends(1);
-        scene.feed(Event::OutOfMemory(1));
-        assert_eq!(forks(&scene.feed(Event::Fill)), started, "{mib} MiB");
-    }
-}
-
-#[test]
 fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is_which_is_told() {
     for (mib, started, is_held) in [(790, 2, false), (810, 0, true)] {
         let mut scene = Scene::serving(policy(1, 1));
@@ -189,12 +179,6 @@ fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is_which_is_t
         let told = matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 3, .. }));
         assert_eq!(told, is_held, "{mib} MiB");
     }
-    let mut scene = Scene::serving(policy(1, 1));
-    measure(&mut scene, 999);
-    scene.worker_ends(1);
-    scene.feed(Event::OutOfMemory(1));
-    scene.feed(Event::Fill);
-    assert!(!scene.fleet.view().pool.is_held_by_memory, "without a worker it is only a pause");
 }
 
 #[test]

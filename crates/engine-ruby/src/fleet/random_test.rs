@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::scene::{facts, policy, raised, used};
-use super::worker::Life;
 use super::*;
 use crate::exit::Exit;
 use crate::start_error::StartError;
@@ -119,10 +118,7 @@ impl World {
         let (fleet, Policy { min_workers, max_workers, .. }) = (&self.fleet, &self.fleet.policy);
         assert!((*min_workers..=*max_workers).contains(&fleet.wanted), "{} are wanted", fleet.wanted);
         assert!(fleet.staying() <= max_workers + 1, "{} are more than may be: {fleet:#?}", fleet.staying());
-        for (id, worker) in &fleet.workers {
-            assert_eq!(worker.life == Life::Ordered, worker.pid.is_none(), "worker {id}: {worker:?}");
-            assert!(self.known.contains(&Speaker::Worker(*id)));
-        }
+        assert!(fleet.workers.keys().all(|id| self.known.contains(&Speaker::Worker(*id))));
         assert!(fleet.expired.iter().all(|(id, _)| fleet.workers.contains_key(id)), "{:?}", fleet.expired);
         assert!(fleet.is_over() || fleet.molds.keys().all(|pid| self.molds.contains_key(pid)));
     }
@@ -183,7 +179,7 @@ impl World {
             }
             Action::Weigh(all) => {
                 if self.dice.one_in(10) {
-                    return Some(Event::NotWeighed);
+                    return Some(Event::Weighed(Vec::new()));
                 }
                 let kib = 1024 * (20 + self.dice.below(100) as u64);
                 let weight = Some(Weight { pss_kib: kib, own_kib: kib });
@@ -365,9 +361,8 @@ impl World {
         let passed = Duration::from_millis(100 + self.dice.below(2000) as u64);
         self.now += passed;
         let now = self.now;
-        let (due, later) = self.timers.drain(..).partition(|(at, _)| *at <= now);
+        let (due, later): (Vec<_>, Vec<_>) = self.timers.drain(..).partition(|(at, _)| *at <= now);
         self.timers = later;
-        let due: Vec<(Instant, u32)> = due;
         due.into_iter().for_each(|(_, worker)| self.feed(Event::WorkerDisconnected(worker)));
         self.feed(Event::TimeoutsDue { is_called_off: false });
         self.feed(Event::MemoryDue);
@@ -389,8 +384,7 @@ impl World {
                 Event::Scale { min, max: min + more, loads: self.loads() }
             }
             1 => Event::Recycle,
-            2 => Event::EndWorker { worker, is_replaced: self.dice.one_in(2) },
-            3 => Event::KillWorker { worker, is_replaced: self.dice.one_in(2) },
+            order @ (2 | 3) => Event::EndWorker { worker, now: order == 3, is_replaced: self.dice.one_in(2) },
             4 => Event::GiveUp(self.loads()),
             5 => Event::Expired(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),

@@ -10,9 +10,9 @@ use machine::MemoryUse;
 
 use super::action::Action;
 use super::event::{Event, Load};
-use super::log_line::LogLine;
+use super::log_line::{LogLine, WorkerLine};
 use super::policy::Policy;
-use super::worker::{Life, WorkerProcess};
+use super::worker::WorkerProcess;
 use super::{Fleet, mold};
 use crate::exit::Exit;
 use crate::preload::Preload;
@@ -72,6 +72,11 @@ pub fn raised() -> StartError {
 /// The process id of a worker.
 pub fn pid(worker: u32) -> u32 {
     1000 + worker
+}
+
+/// A log entry about a worker.
+pub fn line(worker: u32, line: WorkerLine) -> LogLine {
+    LogLine::Worker(worker, Some(pid(worker)), line)
 }
 
 /// The load of a worker with `requests` requests.
@@ -212,7 +217,7 @@ impl Scene {
     pub fn fill_and_serve(&mut self) {
         self.feed(Event::Fill);
         let mold = self.fleet.forking_mold();
-        let ordered = self.with(|worker| worker.life == Life::Ordered);
+        let ordered = self.with(|worker| worker.pid.is_none());
         for worker in ordered {
             self.serve(mold.unwrap(), worker);
         }

@@ -6,7 +6,7 @@ use super::action::{Action, Facts};
 use super::log_line::LogLine;
 use super::mold::{Connection, MoldState};
 use super::policy::Policy;
-use super::worker::{Life, WorkerProcess};
+use super::worker::WorkerProcess;
 use super::{Fleet, Stage};
 use crate::preload::Preload;
 use crate::start_error::StartError;
@@ -88,7 +88,7 @@ impl Fleet {
 
     /// Drops workers that were ordered and never forked; returns their number.
     pub(super) fn drop_orders(&mut self) -> usize {
-        let ordered = self.workers.iter().filter(|(_, worker)| worker.life == Life::Ordered);
+        let ordered = self.workers.iter().filter(|(_, worker)| worker.pid.is_none());
         let ordered: Vec<u32> = ordered.map(|(id, _)| *id).collect();
         for id in &ordered {
             self.forget_worker(*id);

@@ -38,7 +38,6 @@ impl Fleet {
 
     /// Ends processes that have timed out.
     pub(super) fn check_timeouts(&mut self, is_called_off: bool, now: Instant) {
-        let is_start = self.stage == Stage::Starting;
         match self.stage {
             Stage::Starting => self.remind(now),
             Stage::Running => self.remind_of_boot(now),
@@ -46,7 +45,7 @@ impl Fleet {
         }
         self.close_dead_connections(now);
         self.end_unheard(now);
-        let is_start = is_start && self.stage == Stage::Starting;
+        let is_start = self.stage == Stage::Starting;
         if is_start && is_called_off {
             return self.cannot_start(StartError::CalledOff, now);
         }

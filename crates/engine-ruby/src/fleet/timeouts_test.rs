@@ -8,6 +8,16 @@ use crate::fleet::event::Event;
 const LATE: Event = Event::TimeoutsDue { is_called_off: false };
 const BOOT_TIME: Duration = Duration::from_secs(60);
 
+/// Makes a check, and returns what the log says of a slow start or boot: the worker, and what that waits for.
+fn reminded(scene: &mut Scene) -> Option<(Option<u32>, Waiting)> {
+    scene.feed(LATE);
+    scene.read_log().into_iter().rev().find_map(|line| match line {
+        LogLine::NotReady { waiting, .. } => Some((None, waiting)),
+        LogLine::BootSlow { worker, waiting, .. } => Some((Some(worker), waiting)),
+        _ => None,
+    })
+}
+
 fn past(scene: &mut Scene) -> Vec<String> {
     scene.pass(BOOT_TIME + Duration::from_millis(1));
     scene.feed(LATE)
@@ -34,51 +44,36 @@ fn a_start_has_its_time() {
 
 #[test]
 fn a_start_that_takes_long_is_told_with_what_it_waits_for() {
-    let waiting = |scene: &mut Scene| {
-        scene.feed(LATE);
-        let log = scene.read_log().into_iter();
-        log.filter_map(|line| if let LogLine::NotReady { waiting, .. } = line { Some(waiting) } else { None })
-            .next_back()
-    };
     let mut scene = Scene::new(policy(1, 1));
     scene.feed(Event::Fill);
     scene.pass(Duration::from_secs(30));
-    assert_eq!(waiting(&mut scene), Some(Waiting::Mold(MOLD)));
-    assert_eq!(waiting(&mut scene), None, "not again before as long");
+    assert_eq!(reminded(&mut scene), Some((None, Waiting::Mold(MOLD))));
+    assert_eq!(reminded(&mut scene), None, "not again before as long");
     scene.mold_ready(MOLD, "yes");
     scene.feed(Event::Fill);
     scene.pass(Duration::from_secs(30));
-    assert_eq!(waiting(&mut scene), Some(Waiting::Fork));
+    assert_eq!(reminded(&mut scene), Some((None, Waiting::Fork)));
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     scene.fleet.policy.boot_time = Duration::MAX;
     scene.pass(Duration::from_secs(60));
-    assert_eq!(waiting(&mut scene), Some(Waiting::Worker(1, pid(1))));
+    assert_eq!(reminded(&mut scene), Some((None, Waiting::Worker(1, pid(1)))));
 }
 
 /// A mold that hangs in a hook, or is stopped, forks no worker, and no other line of the log says so.
 #[test]
 fn later_a_worker_that_is_not_ready_for_long_is_told_with_what_it_waits_for() {
-    let told = |scene: &mut Scene| {
-        scene.feed(LATE);
-        let log = scene.read_log().into_iter();
-        log.filter_map(|line| match line {
-            LogLine::BootSlow { worker, waiting, .. } => Some((worker, waiting)),
-            _ => None,
-        })
-        .next_back()
-    };
     let mut scene = Scene::serving(policy(2, 2));
     scene.fleet.policy.boot_time = Duration::MAX;
     scene.pass(Duration::from_secs(3600));
     scene.worker_ends(1);
     scene.feed(Event::Fill);
-    assert_eq!(told(&mut scene), None);
+    assert_eq!(reminded(&mut scene), None);
     scene.pass(Duration::from_secs(30));
-    assert_eq!(told(&mut scene), Some((3, Waiting::Fork)));
-    assert_eq!(told(&mut scene), None, "not again before as long");
+    assert_eq!(reminded(&mut scene), Some((Some(3), Waiting::Fork)));
+    assert_eq!(reminded(&mut scene), None, "not again before as long");
     scene.feed(Event::Forked { mold: MOLD, worker: 3, pid: pid(3) });
     scene.pass(Duration::from_secs(30));
-    assert_eq!(told(&mut scene), Some((3, Waiting::Worker(3, pid(3)))));
+    assert_eq!(reminded(&mut scene), Some((Some(3), Waiting::Worker(3, pid(3)))));
 }
 
 #[test]

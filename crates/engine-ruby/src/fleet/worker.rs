@@ -9,9 +9,7 @@ use crate::weight::Weight;
 /// The stage in the life of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// A mold was ordered to fork it; it has no process yet.
-    Ordered,
-    /// Its process runs hooks, loads the application or opens its connections.
+    /// Its mold was ordered to fork it, or its process runs hooks, loads the application or opens its connections.
     Starting,
     /// It has reported that it is ready; some of its connections have not been accepted yet.
     Booted,
@@ -81,7 +79,7 @@ impl WorkerProcess {
         WorkerProcess {
             since: now,
             index: 0,
-            life: Life::Ordered,
+            life: Life::Starting,
             pid: None,
             mold: None,
             is_connected: false,
@@ -95,14 +93,6 @@ impl WorkerProcess {
         }
     }
 
-    /// Sets its process id.
-    pub fn runs_as(&mut self, pid: u32) {
-        self.pid = Some(pid);
-        if self.life == Life::Ordered {
-            self.life = Life::Starting;
-        }
-    }
-
     /// Notes that it cannot start and has reported why.
     pub fn fail(&mut self) {
         self.life = Life::Failed;
@@ -111,7 +101,7 @@ impl WorkerProcess {
 
     /// Returns whether it is not ready yet, but may become so.
     pub fn is_booting(&self) -> bool {
-        matches!(self.life, Life::Ordered | Life::Starting | Life::Booted)
+        matches!(self.life, Life::Starting | Life::Booted)
     }
 
     /// Returns whether it counts towards the wanted number, because it is not on its way out.
@@ -147,17 +137,6 @@ pub fn named(worker: u32, pid: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_worker_starts_when_it_has_a_process_and_not_again() {
-        let mut worker = WorkerProcess::ordered(Instant::now());
-        assert_eq!((worker.life, worker.is_booting()), (Life::Ordered, true));
-        worker.runs_as(7);
-        assert_eq!((worker.life, worker.pid), (Life::Starting, Some(7)));
-        worker.life = Life::Ready;
-        worker.runs_as(7);
-        assert_eq!((worker.life, worker.is_booting()), (Life::Ready, false));
-    }
 
     #[test]
     fn one_that_fails_leaves_as_it_was_to() {

@@ -25,16 +25,7 @@ use super::{bundle, heaps, scripts, user};
 use crate::start_error::no_ruby;
 
 /// The parts of the script, in their order.
-const SCRIPTS: [&str; 8] = [
-    "plain_text.rb",
-    "directives.rb",
-    "puma_options.rb",
-    "old_words.rb",
-    "old_file.rb",
-    "thin_file.rb",
-    "successor.rb",
-    "reader.rb",
-];
+const SCRIPTS: &str = "heaps plain_text directives puma_options old_words old_file thin_file successor reader";
 /// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
 const EVALUATION_TIME: Duration = Duration::from_secs(600);
 /// The interval of checks whether the process still lives.
@@ -109,7 +100,8 @@ pub struct WaitingProcess {
     is_root: bool,
 }
 
-/// An evaluated configuration, and the process that evaluated it, until a mold takes that over.
+/// An evaluated configuration, and the process that evaluated it, until a mold takes that over; none where its Ruby
+/// cannot fork.
 #[derive(Debug, Clone)]
 pub struct Evaluated {
     /// The canonical path of the file.
@@ -167,7 +159,8 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, WaitingProcess), ReadEr
     if question.limits_heaps {
         heaps::limit(&mut command);
     }
-    command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
+    let script: String = SCRIPTS.split(' ').map(scripts::text).collect();
+    command.arg("-e").arg(script).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
     command.args(question.overriding.pairs().map(|(_, value)| value));
     command.arg(if question.stays { "stays" } else { "" });
@@ -192,7 +185,7 @@ impl WaitingProcess {
         let _ = self.stream.set_read_timeout(Some(CHECK_INTERVAL));
         while !record.ends_with(b"\n") {
             // Checked first, so that what it has written before it ended is read.
-            let has_ended = self.has_ended();
+            let has_ended = self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
             match self.stream.read(&mut bytes) {
                 Ok(0) => break,
                 Ok(count) if record.len() + count <= RECORD_BYTES => record.extend_from_slice(&bytes[..count]),
@@ -200,7 +193,8 @@ impl WaitingProcess {
                 Err(error) if !is_pause(&error) => break,
                 Err(_) if has_ended => break,
                 Err(_) if Instant::now() >= until => {
-                    self.kill();
+                    // That it has ended by itself is no error.
+                    let _ = self.child.as_mut().map(Child::kill);
                     return Err(ReadError::Other(format!("Ruby has not read it within {EVALUATION_TIME:?}")));
                 }
                 Err(_) => {}
@@ -209,13 +203,15 @@ impl WaitingProcess {
         if record.ends_with(b"\n") { Ok(record) } else { Err(ReadError::Ended) }
     }
 
-    fn has_ended(&mut self) -> bool {
-        self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
-    }
-
-    fn kill(&mut self) {
-        // That it has ended by itself is no error.
-        let _ = self.child.as_mut().map(Child::kill);
+    fn order(&mut self, order: &[u8]) -> io::Result<()> {
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
+            let descriptors = [stream.as_raw_fd()];
+            let message = [ControlMessage::ScmRights(&descriptors)];
+            sendmsg::<()>(self.stream.as_raw_fd(), &[IoSlice::new(b".")], &message, MsgFlags::empty(), None)?;
+        }
+        self.stream.write_all(order)?;
+        self.stream.shutdown(Shutdown::Write)
     }
 
     /// Ends the process and waits for it.
@@ -286,19 +282,6 @@ impl Evaluated {
     }
 }
 
-impl WaitingProcess {
-    fn order(&mut self, order: &[u8]) -> io::Result<()> {
-        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-        for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
-            let descriptors = [stream.as_raw_fd()];
-            let message = [ControlMessage::ScmRights(&descriptors)];
-            sendmsg::<()>(self.stream.as_raw_fd(), &[IoSlice::new(b".")], &message, MsgFlags::empty(), None)?;
-        }
-        self.stream.write_all(order)?;
-        self.stream.shutdown(Shutdown::Write)
-    }
-}
-
 /// The ids of the user that the process is to become.
 struct UserIds {
     uid: u32,
@@ -330,6 +313,6 @@ mod tests {
 
     #[test]
     fn every_part_of_the_script_is_there() {
-        assert!(SCRIPTS.iter().all(|name| !scripts::text(name).is_empty()));
+        assert!(SCRIPTS.split(' ').all(|name| !scripts::text(name).is_empty()));
     }
 }

@@ -22,7 +22,7 @@ pub fn are_in(folder: &Path) -> bool {
     SCRIPTS.iter().all(|(name, text)| is_there(name, text))
 }
 
-/// Returns the text of a file; empty if there is no file of this name.
+/// Returns the text of a file, which is named without its ending; empty if there is none of this name.
 pub fn text(name: &str) -> &'static str {
-    SCRIPTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text)
+    SCRIPTS.iter().find(|(known, _)| known.strip_suffix(".rb") == Some(name)).map_or("", |(_, text)| *text)
 }

@@ -14,6 +14,9 @@ use crate::start_error::no_ruby;
 /// The first argument that makes this program become another user and then execute another program.
 pub const BECOME: &str = "--become";
 
+/// The helper that becomes a user: this program, which calls [`become_user`] when its first argument is [`BECOME`].
+const HELPER: &str = "/proc/self/exe";
+
 /// Prefix of variables that the helper sets only for the program that it executes.
 const HELD: &str = "FOOLS_GOLD_HELD_";
 
@@ -30,8 +33,6 @@ pub struct User {
     pub groups: Vec<u32>,
     /// The home directory, for HOME.
     pub home: PathBuf,
-    /// A program that understands [`BECOME`] as [`become_user`] does. Without it the supplementary groups are not set.
-    pub helper: Option<PathBuf>,
 }
 
 /// Returns a command that runs a program, such as a Ruby, as `user` if one is given, and without the server's secrets
@@ -44,12 +45,11 @@ pub fn command(program: &Path, user: Option<&User>) -> Command {
     command
 }
 
-/// Sets a variable for the program of a command that [`command`] has made for this user. A helper begins with the
-/// rights of root, and the dynamic linker obeys variables such as LD_PRELOAD (ld.so(8)). So a helper gets the variable
+/// Sets a variable for the program of a command that [`command`] has made for this user. The helper begins with the
+/// rights of root, and the dynamic linker obeys variables such as LD_PRELOAD (ld.so(8)). So it gets the variable
 /// under another name: otherwise, whoever may write to the file that sets it could become root.
 pub(crate) fn set_variable(command: &mut Command, user: Option<&User>, name: &str, value: &str) {
-    let is_held = user.is_some_and(|user| user.helper.is_some());
-    command.env(if is_held { format!("{HELD}{name}") } else { name.to_owned() }, value);
+    command.env(if user.is_some() { format!("{HELD}{name}") } else { name.to_owned() }, value);
 }
 
 /// Gives the variables of a helper's environment that were set for its program their own names.
@@ -70,31 +70,21 @@ impl User {
         let Some(account) = account else {
             let gid = group.ok_or_else(|| format!("is a number that has no account: say {user}:GROUP"))?.as_raw();
             let (name, uid) = (user.to_owned(), uid.as_raw());
-            return Ok(User { name, uid, gid, groups: vec![gid], home: "/".into(), helper: None });
+            return Ok(User { name, uid, gid, groups: vec![gid], home: "/".into() });
         };
         let gid = group.unwrap_or(account.gid);
         let name = CString::new(account.name.as_str()).map_err(|error| format!("the user {user}: {error}"))?;
         let groups = unistd::getgrouplist(&name, gid).map_err(|error| format!("the groups of {user}: {error}"))?;
         let groups = groups.into_iter().map(Gid::as_raw).collect();
         let (uid, gid) = (uid.as_raw(), gid.as_raw());
-        Ok(User { name: account.name, uid, gid, groups, home: account.dir, helper: None })
+        Ok(User { name: account.name, uid, gid, groups, home: account.dir })
     }
 
     /// Returns a command that runs a program as this user.
     fn command(&self, program: &Path) -> Command {
-        let mut command = match &self.helper {
-            Some(helper) => {
-                let mut command = Command::new(helper);
-                let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
-                command.arg(BECOME).arg(format!("{}:{}:{}", self.uid, self.gid, groups.join(","))).arg(program);
-                command
-            }
-            None => {
-                let mut command = Command::new(program);
-                command.uid(self.uid).gid(self.gid);
-                command
-            }
-        };
+        let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
+        let mut command = Command::new(HELPER);
+        command.arg(BECOME).arg(format!("{}:{}:{}", self.uid, self.gid, groups.join(","))).arg(program);
         command.env("HOME", &self.home).env("USER", &self.name).env("LOGNAME", &self.name);
         command
     }
@@ -188,14 +178,13 @@ mod tests {
 
     #[test]
     fn a_variable_for_a_program_of_a_user_has_no_effect_in_the_helper_that_is_still_root() {
-        let of_helper = User { helper: Some("helper".into()), ..User::find("root", None).unwrap() };
+        let root = User::find("root", None).unwrap();
         let names = |user: Option<&User>| {
             let mut command = Command::new("ruby");
             set_variable(&mut command, user, "LD_PRELOAD", "theirs.so");
             command.get_envs().map(|(name, _)| name.to_owned()).collect::<Vec<OsString>>()
         };
-        assert_eq!(names(Some(&of_helper)), ["FOOLS_GOLD_HELD_LD_PRELOAD"]);
-        assert_eq!(names(Some(&User { helper: None, ..of_helper })), ["LD_PRELOAD"]);
+        assert_eq!(names(Some(&root)), ["FOOLS_GOLD_HELD_LD_PRELOAD"]);
         assert_eq!(names(None), ["LD_PRELOAD"]);
 
         let mut command = Command::new("ruby");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::event_loop::EventLoop;
 use super::ipc_listener;
-use super::launch::{Endpoint, launch};
+use super::launch::launch;
 use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
@@ -106,9 +106,7 @@ impl EventLoop {
         if let Err(error) = self.keep_folder() {
             return Event::MoldNotStarted(error);
         }
-        let endpoint =
-            Endpoint { scripts: self.folder.scripts(), socket: self.folder.socket(), token: &self.handshake.token };
-        match launch(&self.settings, &endpoint, self.messages.clone()) {
+        match launch(&self.settings, &self.folder, &self.handshake.token, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
                 self.links.insert(Speaker::Mold(pid), link);
@@ -163,7 +161,7 @@ impl EventLoop {
             let app = self.app();
             tracing::warn!(target: "engine", app, "no thread to look at the memory of workers: {error}");
         }
-        Some(Event::NotWeighed)
+        Some(Event::Weighed(Vec::new()))
     }
 
     /// Feeds the fleet an event after this time.

@@ -1,5 +1,6 @@
 //! Frames of molds and workers on their control connections.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ const SIGNAL_TIME: Duration = Duration::from_secs(1);
 /// The most frames of one connection in the supervisor's queue. The others stay in the socket: a process that sends
 /// frames faster than they are handled waits, and does not fill the server's memory.
 const WAITING_MAX: usize = 16;
+
+/// The class of the exception that a Ruby without Rack raises (`ruby/errors.rb`).
+const NO_RACK: &str = "FoolsGold::NoRack";
 
 /// Starts to read and write a control connection, and returns its sending end.
 pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
@@ -96,80 +100,64 @@ impl EventLoop {
 
     fn receive_from_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
-        let event = match frame.kind {
-            kind::BEFORE_EXEC => {
-                self.exec_hooks_ended(mold, reader.list());
-                return Ok(());
-            }
+        match frame.kind {
+            kind::BEFORE_EXEC => self.exec_hooks_ended(mold, reader.list()),
             kind::READY => {
                 self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
-                let facts = pairs(reader.list());
-                self.feed(Event::MoldReady(mold, facts));
+                self.feed(Event::MoldReady(mold, pairs(reader.list())));
                 let mut dispatch = self.pool.dispatch();
                 dispatch.is_parallel = self.fleet.says("parallel", "yes");
                 dispatch.loads_in_workers = self.fleet.loads_in_workers();
-                return Ok(());
             }
-            kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),
-            kind::NO_NATIVE => Event::MoldFailed(mold, StartError::NoNative),
-            kind::SHARED => Event::MoldShares(mold, reader.list()),
+            kind::FAILED => self.feed(Event::MoldFailed(mold, self.failed(reader.list()))),
+            kind::NO_NATIVE => self.feed(Event::MoldFailed(mold, StartError::NoNative)),
+            kind::SHARED => self.feed(Event::MoldShares(mold, reader.list())),
             kind::FORKED => {
                 let (worker, pid) = (reader.u32()?, reader.u32()?);
                 if self.settings.user.as_ref().is_some_and(|user| !is_of(user.uid, pid)) {
                     return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
                 }
-                Event::Forked { mold, worker, pid }
+                self.feed(Event::Forked { mold, worker, pid });
             }
             kind::EXITED => {
                 let (worker, pid, exit) = (reader.u32()?, reader.u32()?, Exit::of(reader.i32()?));
-                Event::Exited { mold, worker, pid, exit }
+                self.feed(Event::Exited { mold, worker, pid, exit });
             }
             other => return Err(no_meaning(other, Speaker::Mold(mold))),
-        };
-        self.feed(event);
+        }
         Ok(())
     }
 
     fn receive_from_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
-        let event = match frame.kind {
-            kind::PING => return Ok(()),
-            kind::THREADS => {
-                let question = reader.u32()?;
-                let text = reader.text();
-                self.questions.answered(question, text);
-                return Ok(());
-            }
+        match frame.kind {
+            kind::PING => {}
+            kind::THREADS => self.questions.answered(reader.u32()?, reader.text()),
             kind::TRACE => {
                 if let Some((id, lines)) = reader.list().split_first() {
                     self.settings.meter.recorder.add_backtrace(id, lines);
                 }
-                return Ok(());
             }
-            kind::OUT_OF_BAND => {
-                self.pool.out_of_band_done(worker);
-                return Ok(());
-            }
-            kind::ENDING => {
-                self.asked_to_end(worker, reader.u8()? == 1);
-                return Ok(());
-            }
+            kind::OUT_OF_BAND => self.pool.out_of_band_done(worker),
+            kind::ENDING => self.asked_to_end(worker, reader.u8()? == 1),
             kind::READY => {
                 let has_out_of_band = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
                 self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_out_of_band = has_out_of_band);
-                Event::WorkerReady(worker)
+                self.feed(Event::WorkerReady(worker));
             }
-            kind::FAILED => Event::WorkerFailed(worker, self.failed(reader.list())),
-            kind::HOOK_FAILED => Event::HookFailed(worker, failed_hook(reader.list())),
+            kind::FAILED => self.feed(Event::WorkerFailed(worker, self.failed(reader.list()))),
+            kind::HOOK_FAILED => self.feed(Event::HookFailed(worker, failed_hook(reader.list()))),
             other => return Err(no_meaning(other, Speaker::Worker(worker))),
-        };
-        self.feed(event);
+        }
         Ok(())
     }
 
     /// Returns the error for an application that cannot be loaded. For a missing gem it says how to get it.
     fn failed(&self, words: Vec<String>) -> StartError {
         let mut error = answer::error(words);
+        if error.class == NO_RACK {
+            return StartError::NoRack(Box::new(error));
+        }
         let missing = error.message.strip_prefix("cannot load such file -- ");
         let missing = missing.filter(|path| error.class == "LoadError" && !path.starts_with(['/', '.']));
         if let Some(missing) = missing {
@@ -208,11 +196,7 @@ fn failed_hook(words: Vec<String>) -> StartError {
 /// Pairs up a list of alternating names and values.
 fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     let mut items = list.into_iter();
-    let mut pairs = Vec::new();
-    while let (Some(name), Some(value)) = (items.next(), items.next()) {
-        pairs.push((name, value));
-    }
-    pairs
+    iter::from_fn(|| Some((items.next()?, items.next()?))).collect()
 }
 
 #[cfg(test)]

@@ -167,7 +167,10 @@ impl EventLoop {
             // The signal was for the whole service.
             Message::Event(Event::Expired(_, ExitReason::Signal)) if self.is_shutting_down() => {}
             Message::Event(event) => self.feed(event),
-            Message::GiveUp => self.give_up(),
+            Message::GiveUp => {
+                let loads = loads(&self.pool.dispatch());
+                self.feed(Event::GiveUp(loads));
+            }
             Message::Order(order, to) => self.order(order, to),
             Message::BeforeExec(limit, to) => self.run_exec_hooks(limit, to),
             Message::Serving => self.serve(),
@@ -222,11 +225,6 @@ impl EventLoop {
         }
     }
 
-    fn give_up(&mut self) {
-        let loads = loads(&self.pool.dispatch());
-        self.feed(Event::GiveUp(loads));
-    }
-
     fn shrink(&mut self, now: Instant) {
         let wanted = self.fleet.wanted();
         let (needed, spare_for, loads) = {
@@ -270,11 +268,7 @@ impl EventLoop {
             }
             Order::EndWorker { worker, now } => {
                 let is_replaced = !self.is_shutting_down();
-                let event = match now {
-                    true => Event::KillWorker { worker, is_replaced },
-                    false => Event::EndWorker { worker, is_replaced },
-                };
-                self.feed(event);
+                self.feed(Event::EndWorker { worker, now, is_replaced });
             }
             Order::Recycle => self.feed(Event::Recycle),
             Order::Backtraces(worker) => self.feed(Event::Backtraces(worker)),

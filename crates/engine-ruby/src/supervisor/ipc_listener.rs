@@ -3,7 +3,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
+use std::os::unix::net::UnixListener as StdListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -115,7 +115,6 @@ async fn handle(
             let _ = messages.send(Message::Thread(hello.worker, hello.slot, stream));
         }
         Role::Body => {
-            let stream = stream.into_std().map_err(broken)?;
             let thread = pool.thread(hello.worker, hello.slot);
             let file = thread.and_then(|thread| thread.file(hello.seq));
             let file = file.ok_or_else(|| WireError("a body was asked for that is not there".into()))?;
@@ -160,7 +159,7 @@ async fn hello(stream: &mut UnixStream) -> Result<Hello, WireError> {
 
 /// Sends the descriptor of a file, with one byte. The file is opened anew, so that two workers that read the same body,
 /// one after the other's death, do not share a position.
-fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
+fn send_file(stream: &UnixStream, file: &std::fs::File) -> io::Result<()> {
     let own = std::fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let own = own.or_else(|_| file.try_clone())?;
     let descriptors = [own.as_raw_fd()];

@@ -116,32 +116,24 @@ impl EventLoop {
             WorkerLine::Killed { why } => {
                 tracing::error!(target: "engine", worker, pid, app, "{who} killed: {why}");
             }
+            WorkerLine::Exited(_) | WorkerLine::ExitUnknown if self.pool.take_logged_exit(worker) => {}
             WorkerLine::Exited(exit) => {
                 let (status, signal) = (exit.status, exit.signal());
-                match self.pool.take_logged_exit(worker) {
-                    true => {}
-                    false if exit.is_failure() => {
-                        tracing::warn!(target: "engine", worker, pid, status, signal, app, "{who} {exit}");
-                    }
+                match exit.is_failure() {
+                    true => tracing::warn!(target: "engine", worker, pid, status, signal, app, "{who} {exit}"),
                     false => tracing::info!(target: "engine", worker, pid, status, signal, app, "{who} {exit}"),
                 }
             }
             WorkerLine::ExitUnknown => {
-                if !self.pool.take_logged_exit(worker) {
-                    let why = "its mold exited first";
-                    tracing::info!(target: "engine", worker, pid, app, "{who} exited, status unknown: {why}");
-                }
+                let why = "its mold exited first";
+                tracing::info!(target: "engine", worker, pid, app, "{who} exited, status unknown: {why}");
             }
             WorkerLine::OutOfMemory => {
-                let reason = ExitReason::OutOfMemory.name();
-                let signal = "SIGKILL";
-                let what = ExitReason::OutOfMemory.words();
-                tracing::error!(target: "engine", worker, pid, reason, signal, app, "{who} exited: {what}");
+                let (reason, what) = (ExitReason::OutOfMemory.name(), ExitReason::OutOfMemory.words());
+                tracing::error!(target: "engine", worker, pid, reason, signal = "SIGKILL", app, "{who} exited: {what}");
             }
             WorkerLine::Hung => {
-                let reason = ExitReason::Hung.name();
-                let words = ExitReason::Hung.words();
-                let why = stopped(pid);
+                let (reason, words, why) = (ExitReason::Hung.name(), ExitReason::Hung.words(), stopped(pid));
                 tracing::error!(target: "engine", worker, pid, reason, app, "{who} killed: {words}{why}");
             }
             WorkerLine::Silent { silent, limit } => {

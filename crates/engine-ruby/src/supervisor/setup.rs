@@ -40,14 +40,11 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
         ("preload", preload.as_str().into()),
     ];
     let overriding = settings.evaluated.as_ref().map(|evaluated| evaluated.overriding.clone()).unwrap_or_default();
+    let overriding = overriding.pairs().map(|(name, value)| (name, value.as_bytes().to_vec()));
     frame(kind::SETUP, |out| {
-        for (name, value) in pairs {
+        for (name, value) in pairs.into_iter().chain(overriding) {
             put_item(out, name.as_bytes());
             put_item(out, &value);
-        }
-        for (name, value) in overriding.pairs() {
-            put_item(out, name.as_bytes());
-            put_item(out, value.as_bytes());
         }
     })
 }

@@ -22,6 +22,9 @@ const NAMES_MAX: usize = 4096;
 /// The number for requests without a shape, which send keys and values.
 const SHAPELESS: u16 = 0;
 
+/// The methods that are part of a shape.
+static METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+
 static START: HeaderName = HeaderName::from_static("x-request-start");
 /// The other name of X-Request-Start, which monitoring tools read where that is absent.
 static QUEUE_START: HeaderName = HeaderName::from_static("x-queue-start");
@@ -158,14 +161,10 @@ fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
 /// Returns whether a value is part of the shape: the server chooses it, or the client from a few.
 fn is_constant(fixed: Fixed, request: &Request) -> bool {
     match fixed {
-        Fixed::RequestMethod => is_usual(&request.method),
+        Fixed::RequestMethod => METHODS.contains(&request.method),
         Fixed::ScriptName | Fixed::ServerProtocol | Fixed::HttpVersion | Fixed::UrlScheme => true,
         _ => false,
     }
-}
-
-fn is_usual(method: &Method) -> bool {
-    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
 }
 
 /// Returns whether a name is short enough, and needs no escaping in Ruby source, which it becomes part of on the other

@@ -116,7 +116,7 @@ pub(crate) fn watched(link: &Link) -> Arc<Woken> {
 }
 
 /// Begins a request without a body: its head is complete, and the service has the request.
-fn run(link: &Arc<Link>) {
+pub(crate) fn run(link: &Arc<Link>) {
     link.head_given(Instant::now(), Instant::now());
     link.head_parsed();
 }

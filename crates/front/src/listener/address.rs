@@ -116,21 +116,17 @@ fn is_localhost(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
 }
 
-/// The addresses that a name always has, together with those that were looked up. The lookup may fail if there are any
-/// of the former.
-fn joined(own: Vec<SocketAddr>, looked_up: io::Result<Vec<SocketAddr>>) -> io::Result<Vec<SocketAddr>> {
+/// The addresses that a name always has, together with those that were looked up, each once, IPv4 first. The lookup may
+/// fail if there are any of the former.
+fn joined(mut own: Vec<SocketAddr>, looked_up: io::Result<Vec<SocketAddr>>) -> io::Result<Vec<SocketAddr>> {
     match looked_up {
-        Ok(found) => Ok(distinct([own, found].concat())),
-        Err(error) if own.is_empty() => Err(error),
-        Err(_) => Ok(distinct(own)),
+        Ok(found) => own.extend(found),
+        Err(error) if own.is_empty() => return Err(error),
+        Err(_) => {}
     }
-}
-
-/// Each of the addresses once, IPv4 first.
-fn distinct(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
-    addresses.sort_unstable();
-    addresses.dedup();
-    addresses
+    own.sort_unstable();
+    own.dedup();
+    Ok(own)
 }
 
 impl fmt::Display for Bind {
@@ -253,7 +249,7 @@ mod tests {
     fn an_address_that_a_name_has_twice_is_one_address() {
         let texts = ["[::1]:80", "127.0.0.1:80", "127.0.1.1:80", "127.0.0.1:80", "[::1]:80"];
         let found: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
-        let shown: Vec<String> = distinct(found).iter().map(ToString::to_string).collect();
+        let shown: Vec<String> = joined(Vec::new(), Ok(found)).unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["127.0.0.1:80", "127.0.1.1:80", "[::1]:80"]);
     }
 

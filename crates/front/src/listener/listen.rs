@@ -245,9 +245,7 @@ fn is_any(addresses: &[SocketAddr]) -> bool {
 
 /// Whether this machine has no such address, as with IPv6 switched off.
 fn is_absent(error: &io::Error) -> bool {
-    [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL]
-        .into_iter()
-        .any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+    matches!(Errno::from_io_error(error), Some(Errno::AFNOSUPPORT | Errno::ADDRNOTAVAIL))
 }
 
 fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {

@@ -107,23 +107,17 @@ fn the_limits_of_size_lines_and_extensions_are_exact() {
     }
 }
 
+/// Others are among the hostile requests (`tests/hostile.rs`).
 #[test]
 fn what_the_grammar_does_not_allow_is_refused() {
     let long = [b"1;".to_vec(), vec![b'a'; SIZE_LINE]].concat();
     let trailers = [b"0\r\nx: ".to_vec(), vec![b'a'; SIZE_LINE]].concat();
-    let bodies: [&[u8]; 24] = [
-        b"\r\n",
-        b"g\r\n",
-        b"-1\r\n",
+    let bodies: [&[u8]; 17] = [
         b"+1\r\n",
-        b"0x1\r\n",
         b" 1\r\n",
-        b"1 \r\n",
         b"1 1\r\n",
         b"1\t;\r\n",
         b" ;a\r\n",
-        b"1\n",
-        b"1\r\naXX",
         b"1\r\na\n",
         b"1000000000000000\r\n",
         b"0\r\n\n",

@@ -28,6 +28,7 @@ fn a_head_is_found_with_its_length_and_framing() {
     }
 }
 
+/// Others are among the hostile requests (`tests/hostile.rs`).
 #[test]
 fn each_form_of_target_has_its_methods() {
     for (line, wanted) in [
@@ -38,27 +39,19 @@ fn each_form_of_target_has_its_methods() {
         ("GET HTTP://a.example?x HTTP/1.1", 200),
         ("GET http://u@a.example/ HTTP/1.1", 400),
         ("GET http:///x HTTP/1.1", 400),
-        ("GET ftp://a/x HTTP/1.1", 400),
-        ("GET a:80 HTTP/1.1", 400),
-        ("GET x HTTP/1.1", 400),
         ("CONNECT a:80 HTTP/1.1", 501),
         ("GET /#x HTTP/1.1", 200),
         ("GET #x HTTP/1.1", 400),
         ("GET / x HTTP/1.1", 400),
-        ("GET  / HTTP/1.1", 400),
         ("GET / HTTP/1.2", 200),
-        ("GET / HTTP/2.0", 505),
         ("GET / HTTP/a.1", 400),
         ("GET / HTTP/2.x", 400),
-        ("GET / http/1.1", 400),
-        ("GET /", 400),
-        ("G(T / HTTP/1.1", 400),
-        (" / HTTP/1.1", 400),
     ] {
         assert_eq!(status(&format!("{line}\r\nHost: a\r\n\r\n")), wanted, "{line}");
     }
 }
 
+/// Others are among the hostile requests (`tests/hostile.rs`).
 #[test]
 fn hosts_are_names_or_addresses_with_a_port() {
     for (host, wanted) in [
@@ -69,9 +62,7 @@ fn hosts_are_names_or_addresses_with_a_port() {
         ("[::1]", 200),
         ("[2001:db8::192.0.2.1]:65535", 200),
         ("a%2eb", 200),
-        ("", 400),
         ("a:65536", 400),
-        ("a:99999", 400),
         ("a:00080", 200),
         ("a:+1", 400),
         ("a:1:2", 400),
@@ -84,13 +75,8 @@ fn hosts_are_names_or_addresses_with_a_port() {
         ("[fe80::1%25eth0]", 400),
         ("a, b", 400),
         ("a.b_c-d", 200),
-        ("a b", 400),
         ("a,b", 200),
-        ("a/b", 400),
-        ("u@a", 400),
-        ("a:x", 400),
         ("a:123456", 400),
-        ("[::1", 400),
         ("[x]", 400),
         ("a?b", 400),
         ("a\\b", 400),
@@ -144,25 +130,17 @@ fn a_host_may_be_empty_where_it_does_not_count() {
     assert_eq!(status("GET http://b/ HTTP/1.1\r\n\r\n"), 400, "RFC 9112 section 3.2");
 }
 
+/// Others are among the hostile requests (`tests/hostile.rs`).
 #[test]
 fn a_body_ends_where_chunked_is_the_last_coding_or_not_at_all() {
     for (codings, wanted) in [
         ("chunked", 200),
         ("CHUNKED\t ", 200),
-        ("chunked, gzip", 400),
-        ("gzip", 400),
-        ("identity", 400),
-        ("xchunked", 400),
         ("gold", 400),
-        ("gzip, chunked", 501),
         ("gold;a=\"b\",\tchunked", 501),
-        ("chunked, chunked", 400),
         ("chunked, gzip, chunked", 400),
-        (", chunked", 400),
-        ("chunked,", 400),
         ("gzip,, chunked", 400),
         ("chunked;a=b", 400),
-        ("", 400),
         (",", 400),
         ("chunked[", 400),
     ] {

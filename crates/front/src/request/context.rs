@@ -226,18 +226,20 @@ impl RequestContext {
     }
 
     fn request(&self, head: Parts, input: Input) -> Request {
-        let limits = &self.link.common.settings.limits;
+        let settings = &self.link.common.settings;
         let complete = self.link.completed();
         let (target, path, query) = target(&head.uri);
         let mut headers = head.headers;
         make_length_plain(&mut headers);
-        if let Some(authority) = head.uri.authority() {
-            replace_host(&mut headers, authority.as_str());
+        // The authority of an absolute target replaces the Host header (RFC 9112 section 3.2.2).
+        if let Some(authority) = head.uri.authority()
+            && let Ok(value) = HeaderValue::from_str(authority.as_str())
+        {
+            headers.insert(header::HOST, value);
         }
-        let settings = &self.link.common.settings;
         let peer = settings.remote_address.of(&self.link.peer, self.link.is_trusted, &headers);
-        let epoch = |link| RequestEpoch::new(link);
-        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(epoch(&self.link)) as Arc<dyn Hints>);
+        let epoch = || RequestEpoch::new(&self.link);
+        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(epoch()) as Arc<dyn Hints>);
         Request {
             id: self.id().to_owned(),
             method: head.method,
@@ -247,17 +249,17 @@ impl RequestContext {
             query,
             version: head.version,
             headers,
-            scheme: self.link.common.settings.scheme.unwrap_or(self.scheme),
+            scheme: settings.scheme.unwrap_or(self.scheme),
             peer,
             input,
             received: self.link.received(),
             head_complete: self.link.head_ended(),
             complete,
-            deadline: complete + limits.request_time,
-            queue_deadline: complete + limits.queue_wait,
+            deadline: complete + settings.limits.request_time,
+            queue_deadline: complete + settings.limits.queue_wait,
             is_own: false,
             hints,
-            takeover: Some(Box::new(epoch(&self.link))),
+            takeover: Some(Box::new(epoch())),
         }
     }
 }
@@ -293,12 +295,5 @@ fn make_length_plain(headers: &mut HeaderMap) {
     // It was checked before hyper got it.
     if let Some(length) = value.to_str().ok().and_then(|text| text.parse::<u64>().ok()) {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-}
-
-/// The authority of an absolute target replaces the Host header (RFC 9112 section 3.2.2).
-fn replace_host(headers: &mut HeaderMap, authority: &str) {
-    if let Ok(value) = HeaderValue::from_str(authority) {
-        headers.insert(header::HOST, value);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use engine::body::Next;
 use engine::{Fault, Source};
 
@@ -59,6 +59,11 @@ pub(crate) fn decode(bytes: &Bytes) -> Result<Bytes, Fault> {
     Ok(data)
 }
 
+/// The pieces as one; a single one is not copied.
+pub(crate) fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() == 1 { pieces.swap_remove(0) } else { Bytes::from(pieces.concat()) }
+}
+
 impl Coding {
     fn new() -> Coding {
         Coding { chunks: Chunks::new(TRAILER_BYTES), is_done: false }
@@ -72,12 +77,7 @@ impl Coding {
             return Err(wrong("goes on behind its last chunk"));
         }
         self.is_done = fed.is_done;
-        if pieces.len() == 1 {
-            return Ok(pieces.swap_remove(0));
-        }
-        let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-        pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
-        Ok(joined.freeze())
+        Ok(joined(pieces))
     }
 
     fn end(&mut self) -> Result<(), Fault> {

@@ -424,7 +424,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::connection::link::tests::{link, logged, record, wait_for};
+    use crate::connection::link::tests::{link, logged, record, run, wait_for};
     use crate::response::coded::CodedSource;
     use crate::tests_support::block_on;
 
@@ -485,8 +485,7 @@ mod tests {
     #[test]
     fn a_short_part_that_the_task_was_woken_for_is_written_without_a_further_yield() {
         let link = link();
-        link.head_given(Instant::now(), Instant::now());
-        link.head_parsed();
+        run(&link);
         block_on(async {
             let (sink, source) = engine::body::stream(SHORT_PART_BYTES);
             let mut out = Out::new(Kind::Spool(spool(source), Direct::default()), None, link.clone(), None);
@@ -509,8 +508,7 @@ mod tests {
     #[test]
     fn a_socket_is_asked_for_no_longer_when_other_bytes_come_first() {
         let link = link();
-        link.head_given(Instant::now(), Instant::now());
-        link.head_parsed();
+        run(&link);
         assert!(link.ask_for_socket().is_none());
         block_on(async {
             let (_sink, source) = engine::body::stream(1);
@@ -528,8 +526,7 @@ mod tests {
         let directs = [(Direct::Written(5), logged()), (Direct::Writing(written), logged())];
         block_on(async {
             for (direct, (link, lines)) in directs {
-                link.head_given(Instant::now(), Instant::now());
-                link.head_parsed();
+                run(&link);
                 let (_sink, source) = engine::body::stream(1);
                 let kind = Kind::Spool(spool(source), direct);
                 drop(Out::new(kind, Some(9), link.clone(), Some(record(&link, 200))));

@@ -163,10 +163,4 @@ mod tests {
         assert!(text.starts_with("{\"error\":\"no: ") && text.ends_with("\"}\n"), "{text}");
         assert!(text.contains("a \\\"b\\\"\\u000a\\\\"), "{text}");
     }
-
-    #[test]
-    fn in_production_only_the_status_and_the_id_are_told() {
-        let page = Page { status: StatusCode::BAD_GATEWAY, id: "the-id", why: "", fault: None };
-        assert_eq!(render(&page, Form::Text).0, "502 Bad Gateway\nrequest the-id\n");
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use engine::body::Next;
 use engine::{Body, DirectRequest, Fault, Response, ResponseHead};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -487,15 +487,7 @@ async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
         Poll::Ready(Ok(false))
     })
     .await?;
-    if !is_whole {
-        return Ok(Gathered::Going(chunks, direct, source));
-    }
-    if chunks.len() == 1 {
-        return Ok(Gathered::Whole(chunks.swap_remove(0)));
-    }
-    let mut joined = BytesMut::with_capacity(len);
-    chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
-    Ok(Gathered::Whole(joined.freeze()))
+    Ok(if is_whole { Gathered::Whole(coded::joined(chunks)) } else { Gathered::Going(chunks, direct, source) })
 }
 
 #[cfg(test)]

@@ -326,12 +326,11 @@ impl SpoolState {
     }
 
     fn put_in_file(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.file.is_none() {
-            self.file = Some(TempFile::new()?);
-        }
-        if let Some(file) = &self.file {
-            file.put(bytes, self.written)?;
-        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(TempFile::new()?),
+        };
+        file.put(bytes, self.written)?;
         self.written += bytes.len() as u64;
         Ok(())
     }

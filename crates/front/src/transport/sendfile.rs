@@ -77,8 +77,7 @@ impl Part {
 
 /// Whether a part could not be sent because its file could not be read; all other errors are those of the socket.
 pub(crate) fn is_of_file(error: &io::Error) -> bool {
-    let number = error.raw_os_error();
-    let is_read_error = [Errno::IO, Errno::STALE].iter().any(|read| number == Some(read.raw_os_error()));
+    let is_read_error = matches!(Errno::from_io_error(error), Some(Errno::IO | Errno::STALE));
     is_read_error || error.kind() == io::ErrorKind::UnexpectedEof
 }
 

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Body, Engine, Meter, Reply, Request, Responder, Response, ResponseHead, Sink, Status, body, reply};
+use engine::{
+    Body, Engine, Input, Meter, Reply, Request, Responder, Response, ResponseHead, Sink, Status, body, reply,
+};
 use front::{AccessLog, Bind, Ended, Limits, Listener, LogFormat, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -123,6 +125,19 @@ pub fn with(status: i64, headers: &[(&str, &str)], body: Body) -> Response {
     Response { head, body }
 }
 
+/// The bytes of a request's body.
+pub fn content(input: Input) -> Vec<u8> {
+    match input {
+        Input::Memory(bytes) => bytes.to_vec(),
+        Input::File(file, length) => {
+            let mut bytes = vec![0; length as usize];
+            std::os::unix::fs::FileExt::read_exact_at(&**file, &mut bytes, 0).unwrap();
+            bytes
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A listener on a free TCP port, whose connections wait until it is served.
 pub fn listeners() -> Vec<Listener> {
     front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap()
@@ -146,11 +161,10 @@ impl Server {
     pub fn echo(settings: Settings) -> Server {
         Server::with(settings, |request| {
             let text = match request.input {
-                engine::Input::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                engine::Input::File(file, len) => {
-                    let mut bytes = vec![0; len as usize];
-                    std::os::unix::fs::FileExt::read_exact_at(&**file, &mut bytes, 0).unwrap();
-                    format!("file of {len}, sum {}", bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>())
+                Input::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Input::File(_, length) => {
+                    let sum = content(request.input).iter().map(|byte| u64::from(*byte)).sum::<u64>();
+                    format!("file of {length}, sum {sum}")
                 }
                 _ => "empty".into(),
             };
@@ -394,6 +408,12 @@ pub fn eventually(what: &str, check: impl Fn() -> bool) {
         assert!(Instant::now() < ends, "never: {what}");
         std::thread::park_timeout(Duration::from_millis(1));
     }
+}
+
+/// Runs a scene until it goes well, at most 20 times: on a busy machine, the server or the test may be stopped for
+/// longer than the other waits for it.
+pub fn repeated(scene: impl Fn() -> Option<()>) {
+    assert!((0..20).any(|_| scene().is_some()), "it has never gone well");
 }
 
 /// A log that tests can read.

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,22 +52,20 @@ pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Outpu
 }
 
 /// Reads a stream on a thread of its own, piece by piece: a command whose output is not read would block.
-fn pieces(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+fn pieces(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(PIECES);
-    thread::spawn(move || read(stream, &sender));
-    receiver
-}
-
-fn read(mut stream: impl Read, sender: &SyncSender<Vec<u8>>) {
-    let mut bytes = [0; PIECE_BYTES];
-    loop {
-        match stream.read(&mut bytes) {
-            // A piece is dropped if the channel is full.
-            Ok(count) if count > 0 => drop(sender.try_send(bytes[..count].to_vec())),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            _ => return,
+    thread::spawn(move || {
+        let mut bytes = [0; PIECE_BYTES];
+        loop {
+            match stream.read(&mut bytes) {
+                // A piece is dropped if the channel is full.
+                Ok(count) if count > 0 => drop(sender.try_send(bytes[..count].to_vec())),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                _ => return,
+            }
         }
-    }
+    });
+    receiver
 }
 
 /// Output until the end of the stream, or until `end`. It is bounded as well: a process that was left behind may write

@@ -88,9 +88,7 @@ pub(crate) fn note_recovery(port: u16, workload: &Workload, limit: Duration, wor
     let begun = Instant::now();
     loop {
         match check(port, workload) {
-            Ok(()) if begun.elapsed() < Duration::from_secs(1) => {
-                words.push("afterwards it answers rightly".into());
-            }
+            Ok(()) if begun.elapsed() < Duration::from_secs(1) => words.push("afterwards it answers rightly".into()),
             Ok(()) => {
                 words.push(format!("afterwards it answers rightly, after {:.1} s", begun.elapsed().as_secs_f64()));
             }
@@ -152,12 +150,11 @@ pub(crate) fn fast(port: u16, workload: &Workload, plan: &Open) -> Seen {
 
 /// Compares two results in one sentence.
 pub(crate) fn compared(before: &Seen, now: &Seen) -> String {
-    let p99 =
-        |seen: &Seen| seen.number(metric::P99).map_or_else(|| "no p99".to_owned(), |p99| format!("p99 {p99:.1} ms"));
-    let failed = |seen: &Seen| seen.number(metric::FAILED).unwrap_or(0.0);
-    let then = p99(before);
-    let there = p99(now);
-    format!("the others: {there} and {} failed; before: {then} and {} failed", failed(now), failed(before))
+    let words = |seen: &Seen| {
+        let p99 = seen.number(metric::P99).map_or_else(|| "no p99".to_owned(), |p99| format!("p99 {p99:.1} ms"));
+        format!("{p99} and {} failed", seen.number(metric::FAILED).unwrap_or(0.0))
+    };
+    format!("the others: {}; before: {}", words(now), words(before))
 }
 
 #[cfg(test)]

@@ -11,6 +11,18 @@ use crate::small::{Small, lock};
 use crate::{ask, number, workload};
 
 const OTHERS: Open = Open { per_s: 100.0, seconds: 1.0, connections: 16, seed: 1 };
+const OVERLOAD: overload::Overload = overload::Overload {
+    // Far below what `/limited` can answer: on a busy machine its sleep takes several times as long.
+    capacity_per_s: 50.0,
+    factor: 9.0,
+    calm_s: 3,
+    over_s: 1,
+    after_s: 7,
+    connections: 64,
+    deadline_ms: 500,
+    patience_s: 1.0,
+    seed: 1,
+};
 
 #[test]
 fn slow_clients_are_held_and_the_others_served() {
@@ -140,19 +152,7 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
 #[test]
 fn overload_costs_goodput_and_passes() {
     let server = Small::start();
-    let plan = overload::Overload {
-        // Far below its capacity: on a busy machine its sleep takes several times as long.
-        capacity_per_s: 50.0,
-        factor: 9.0,
-        calm_s: 3,
-        over_s: 1,
-        after_s: 7,
-        connections: 64,
-        deadline_ms: 500,
-        patience_s: 1.0,
-        seed: 1,
-    };
-    let told = overload::run(server.port, &workload("/limited"), &plan).unwrap();
+    let told = overload::run(server.port, &workload("/limited"), &OVERLOAD).unwrap();
     // Of 450 that arrive per second it can answer about 200, and those late.
     assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
     assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
@@ -166,7 +166,7 @@ fn overload_costs_goodput_and_passes() {
     assert!((0..7).any(|after| answers(4 + after) > 20), "{:?}", told.timeline);
     assert!(told.outcome.numbers.get("recovery_s").is_none_or(|seconds| *seconds >= 1.0), "{:?}", told.words);
     assert!(told.words[1].contains("p99") && told.words[1].contains("before"), "{:?}", told.words);
-    let plan = overload::Overload { over_s: 0, ..plan };
+    let plan = overload::Overload { over_s: 0, ..OVERLOAD };
     assert!(overload::run(server.port, &workload("/"), &plan).is_err());
 }
 
@@ -231,12 +231,10 @@ fn a_wrong_answer_is_seen_in_every_other_scenario() {
         capacity_per_s: 100.0,
         factor: 2.0,
         calm_s: 2,
-        over_s: 1,
         after_s: 1,
         connections: 8,
-        deadline_ms: 500,
         patience_s: 5.0,
-        seed: 1,
+        ..OVERLOAD
     };
     assert!(is_wrong(&overload::run(port, &liar, &plan).unwrap()));
 }

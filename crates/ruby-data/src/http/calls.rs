@@ -2,6 +2,7 @@
 //! passes; connections are kept for the next request of the same interpreter.
 
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,12 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, BodyReader, Error, Proxy, ProxyProtocol, Timeout};
 
-use super::agents::{Agents, Trust};
 use super::connection::Connections;
 use super::forward::{Target, to_proxy, with_target};
 use super::heads::{last_head, reason};
 use super::limits::read_until;
-use ruby_native::Tree;
 use ruby_native::errno::exception;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Responses that one interpreter may have open.
 const RESPONSES_MAX: usize = 64;
@@ -38,6 +37,18 @@ const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
+
+/// The certificates that a client trusts.
+#[derive(PartialEq, Eq)]
+struct Trust {
+    /// Whether the server's certificate is verified.
+    verify: bool,
+    /// A PEM file of trusted certificates; None for those of the system.
+    file: Option<PathBuf>,
+}
+
+/// The clients of an interpreter, by the certificates they trust, kept with their connections for its next request.
+type Agents = Vec<(Trust, Agent)>;
 
 struct Answer {
     head: Response<()>,
@@ -184,7 +195,7 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
     Ok(agent)
 }
 
-fn certificates(file: &std::path::Path) -> Option<Vec<Certificate<'static>>> {
+fn certificates(file: &Path) -> Option<Vec<Certificate<'static>>> {
     let (opened, _) = files::open(file).ok()?;
     let mut pem = Vec::new();
     opened.take(CERTIFICATES_BYTES_MAX).read_to_end(&mut pem).ok()?;

@@ -1,6 +1,5 @@
 //! The HTTP client behind Net::HTTP.
 
-mod agents;
 pub mod calls;
 mod connection;
 mod forward;

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::redis::{Place, RedisConnection, RedisError, encode};
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Connections that one interpreter may have open.
 const CONNECTIONS_MAX: usize = 64;

@@ -1,8 +1,7 @@
 //! The parser of a format string: text, and directives with their flags, widths and names.
 
 use super::values::{Values, WIDTH_MAX, malformed};
-use ruby_native::Tree;
-use ruby_native::{Raise, raise};
+use ruby_native::{Raise, Tree, raise};
 
 /// A directive of a format, such as `%-08.3f`.
 #[derive(Debug, Clone, Copy, Default)]

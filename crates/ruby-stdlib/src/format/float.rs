@@ -4,8 +4,7 @@
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
 use super::plain_float;
-use ruby_native::Tree;
-use ruby_native::{Raise, raise};
+use ruby_native::{Raise, Tree, raise};
 
 /// Appends a value as a directive says. An Integer keeps all its digits with `%f`; other values become Floats.
 pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, value: &Tree) -> Result<(), Raise> {

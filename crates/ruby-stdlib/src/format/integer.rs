@@ -2,8 +2,7 @@
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
-use ruby_native::Tree;
-use ruby_native::{Raise, raise};
+use ruby_native::{Raise, Tree, raise};
 
 /// Most digits of a number; conversion to another base takes quadratic time.
 const DIGITS_MAX: usize = 20_000;

@@ -9,8 +9,7 @@ mod values;
 use super::float as plain_float;
 use directive::{Directive, FormatParser, Part};
 use pad::pad_text;
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 use values::{Used, Values};
 
 fn array(arg: Arg<'_>) -> Vec<Tree> {

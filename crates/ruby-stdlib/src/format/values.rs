@@ -1,7 +1,6 @@
 //! The values of a call of Kernel#format, taken in turn, by index or by name.
 
-use ruby_native::Tree;
-use ruby_native::{Raise, raise};
+use ruby_native::{Raise, Tree, raise};
 
 /// Largest width and precision.
 pub const WIDTH_MAX: usize = 1 << 24;

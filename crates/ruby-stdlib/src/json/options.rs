@@ -1,7 +1,6 @@
 //! The options of JSON.generate and JSON.parse, and the limits of both.
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Raise, raise};
+use ruby_native::{Arg, Raise, Tree, raise};
 
 /// Levels of nesting where `max_nesting` is not given, as in Ruby's json library.
 const NESTING_MAX: usize = 100;

@@ -6,8 +6,7 @@ mod text;
 mod write;
 
 use directive::directives;
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 
 /// Array#pack(format, begun): the bytes are appended to those of `begun`, nil for none.
 pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {

@@ -2,8 +2,7 @@
 
 use super::directive::{ByteOrder, Count, IntegerForm, PackDirective};
 use super::text;
-use ruby_native::Tree;
-use ruby_native::{Raise, raise};
+use ruby_native::{Raise, Tree, raise};
 
 /// The bytes, the position in them, and the values found.
 pub struct Unpacker<'a> {

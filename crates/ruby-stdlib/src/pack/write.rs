@@ -2,8 +2,7 @@
 
 use super::directive::{ByteOrder, Count, PackDirective};
 use super::text;
-use ruby_native::Tree;
-use ruby_native::{Arg, Raise, raise};
+use ruby_native::{Arg, Raise, Tree, raise};
 
 /// 2 to the power of 64. The remainder of a division by it has the lowest 64 bits.
 const WRAP: f64 = (1u128 << 64) as f64;

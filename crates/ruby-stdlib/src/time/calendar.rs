@@ -3,8 +3,7 @@
 //! no Julian calendar and no year after 9999.
 
 use super::{integers, seconds};
-use ruby_native::{Arg, Context, Outcome, Value, arg};
-use ruby_native::{Raise, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
 /// The day number of the 1st of January 1970.
 pub const EPOCH: i64 = 2_440_588;

@@ -6,8 +6,7 @@ use strftime::Time;
 
 use super::calendar::{self, EPOCH};
 use super::seconds;
-use ruby_native::raise;
-use ruby_native::{Arg, Context, Outcome, Value, arg};
+use ruby_native::{Arg, Context, Outcome, Value, arg, raise};
 
 /// The fields of a time that the crate strftime reads.
 struct Fields {

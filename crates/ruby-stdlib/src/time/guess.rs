@@ -8,9 +8,7 @@ use regex_automata::util::captures::Captures;
 
 use super::known::{Known, nanoseconds, offset};
 use super::strptime::{DAYS, MONTHS};
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, arg};
-use ruby_native::{Raise, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, arg, raise};
 
 /// Most bytes of a text where `limit: nil` says none: the rules look at a text many times, and cannot be interrupted.
 const LENGTH_MAX: usize = 64 << 10;

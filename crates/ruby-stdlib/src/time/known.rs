@@ -1,7 +1,6 @@
 //! The fields of a date and time that have been parsed, and the values of zones and fractions.
 
-use ruby_native::Tree;
-use ruby_native::Value;
+use ruby_native::{Tree, Value};
 
 /// Fields of a date and time, in the order in which they were found.
 #[derive(Debug, Default)]

@@ -10,8 +10,7 @@ pub mod zone;
 
 use std::time::{Duration, SystemTime};
 
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg, raise};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Largest number of seconds that is accepted, so that no sum overflows.

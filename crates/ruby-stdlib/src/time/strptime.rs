@@ -1,8 +1,7 @@
 //! strptime for Date and Time: the fields of a text that has a given format.
 
 use super::known::{Known, nanoseconds, offset};
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Value, arg};
+use ruby_native::{Arg, Context, Outcome, Tree, Value, arg};
 
 pub const MONTHS: [&str; 12] = [
     "january",

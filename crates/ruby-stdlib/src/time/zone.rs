@@ -9,9 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 
 use super::{now, seconds};
-use ruby_native::Raise;
-use ruby_native::Tree;
-use ruby_native::{Arg, Context, Outcome, Value, arg};
+use ruby_native::{Arg, Context, Outcome, Raise, Tree, Value, arg};
 
 /// Time zones that are kept by name.
 const NAMES_MAX: usize = 32;

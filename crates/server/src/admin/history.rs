@@ -1,8 +1,9 @@
 //! Past numbers, by second and by minute, so that users see what led to the present.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
+use engine::unix_ms;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -262,9 +263,8 @@ impl Point {
         let queue = now.queue.since(&before.queue, self.peaks.queue_us);
         let service = now.service.since(&before.service, self.peaks.service_us);
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Point {
-            at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+            at_ms: unix_ms(SystemTime::now()),
             rate: rate(now.requests, before.requests),
             answered_rate: rate(now.answered(), before.answered()),
             error_rate: rate(now.errors(), before.errors()),

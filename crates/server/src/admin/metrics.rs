@@ -15,7 +15,6 @@ use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::{by_hundreds, known_kib, sizes_of};
 use crate::apps::app::App;
 use crate::apps::deploy_record::DeployOutcome;
-use crate::apps::engines;
 use crate::log::files::LogView;
 
 /// Exit reasons of workers that are always shown.
@@ -140,7 +139,7 @@ fn of_log(log: &LogView) -> Vec<Family> {
 fn of_server(running: &RunningServer) -> Vec<Family> {
     let server = &running.server;
     let counts = &running.counts;
-    let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("mruby", engines::mruby())];
+    let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("mruby", engine_mruby::version())];
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
     vec![

@@ -19,7 +19,7 @@ pub mod service;
 pub mod state;
 pub mod view;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use front::{Bind, Listener};
@@ -86,8 +86,8 @@ impl Admin {
         if self.waits {
             self.listen()?;
         }
-        if let Some(path) = self.control() {
-            info!(target: "server", "commands find this server by its control socket {}", path.display());
+        if let Some(path) = self.state.control() {
+            info!(target: "server", "commands find this server by its control socket {path}");
         }
         Ok(())
     }
@@ -95,11 +95,6 @@ impl Admin {
     /// To be notified when a successor serves, has failed, owns everything, or is gone.
     pub fn succession(&self) -> Arc<Notify> {
         self.serving.service.succession.clone()
-    }
-
-    /// Path of the control socket.
-    pub fn control(&self) -> Option<PathBuf> {
-        self.state.control_file().map(|(path, _)| path)
     }
 
     fn listen(&self) -> Result<(), String> {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use engine::{Order, count};
 use serde_json::json;
-use tracing::{info, warn};
 
 use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
 use crate::admin::state::{AdminState, RunningServer};
 use crate::apps::app::App;
+use crate::log::files::log_outcome;
 
 /// Upper bound of workers, or interpreters, that a request may ask for.
 const WORKERS_MAX: u64 = 1024;
@@ -41,10 +41,7 @@ pub fn drain(_: &AdminState, running: &RunningServer, _: &Params) -> Outcome {
 /// Reopens the log files, after they were renamed; also of a server that is still starting.
 pub fn reopen_logs(state: &AdminState) -> Outcome {
     let outcome = state.logs.reopen();
-    match &outcome {
-        Ok(words) => info!(target: "server", "{words}"),
-        Err(why) => warn!(target: "server", "{why}"),
-    }
+    log_outcome(&outcome);
     told(outcome)
 }
 

@@ -2,7 +2,6 @@
 //! everything.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,6 +16,7 @@ use crate::admin::history::History;
 use crate::admin::process::share_kib;
 use crate::control::handle::ServerHandle;
 use crate::log::files::LogFiles;
+use crate::process::folder::inode;
 
 /// Interval between two readings of the server's memory: the kernel walks all pages for it.
 const SHARE_TIME: Duration = Duration::from_secs(5);
@@ -157,9 +157,9 @@ impl RunningServer {
     }
 }
 
-/// Device and inode, which identify a file.
+/// Device and inode of a file at a path; `None` if there is none.
 pub fn inode_of(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    inode(fs::symlink_metadata(path))
 }
 
 /// Path of a socket file, with device and inode.

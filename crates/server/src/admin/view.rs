@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::iter;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::Instant;
 
-use engine::{Fault, Snapshot};
+use engine::{Fault, Snapshot, unix_ms};
 use machine::Memory;
 use serde::Serialize;
 
@@ -117,13 +117,12 @@ impl StatusView {
 impl ServerView {
     /// The status of a server that loads its applications.
     pub fn starting(state: &AdminState) -> ServerView {
-        let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default();
         ServerView {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             state: "starting".to_owned(),
             ready: false,
-            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            since_ms: unix_ms(state.since),
             uptime_s: rounded(state.begun.elapsed().as_secs_f64()),
             draining_s: None,
             started_in: state.place.started_in.clone(),

@@ -17,15 +17,25 @@ pub struct AppTraits<'a> {
     pub ruby: &'a Path,
 }
 
-/// The engine, and a log line that says why. In any doubt it is Ruby, if there is one.
-pub fn choose(named: Option<EngineKind>, traits: &AppTraits<'_>) -> (EngineKind, String) {
-    match named {
-        Some(engine) => (engine, format!("engine: {}, as asked for", engine.name())),
-        None => {
-            let (engine, why) = needed(traits);
-            (engine, format!("engine: {}, {why}; --engine {} is the other one", engine.name(), engine.other().name()))
-        }
+/// The chosen engine.
+#[derive(Debug)]
+pub struct Choice {
+    pub engine: EngineKind,
+    /// Log line that says why.
+    pub why: String,
+    /// Beginning of the log line for the other engine in its place, if only a sign in the source decided for Ruby.
+    pub although: Option<String>,
+}
+
+/// Chooses the engine. In any doubt it is Ruby, if there is one.
+pub fn choose(named: Option<EngineKind>, traits: &AppTraits<'_>) -> Choice {
+    if let Some(engine) = named {
+        return Choice { engine, why: format!("engine: {}, as asked for", engine.name()), although: None };
     }
+    let (engine, why, sign) = needed(traits);
+    let (name, other) = (engine.name(), engine.other().name());
+    let why = format!("engine: {name}, {why}; --engine {other} is the other one");
+    Choice { engine, why, although: sign.map(|sign| format!("engine: {other}, although {sign}")) }
 }
 
 /// Whether an application for which the embedded engine was chosen automatically is given to Ruby if it does not load:
@@ -35,7 +45,8 @@ pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, traits: &AppTr
     named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(traits.ruby).is_some()
 }
 
-fn needed(traits: &AppTraits<'_>) -> (EngineKind, String) {
+/// The engine, why it is that one, and the sign in the source if nothing else decided for Ruby.
+fn needed(traits: &AppTraits<'_>) -> (EngineKind, String, Option<String>) {
     let file = traits.rackup.file_name().unwrap_or_default().to_string_lossy();
     // Only Ruby has Bundler.
     if let Some(gemfile) = traits.gemfile {
@@ -46,25 +57,26 @@ fn needed(traits: &AppTraits<'_>) -> (EngineKind, String) {
             }
             _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
         };
-        return (EngineKind::Ruby, format!("because {why}"));
+        return (EngineKind::Ruby, format!("because {why}"), None);
     }
     let found = requires::look(traits.rackup, &engine_mruby::provides);
     if let Some(unmet) = found.unmet {
-        return (EngineKind::Ruby, format!("because {unmet}"));
+        return (EngineKind::Ruby, format!("because {unmet}"), None);
     }
     let leaning = |engine| traits.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
     if let Some(why) = leaning(EngineKind::Mruby) {
-        return (EngineKind::Mruby, format!("because {why}"));
+        return (EngineKind::Mruby, format!("because {why}"), None);
     }
-    let doubt = leaning(EngineKind::Ruby).or_else(|| rails(traits.rackup)).or(found.doubt);
-    match (doubt, program::find_program(traits.ruby)) {
+    let beside_source = leaning(EngineKind::Ruby).or_else(|| rails(traits.rackup));
+    let sign = if beside_source.is_none() { found.doubt.clone() } else { None };
+    match (beside_source.or(found.doubt), program::find_program(traits.ruby)) {
         (None, _) => {
-            (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"))
+            (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"), None)
         }
-        (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}")),
+        (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}"), sign),
         (Some(doubt), None) => {
             let ruby = traits.ruby.display();
-            (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"))
+            (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"), None)
         }
     }
 }
@@ -89,7 +101,11 @@ mod tests {
         let rackup = folder.path().join("config.ru");
         let gemfile = crate::config::rackup::gemfile(&rackup, None, None);
         let ruby = Path::new(ruby);
-        choose(None, &AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
+        let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
+        let Choice { engine, why, although } = choose(None, &traits);
+        // Only a sign in the source leaves the choice open.
+        assert_eq!(although.is_some(), engine == EngineKind::Ruby && why.contains("known before it runs"), "{why}");
+        (engine, why)
     }
 
     fn chosen(files: &[(&str, &str)]) -> (EngineKind, String) {
@@ -123,7 +139,7 @@ mod tests {
         assert_eq!(engine, EngineKind::Mruby);
         assert!(line.contains("because there is no Ruby (/no/such/ruby), although config.ru requires"), "{line}");
         let workers = [(EngineKind::Ruby, "-w 2 is for it".to_owned())];
-        let (engine, line) = chosen_with(&[("config.ru", "")], &workers, "/bin/sh");
+        let (engine, line) = chosen_with(&doubtful, &workers, "/bin/sh");
         assert!(engine == EngineKind::Ruby && line.contains("because -w 2 is for it"), "{line}");
         let fresh = [(EngineKind::Mruby, "--fresh is for it".to_owned())];
         let (engine, line) = chosen_with(&doubtful, &fresh, "/bin/sh");
@@ -137,10 +153,10 @@ mod tests {
         let gemfile = Some(Path::new("/srv/Gemfile"));
         let traits = AppTraits { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
         let chosen = choose(Some(EngineKind::Mruby), &traits);
-        assert_eq!(chosen, (EngineKind::Mruby, "engine: mruby, as asked for".into()));
-        let (engine, line) = choose(None, &traits);
+        assert_eq!((chosen.engine, &*chosen.why), (EngineKind::Mruby, "engine: mruby, as asked for"));
+        let Choice { engine, why: line, .. } = choose(None, &traits);
         assert_eq!(engine, EngineKind::Ruby);
         assert!(line.starts_with("engine: ruby, because BUNDLE_GEMFILE is /srv/Gemfile"), "{line}");
-        assert_eq!(choose(None, &AppTraits { gemfile: None, ..traits }).0, EngineKind::Mruby);
+        assert_eq!(choose(None, &AppTraits { gemfile: None, ..traits }).engine, EngineKind::Mruby);
     }
 }

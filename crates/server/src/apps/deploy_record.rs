@@ -1,7 +1,8 @@
 //! Records of deploys: attempts to load code, and their outcomes.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
+use engine::unix_ms;
 use serde::Serialize;
 
 /// The record of a deploy, as the control API shows it: of the start or of a reload, successful or not.
@@ -34,8 +35,7 @@ impl DeployRecord {
     /// The record of a deploy that has ended just now.
     pub fn new(generation: u64, begun: Instant, outcome: DeployOutcome, error: Option<String>) -> DeployRecord {
         let took = begun.elapsed();
-        let at = SystemTime::now().checked_sub(took).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let at_ms = u64::try_from(at.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+        let at_ms = SystemTime::now().checked_sub(took).map_or(0, unix_ms);
         DeployRecord { at_ms, generation, outcome, error, took_ms: (took.as_secs_f64() * 1e6).round() / 1e3 }
     }
 }

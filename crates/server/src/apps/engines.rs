@@ -1,4 +1,4 @@
-//! The engines, and which of them runs. The only place that names them.
+//! The engines, and which of them runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,11 +67,6 @@ impl Alone {
     }
 }
 
-/// Name and version of the embedded interpreter.
-pub fn mruby() -> String {
-    engine_mruby::version()
-}
-
 /// The engine that runs an application.
 pub enum RunningEngine {
     Mruby(Arc<MrubyEngine>),
@@ -92,6 +87,8 @@ pub enum RefusalKind {
     Engine,
     /// The application did not load in a working engine: another engine may load it.
     App,
+    /// Ruby runs, and has no Rack.
+    NoRack,
     /// A hook failed after the application was loaded.
     Hook,
 }
@@ -118,7 +115,7 @@ impl RunningEngine {
         engine.map_err(|refusal| {
             let words = match refusal.kind {
                 RefusalKind::Hook => refusal.words,
-                RefusalKind::Engine | RefusalKind::App => {
+                RefusalKind::Engine | RefusalKind::App | RefusalKind::NoRack => {
                     format!("{} cannot be loaded: {}", spec.rackup.display(), refusal.words)
                 }
             };
@@ -315,6 +312,7 @@ fn start_ruby(
             StartError::App(_) | StartError::Ended(_) | StartError::Unready(_) | StartError::Late(_) => {
                 RefusalKind::App
             }
+            StartError::NoRack(_) => RefusalKind::NoRack,
             StartError::Hook(..) => RefusalKind::Hook,
             StartError::User(..)
             | StartError::NoRuby { .. }

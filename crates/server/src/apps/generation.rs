@@ -12,6 +12,7 @@ use tracing::warn;
 use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, DEVELOPMENT, FOREVER};
+use crate::config::engine_kind::EngineKind;
 
 /// Interval of polling.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -56,13 +57,16 @@ impl Generation {
         engine_context: &EngineContext,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, so the application is loaded only once.
-        let tried = if number > 1 { RunningEngine::try_in_a_child(&spec, &settings, engine_context) } else { Ok(()) };
-        let running = tried.and_then(|()| RunningEngine::start(&spec, &settings, size, engine_context));
-        let (running, spec, settings) = match (running, spec.instead.clone()) {
+        let is_tried = number > 1;
+        let start = |spec: &AppSpec, settings: &AppSettings| {
+            let tried = if is_tried { RunningEngine::try_in_a_child(spec, settings, engine_context) } else { Ok(()) };
+            tried.and_then(|()| RunningEngine::start(spec, settings, size, engine_context))
+        };
+        let (running, spec, settings) = match (start(&spec, &settings), spec.instead.clone()) {
             (Ok(running), _) => (running, spec, settings),
-            (Err(refusal), Some(instead)) if refusal.kind == RefusalKind::App => {
+            (Err(refusal), Some(instead)) if is_for(instead.0.engine, &refusal) => {
                 let (theirs, settings) = (*instead).clone();
-                (start_instead(&refusal, &theirs, &settings, size, engine_context)?, theirs, settings)
+                (start_instead(&refusal, &theirs, || start(&theirs, &settings))?, theirs, settings)
             }
             (Err(refusal), _) => return Err(refusal.words),
         };
@@ -208,29 +212,46 @@ fn wait_for_rest(
     }
 }
 
-/// Loads with the user's Ruby what the embedded engine could not load. If both fail, the error has both texts, unless
-/// they agree: then the application is at fault.
+/// Whether this engine may load what the other one has refused so.
+fn is_for(engine: EngineKind, refusal: &Refusal) -> bool {
+    match engine {
+        EngineKind::Ruby => refusal.kind == RefusalKind::App,
+        EngineKind::Mruby => refusal.kind == RefusalKind::NoRack,
+    }
+}
+
+/// Loads with the other engine what the chosen one could not load. If both fail, the error has both texts, unless they
+/// agree: then the application is at fault.
 fn start_instead(
     refusal: &Refusal,
     spec: &AppSpec,
-    settings: &AppSettings,
-    size: Size,
-    engine_context: &EngineContext,
+    start: impl FnOnce() -> Result<RunningEngine, Refusal>,
 ) -> Result<RunningEngine, String> {
     let began = Instant::now();
     let first = refusal.words.lines().next().unwrap_or_default();
-    let running = RunningEngine::start(spec, settings, size, engine_context).map_err(|second| {
+    let running = start().map_err(|second| {
         if second.words.lines().next() == Some(first) {
             return second.words;
         }
-        format!("{}\n  Nor does Ruby load it: {}", refusal.words, second.words)
+        let name = match spec.engine {
+            EngineKind::Ruby => "Ruby",
+            EngineKind::Mruby => "the embedded engine",
+        };
+        format!("{}\n  Nor does {name} load it: {}", refusal.words, second.words)
     })?;
-    warn!(
-        target: "server",
-        "the engine is Ruby's after all, and has taken {} to load it, because the embedded one did not: {first}; \
-         --engine ruby spares the attempt",
-        brief(began.elapsed())
-    );
+    match spec.engine {
+        EngineKind::Ruby => warn!(
+            target: "server",
+            "the engine is Ruby's after all, and has taken {} to load it, because the embedded one did not: {first}; \
+             --engine ruby spares the attempt",
+            brief(began.elapsed())
+        ),
+        EngineKind::Mruby => warn!(
+            target: "server",
+            "{}: {first}; with the gem rack Ruby runs it, and --engine ruby refuses to start without",
+            spec.why
+        ),
+    }
     Ok(running)
 }
 

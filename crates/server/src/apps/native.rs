@@ -171,7 +171,6 @@ mod tests {
             gid: rustix::process::getegid().as_raw(),
             groups: Vec::new(),
             home: home.path().to_owned(),
-            helper: None,
         };
         let folder = cache_in(home.path().join(".cache"));
         fs::create_dir_all(&folder).unwrap();

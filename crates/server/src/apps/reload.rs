@@ -16,6 +16,7 @@ use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
 use crate::apps::spec::{self, AppSpec, SpecError};
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
+use crate::config::engine_kind::EngineKind;
 
 /// Time for a failed generation to stop.
 const FAILED_END_TIME: Duration = Duration::from_secs(1);
@@ -65,7 +66,11 @@ impl App {
 
     /// A generation that is ready for requests; and its number of workers so far, if the old one must give it the rest.
     fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), ReloadError> {
-        let (spec, settings) = self.find_now().map_err(|why| self.failed(why))?;
+        let (mut spec, settings) = self.find_now().map_err(|why| self.failed(why))?;
+        // What Ruby serves stays there: a Ruby that has lost Rack fails the reload.
+        if self.current().bounds().is_some() {
+            spec.instead = spec.instead.filter(|instead| instead.0.engine == EngineKind::Ruby);
+        }
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let workers = surge.unwrap_or_else(|| self.as_many(&settings));

@@ -254,27 +254,30 @@ pub fn code(source: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
     while let Some(line) = lines.get(at).filter(|line| **line != "__END__") {
         found.push((at + 1, *line));
-        let ends = |end: &str| {
+        let next = |end: &str, last: usize| {
             let places = places.get(end)?;
-            places.get(places.partition_point(|place| *place <= at)).copied()
+            places.get(places.partition_point(|place| *place <= last)).copied()
         };
-        let last = match heredoc(line) {
-            _ if line.starts_with("=begin") => Some(ends("=end").unwrap_or(lines.len())),
+        at = if line.starts_with("=begin") {
+            next("=end", at).unwrap_or(lines.len())
+        } else {
             // A word after `<<` that never stands alone in a line began no here-document; it may be a push.
-            Some(end) => ends(end),
-            None => None,
+            heredocs(line).fold(at, |last, end| next(end, last).unwrap_or(last))
         };
-        at = last.unwrap_or(at) + 1;
+        at += 1;
     }
     found
 }
 
-/// The word that ends the here-document which begins in this line.
-fn heredoc(line: &str) -> Option<&str> {
-    let (_, after) = line.split_once("<<").filter(|(before, _)| !before.trim_start().starts_with('#'))?;
-    let after = after.trim_start_matches(['~', '-']).trim_start_matches(['"', '\'', '`']);
-    let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
-    Some(&after[..end]).filter(|word| !word.is_empty())
+/// The words that end the here-documents which begin in this line, in their order.
+fn heredocs(line: &str) -> impl Iterator<Item = &str> {
+    let line = if line.trim_start().starts_with('#') { "" } else { line };
+    let words = line.split("<<").skip(1).map(|after| {
+        let after = after.trim_start_matches(['~', '-']).trim_start_matches(['"', '\'', '`']);
+        let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+        &after[..end]
+    });
+    words.filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ fn what_is_not_required_at_all_does_not_count() {
         "run 1\n__END__\nrequire \"roda\"\n",
         "TEXT = <<~RUBY\nrequire \"roda\"\nRUBY\n",
         "page(<<-'TEXT')\nrequire \"roda\"\n  TEXT\n",
+        "page(<<A, <<B)\nrequire \"roda\"\nA\nfork { 1 }\nB\n",
+        "list << <<A\nrequire \"roda\"\nA\n",
     ] {
         assert_eq!(found(&[("config.ru", text)]), Requirements::default(), "{text}");
     }
@@ -154,6 +156,9 @@ fn no_file_takes_long_to_look_through() {
     let began = Instant::now();
     let openings = "1<<B,\n".repeat(90_000);
     assert_eq!(code(&openings).len(), 90_000);
+    let calls = "load a ".repeat(140_000);
+    assert!(found(&[("config.ru", &calls)]).doubt.is_some());
+    assert_eq!(code(&"<<A ".repeat(250_000)).len(), 1);
     let folders: String = (0..20_000).map(|number| format!("$: << 'lib{number}'\n")).collect();
     let config = folders + &"require 'json'\n".repeat(30_000);
     assert_eq!(looked(&[("config.ru", &config)]), None);

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::apps::choice::{self, AppTraits};
+use crate::apps::choice::{self, AppTraits, Choice};
 use crate::config::app_settings::AppSettings;
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
@@ -23,8 +23,9 @@ pub struct AppSpec {
     pub gemfile: Option<PathBuf>,
     /// Folders at the beginning of Ruby's load path.
     pub load_path: Vec<PathBuf>,
-    /// The same for the user's Ruby, with its settings: if the embedded engine was chosen only because nothing spoke
-    /// against it, and the application does not load in it.
+    /// The same for the other engine, with its settings: for Ruby, if the embedded engine was chosen only because
+    /// nothing spoke against it, and the application does not load in it; for the embedded engine, if only a sign in
+    /// the source spoke for Ruby, and that has no Rack.
     pub instead: Option<Arc<(AppSpec, AppSettings)>>,
 }
 
@@ -70,13 +71,14 @@ pub fn find(
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
-    let (engine, why) = choice::choose(settings.engine, &traits);
-    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
-    let mut for_ruby = may_be_ruby.then(|| settings.clone());
+    let Choice { engine, why, although } = choice::choose(settings.engine, &traits);
+    let may_be_other = although.is_some() || choice::may_be_ruby(settings.engine, engine, &traits);
+    let mut for_other = may_be_other.then(|| settings.clone());
     settings.fit_to(engine).map_err(SpecError::Options)?;
     let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
-    if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
-        let theirs = AppSpec { engine: EngineKind::Ruby, ..found.clone() };
+    if let Some(settings) = for_other.take_if(|settings| settings.fit_to(engine.other()).is_ok()) {
+        let why = although.unwrap_or_else(|| found.why.clone());
+        let theirs = AppSpec { engine: engine.other(), why, ..found.clone() };
         found.instead = Some(Arc::new((theirs, settings)));
     }
     Ok(found)

@@ -107,9 +107,12 @@ fn literal(text: &str) -> Option<(&str, &str)> {
 
 /// Files that a line may require: in blocks, under conditions, by computed names.
 pub fn possible(line: &str) -> Vec<Possible> {
-    let words = words(line).0.into_iter();
-    let methods = words.filter(|word| LOADERS.contains(&word.text) && word.is_method);
-    methods.filter_map(|word| by_loader(word.text, word.rest)).collect()
+    let mut loaders = words(line).0;
+    loaders.retain(|word| LOADERS.contains(&word.text) && word.is_method);
+    // The argument of each ends at the next at the latest: to look through the whole rest would take quadratic time.
+    let ends = loaders.iter().skip(1).map(|next| next.text.len() + next.rest.len()).chain([0]);
+    let calls = loaders.iter().zip(ends).map(|(word, end)| (word.text, &word.rest[..word.rest.len() - end]));
+    calls.filter_map(|(word, rest)| by_loader(word, rest)).collect()
 }
 
 /// Something in a line that only Ruby has, as a text; a guess, since an object of the application may have the name.
@@ -120,8 +123,10 @@ pub fn only_ruby(line: &str) -> Option<String> {
         let argument = word.rest.trim_start();
         let is_assigned = argument.starts_with('=') && !argument.starts_with("==");
         if word.is_method && is_call && !is_assigned && RUBYS_METHODS.contains(&word.text) {
-            // Without an argument it may be a variable.
-            let has_one = !argument.is_empty() && !argument.starts_with([')', ',', '.', '&', '|', '?', '}', ']', ';']);
+            // Without an argument it may be a variable, which may be compared.
+            let has_one = !argument.is_empty()
+                && !argument.starts_with([')', ',', '.', '&', '|', '?', '}', ']', ';', '='])
+                && !["!=", "!~", "< ", "> ", "<=", ">="].iter().any(|operator| argument.starts_with(operator));
             return (has_one || word.text == "fork").then(|| word.text.to_owned());
         }
         if !word.is_constant {
@@ -237,6 +242,9 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
                 at = next;
             }
             (None, '#') if before.is_whitespace() => break,
+            (None, '%') if !(before.is_alphanumeric() || matches!(before, '_' | ')' | ']' | '}')) => {
+                at = next + literal_len(&line[next..]);
+            }
             (None, '"' | '\'' | '`') => {
                 has_command |= c == '`' && before != ':' && before != '.' && line[next..].contains('`');
                 quote = Some(c);
@@ -264,6 +272,35 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
         before = line[..at].chars().next_back().unwrap_or(' ');
     }
     (found, has_command)
+}
+
+/// Length of a literal in which nothing is code, as in `%w[fork exec]`, from the letter after the percent sign on; zero
+/// if none begins there. One that does not end in this line has the rest of it.
+fn literal_len(text: &str) -> usize {
+    let mut chars = text.char_indices();
+    let is_plain = chars.next().is_some_and(|(_, kind)| matches!(kind, 'w' | 'i' | 'q'));
+    let Some((_, open)) = chars.next().filter(|_| is_plain) else { return 0 };
+    let end = match open {
+        '(' => ')',
+        '[' => ']',
+        '{' => '}',
+        '<' => '>',
+        '|' | '/' | '!' => open,
+        _ => return 0,
+    };
+    let mut depth = 0;
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == end && depth == 0 {
+            return at + c.len_utf8();
+        } else if c == end {
+            depth -= 1;
+        } else if c == open {
+            depth += 1;
+        }
+    }
+    text.len()
 }
 
 /// Whether a constant after this text is looked up from the top level: `Socket` and `::Socket`, but not `My::Socket`.
@@ -329,6 +366,8 @@ mod tests {
         for (line, expected) in [
             ("pid = fork { exit! }", "fork"),
             ("fork do", "fork"),
+            ("%w[a b].each { |name| fork { name } }", "fork"),
+            ("x = y %w; system('true')", "system"),
             ("system 'true' or raise", "system"),
             ("trap('USR1') { }", "trap"),
             ("Thread.new { poll }", "Thread.new"),
@@ -357,6 +396,10 @@ mod tests {
             "\"`uptime`\"",
             "def system(name)",
             "system = 1",
+            "stop if system == other || system != name",
+            "NAMES = %w[fork [system x] exec\\] trap].map(&:to_s)",
+            "%i(fork trap).each { |name| alias_method name, :x }",
+            "%w[fork ",
             "{ system: 1, fork: 2 }",
             "return system",
             "git.fork(x)",

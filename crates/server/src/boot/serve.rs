@@ -81,7 +81,7 @@ pub fn versions() -> String {
     // Builds for distribution name their commit, since a figure of "0.1.0" could be of any.
     let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
     let allocator = if cfg!(feature = "jemalloc") { ", jemalloc" } else { "" };
-    format!("foolsgold {VERSION}{commit} ({}{allocator})", engines::mruby())
+    format!("foolsgold {VERSION}{commit} ({}{allocator})", engine_mruby::version())
 }
 
 /// Serves until the shutdown. The error is a text for the user who started the program.
@@ -357,7 +357,7 @@ async fn run(
     if admin.state.is_unwanted() {
         server.stop(false);
     }
-    run_files.set_control(admin.control().as_deref());
+    run_files.set_control(admin.state.control());
     run_files.write()?;
     let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
     let serving = serving.map_err(|error| error.to_string())?;

@@ -4,12 +4,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::client::text::plain_lines;
-use crate::process::exit::print;
+use crate::process::exit::{BAD_USAGE, print};
 
 /// Exit code: the action was tried and failed.
 const FAILED: u8 = 1;
-/// Exit code: the command line is not valid.
-const BAD_USAGE: u8 = 2;
 /// Exit code: there is no server; as of LSB init scripts, "program is not running".
 const NO_SERVER: u8 = 3;
 
@@ -36,7 +34,7 @@ impl Failure {
 
 /// Prints the result of a command on standard output.
 pub fn say(text: &str) -> Result<(), Failure> {
-    print(text).map_err(Failure::failed)
+    print(text).map(drop).map_err(Failure::failed)
 }
 
 /// Prints why a command failed and returns its exit code.

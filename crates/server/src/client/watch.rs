@@ -1,6 +1,6 @@
 //! `foolsgold status`: once, or redrawn each second until Ctrl-C.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use rustix::termios::tcgetwinsize;
@@ -10,6 +10,7 @@ use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::outcome::{Failure, say};
 use crate::client::{find, status};
 use crate::config::commands::Flag;
+use crate::process::exit::print;
 
 /// Enters the terminal's alternate screen, without cursor and line wrap; and leaves it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -68,12 +69,8 @@ fn watch_on(call: &Call, line: &ControlClient, draws: bool) -> Result<(), Failur
         };
         let text = text.map_err(|error| error.failure(&line.socket))?;
         let screen = if draws { screen(&text, size.map(|(_, rows)| rows)) } else { text };
-        let mut out = io::stdout().lock();
-        // The reader has gone, as with `| head`.
-        if out.write_all(screen.as_bytes()).and_then(|()| out.flush()).is_err() {
-            return Ok(());
-        }
-        if !line.wait(Duration::from_secs(1), &mut interrupts) {
+        let has_reader = print(&screen).map_err(Failure::failed)?;
+        if !has_reader || !line.wait(Duration::from_secs(1), &mut interrupts) {
             return Ok(());
         }
     }

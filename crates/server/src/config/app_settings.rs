@@ -32,7 +32,7 @@ pub enum RubyWorker {
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    /// User of the processes, if not the server's. This program is its helper.
+    /// User of the processes, if not the server's.
     pub user: Option<engine_ruby::User>,
     /// Least and greatest number of workers.
     pub min_workers: usize,

@@ -306,12 +306,12 @@ fn command(arguments: &mut Vec<OsString>) -> Command {
         Some("native") => Command::Native,
         Some("explain") => Command::Explain,
         Some("config") => {
-            let before = arguments.len();
-            arguments.retain(|word| word != "--json");
-            let json = arguments.len() < before;
-            let before = arguments.len();
-            arguments.retain(|word| word != "--check");
-            Command::Config { json, check: arguments.len() < before }
+            let mut take = |flag: &str| {
+                let before = arguments.len();
+                arguments.retain(|word| word != flag);
+                arguments.len() < before
+            };
+            Command::Config { json: take("--json"), check: take("--check") }
         }
         _ => return Command::Serve,
     };

@@ -252,6 +252,9 @@ fn name(served: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
     use super::*;
 
     #[test]
@@ -264,7 +267,7 @@ mod tests {
         let times = rustix::fs::Timestamps { last_access: long_ago, last_modification: long_ago };
         for path in names.map(|name| folder.path().join(name)) {
             // Bound, and closed without removing the file.
-            drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+            drop(UnixListener::bind(&path).unwrap());
             rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty()).unwrap();
         }
         sweep(folder.path());
@@ -284,7 +287,6 @@ mod tests {
 
     #[test]
     fn a_folder_that_others_can_write_to_is_not_used() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         assert!(is_our_own(folder.path()).is_ok());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -309,7 +311,6 @@ mod tests {
 
     /// A folder that only its owner may write to.
     fn private(path: &Path) -> &Path {
-        use std::os::unix::fs::PermissionsExt;
         fs::create_dir_all(path).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         path
@@ -322,8 +323,7 @@ mod tests {
         let own = system.path().join("run/shop").join(format!("{}.sock", name(served)));
         let others = ["run/shop/web.sock", "run/shop-1a2b3c4d.sock"].map(|name| system.path().join(name));
         private(own.parent().unwrap());
-        let _listeners: Vec<_> =
-            others.iter().chain([&own]).map(|path| std::os::unix::net::UnixListener::bind(path).unwrap()).collect();
+        let _listeners: Vec<_> = others.iter().chain([&own]).map(|path| UnixListener::bind(path).unwrap()).collect();
         let mut found = search(served, &folders(&|_| None, system.path()), &Trust::of(served, None));
         found.retain(|one| one.path.starts_with(system.path()));
         assert_eq!(found, [Candidate { path: own, stranger: None }]);
@@ -331,13 +331,12 @@ mod tests {
 
     #[test]
     fn sockets_in_a_folder_of_a_stranger_are_taken_by_nobody() {
-        use std::os::unix::fs::PermissionsExt;
         let shared = tempfile::tempdir().unwrap();
         fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
         let served = Path::new("/srv/a/shop");
         let folder = private(&shared.path().join("foolsgold-1000")).to_owned();
         let path = folder.join(format!("{}.sock", name(served)));
-        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let _listener = UnixListener::bind(&path).unwrap();
         let owner = fs::metadata(&folder).unwrap().uid();
         let found = |users: &[u32], is_root: bool| {
             let searched = [SearchedFolder { path: folder.clone(), may_be_others: false }];

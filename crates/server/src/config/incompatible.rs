@@ -86,9 +86,7 @@ fn fits(given: &RawValue, engine: EngineKind) -> bool {
         (Section::Ruby, EngineKind::Mruby) if given.name == Name::Workers => ["auto", "0", "1"].contains(&&*value),
         // It loads the application before the first request anyway.
         (Section::Ruby, EngineKind::Mruby) if given.name == Name::Preload => value != "force",
-        (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => {
-            ["no", "false", "off", "0"].contains(&&*value)
-        }
+        (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => given.yes_or_no() == Some(false),
         (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
         (_, EngineKind::Mruby) => !given.is_for_ruby_threads(),
         (_, EngineKind::Ruby) => true,

@@ -5,22 +5,6 @@ use std::fs;
 use super::*;
 
 #[test]
-fn that_a_secret_has_changed_is_told_without_the_secret() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("foolsgold.toml");
-    let arguments = vec!["-C".into(), file.clone().into()];
-    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, has_quota: false, memory: None });
-    fs::write(&file, "admin-token = \"0123456789abcdef\"\n").unwrap();
-    invocation.resolve(invocation.asked()).unwrap();
-    assert!(invocation.reload_settings().unwrap().waiting.is_empty());
-    for changed in ["admin-token = \"fedcba9876543210\"\n", ""] {
-        fs::write(&file, changed).unwrap();
-        let waiting = invocation.reload_settings().unwrap().waiting;
-        assert_eq!(waiting, ["admin-token has changed: takes effect at the next start"]);
-    }
-}
-
-#[test]
 fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("foolsgold.toml");

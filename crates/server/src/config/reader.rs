@@ -7,9 +7,7 @@ use machine::Machine;
 use crate::config::app_settings::{DEVELOPMENT, FOREVER};
 use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::options::{Default, Kind, Name};
-use crate::config::size::{
-    SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
-};
+use crate::config::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
 
 /// Reads settings from the parsed arguments and collects errors. The result for a wrong value does not matter, since
 /// [`crate::config::settings::resolve`] then returns only the errors.
@@ -107,18 +105,20 @@ impl<'a> SettingsReader<'a> {
         let plain = |number: u64| number.to_string();
         let kind = given.name.row().kind;
         let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match kind {
-            Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
-            Kind::SizeOrNone(least, most) => (parse_size(text), SIZE_OR_NONE_FORM, least, most, show_size),
-            Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
-            Kind::TimeOrNone(least, most) => (parse_time(text), TIME_OR_NONE_FORM, least, most, show_time),
+            Kind::Size(least, most) | Kind::SizeOrNone(least, most) => {
+                (parse_size(text), SIZE_FORM, least, most, show_size)
+            }
+            Kind::Time(least, most) | Kind::TimeOrNone(least, most) => {
+                (parse_time(text), TIME_FORM, least, most, show_time)
+            }
             Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, plain),
             Kind::CountOrAuto(least, most) => (text.parse().ok(), "a whole number or auto", least, most, plain),
             _ => (None, "a number", 0, 0, plain),
         };
-        let or_word = match kind {
-            Kind::SizeOrNone(..) | Kind::TimeOrNone(..) => ", or none",
-            Kind::CountOrAuto(..) => ", or auto",
-            _ => "",
+        let (word_or, or_word) = match kind {
+            Kind::SizeOrNone(..) | Kind::TimeOrNone(..) => ("none, or ", ", or none"),
+            Kind::CountOrAuto(..) => ("", ", or auto"),
+            _ => ("", ""),
         };
         let range = || format!("must be from {} to {}{or_word}", show(least), show(most));
         match parsed {
@@ -128,7 +128,7 @@ impl<'a> SettingsReader<'a> {
             // Too large for the type, but a number.
             None if is_too_large(text) && most == u64::MAX => self.refuse(given, "is too large"),
             None if is_too_large(text) => self.refuse(given, &range()),
-            None => self.refuse(given, &format!("must be {form}")),
+            None => self.refuse(given, &format!("must be {word_or}{form}")),
         }
         0
     }
@@ -170,17 +170,13 @@ impl<'a> SettingsReader<'a> {
         let given = self.pick(name);
         let value = given.value.to_lowercase();
         let Kind::Switch(words) = name.row().kind else { return value };
-        match value.as_str() {
-            "yes" | "true" | "on" | "1" => "yes".to_owned(),
-            "no" | "false" | "off" | "0" => "no".to_owned(),
-            // On the command line the flag alone means yes.
-            "" if matches!(given.origin, Origin::Flag(_)) => "yes".to_owned(),
-            word if words.contains(&word) => value,
-            _ => {
-                self.refuse(&given, &format!("must be yes, no, {}", words.join(", ")));
-                value
-            }
+        if let Some(is_yes) = given.yes_or_no() {
+            return if is_yes { "yes" } else { "no" }.to_owned();
         }
+        if !words.contains(&value.as_str()) {
+            self.refuse(&given, &format!("must be yes, no, {}", words.join(", ")));
+        }
+        value
     }
 
     /// A choice: one of the words of its row.

@@ -406,10 +406,3 @@ fn permission_bits_are_octal_with_and_without_a_prefix() {
         assert_eq!(resolved(&["--umask", text], &[]).unwrap_err(), [expected]);
     }
 }
-
-#[test]
-fn all_problems_are_told_at_once() {
-    let refused = resolved(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
-        .unwrap_err();
-    assert_eq!(refused.len(), 5, "{refused:?}");
-}

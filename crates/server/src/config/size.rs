@@ -16,13 +16,6 @@ pub const SIZE_FORM: &str = "a whole number of bytes, or one with B, KB, KiB, MB
 /// Description of a duration, for messages.
 pub const TIME_FORM: &str = "a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
 
-/// Description of a size or none.
-pub const SIZE_OR_NONE_FORM: &str =
-    "none, or a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
-/// Description of a duration or none.
-pub const TIME_OR_NONE_FORM: &str =
-    "none, or a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-
 /// Parses a size in bytes; a bare number is bytes. Case does not matter.
 pub fn parse_size(text: &str) -> Option<u64> {
     parse(text, &SIZES, 1)

@@ -81,8 +81,7 @@ impl SettingsReader<'_> {
             return None;
         }
         let (user, group) = name.split_once(':').map_or((&*name, None), |(user, group)| (user, Some(group)));
-        let found = User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()?;
-        Some(User { helper: Some("/proc/self/exe".into()), ..found })
+        User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()
     }
 
     /// Limit of all workers together, which must be enough for the minimum of each application.

@@ -544,7 +544,9 @@ pub fn follow(
         let _ = told.send(());
         let take_place = || {
             run_files.follow();
-            reopen_moved(&upgrade.relaunch.log_files);
+            // While this process was loading, the signal after a rotation went to the previous one, whose id was in the
+            // pid file.
+            upgrade.relaunch.log_files.reopen_moved();
         };
         // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
@@ -571,17 +573,6 @@ pub fn follow(
     });
     listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
     reported.recv().map_err(|_| "the thread that takes over from an older process was lost".to_owned())
-}
-
-/// Opens log files again that were renamed while this process was loading: the signal after a rotation went to the
-/// previous process, whose id was in the pid file.
-fn reopen_moved(log_files: &LogFiles) {
-    for outcome in log_files.reopen_moved() {
-        match outcome {
-            Ok(words) => info!(target: "server", "{words}"),
-            Err(why) => warn!(target: "server", "{why}"),
-        }
-    }
 }
 
 /// Reloads an application in a thread of its own, since the previous process was told to do so while this one read its

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Bytes that are passed on.
-const PASSED_MAX: usize = 64 << 10;
+const PASSED_MAX: u64 = 64 << 10;
 /// Time to wait for the last output: a process that the application has left behind may hold the pipe for longer.
 const END: Duration = Duration::from_millis(500);
 
@@ -50,20 +50,8 @@ impl CapturedOutput {
 
 /// Reads to the end, so that no writer blocks, and passes the beginning on. Returns the number of bytes left out.
 fn pass(mut from: PipeReader, mut to: impl Write) -> u64 {
-    let mut buffer = [0; 8192];
-    let (mut passed, mut left_out) = (0, 0);
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return left_out,
-            Ok(length) => {
-                let fits = length.min(PASSED_MAX - passed);
-                // A closed standard error loses nothing of interest.
-                let _ = to.write_all(&buffer[..fits]);
-                passed += fits;
-                left_out += (length - fits) as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return left_out,
-        }
-    }
+    let passed = io::copy(&mut from.by_ref().take(PASSED_MAX), &mut to);
+    let left_out = io::copy(&mut from, &mut io::sink()).unwrap_or(0);
+    // A closed standard error loses nothing of interest.
+    passed.map_or(0, |_| left_out)
 }

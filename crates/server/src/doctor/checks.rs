@@ -88,7 +88,7 @@ fn start_there(
         Err(refusal) => {
             let words = refusal.words.lines().take(2).map(str::trim).collect::<Vec<_>>().join(" ");
             report.on_ruby = match refusal.kind {
-                RefusalKind::App => OnRuby::Fails(words),
+                RefusalKind::App | RefusalKind::NoRack => OnRuby::Fails(words),
                 RefusalKind::Engine | RefusalKind::Hook => OnRuby::Absent(words),
             };
             None

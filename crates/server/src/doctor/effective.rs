@@ -57,23 +57,20 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
     let is_only_one = settings.apps.len() == 1;
     for (at, app) in settings.apps.iter_mut().enumerate() {
         match look(app, invocation, is_only_one) {
-            Ok(found) => {
-                engines.push(Some(found.engine));
-                let rackup = found.rackup.display().to_string();
-                let engine = found.engine;
-                let why = found.why;
-                let own = (!asked.apps.is_empty()).then_some(at);
-                let lines = if own.is_some() {
-                    lines(&asked, invocation.machine, own, (engine, &app.ruby))
-                } else {
+            Ok(AppSpec { engine, why, rackup, .. }) => {
+                engines.push(Some(engine));
+                let (name, rackup) = (app.name.clone(), rackup.display().to_string());
+                let lines = if asked.apps.is_empty() {
                     Vec::new()
+                } else {
+                    lines(&asked, invocation.machine, Some(at), (engine, &app.ruby))
                 };
                 let place = match (&app.host, app.prefix.as_str()) {
                     (None, "") => String::new(),
                     (None, prefix) => format!(", at {prefix} of every host"),
                     (Some(host), prefix) => format!(", at {host}{prefix}"),
                 };
-                apps.push((engine, AppLines { name: app.name.clone(), rackup, place, engine: why, lines }));
+                apps.push((engine, AppLines { name, rackup, place, engine: why, lines }));
             }
             Err(whys) => {
                 engines.push(app.engine);
@@ -134,28 +131,24 @@ fn lines(
             EngineKind::Ruby => reader.pick(row.name),
         };
         let origin = given.origin;
-        let value = match (row.name, &origin, engine) {
-            (Name::Threads, _, EngineKind::Mruby) => given.value,
-            (Name::Threads, Origin::Default, EngineKind::Ruby) => ruby.threads.to_string(),
-            (Name::RequestTime, Origin::Default, EngineKind::Ruby) if reader.is_development() => "none".to_owned(),
-            (Name::MinWorkers, _, _) if is_outdone => ruby.min_workers.to_string(),
-            (Name::MaxWorkers, _, _) if is_outdone => ruby.max_workers.to_string(),
-            (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
-            (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
-            (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
+        let all = reader.all(row.name);
+        let is_default = origin == Origin::Default;
+        let is_rubys = is_default && engine == EngineKind::Ruby;
+        let is_bare_flag = matches!(origin, Origin::Flag(_)) && matches!(row.kind, Kind::Flag | Kind::Switch(_));
+        let value = match row.name {
+            Name::Threads if engine == EngineKind::Mruby => given.value,
+            Name::Threads if is_rubys => ruby.threads.to_string(),
+            Name::RequestTime if is_rubys && reader.is_development() => "none".to_owned(),
+            Name::MinWorkers if is_outdone || is_rubys => ruby.min_workers.to_string(),
+            Name::MaxWorkers if is_outdone || is_rubys => ruby.max_workers.to_string(),
+            Name::Workers if is_rubys && ruby.min_workers != ruby.max_workers => {
                 let range = format!("{} to {}", ruby.min_workers, ruby.max_workers);
                 if ruby.computing_bounds.is_some() { format!("auto ({range})") } else { range }
             }
-            (Name::Workers, _, _) if reader.all(row.name) == "auto" => {
-                format!("auto ({})", machine_defaults::workers(machine))
-            }
-            (_, Origin::Flag(_), _)
-                if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && reader.all(row.name).is_empty() =>
-            {
-                "yes".to_owned()
-            }
-            (_, origin, _) if row.name.is_secret() && *origin != Origin::Default => HIDDEN.to_owned(),
-            _ => reader.all(row.name),
+            Name::Workers if all == "auto" => format!("auto ({})", machine_defaults::workers(machine)),
+            _ if is_bare_flag && all.is_empty() => "yes".to_owned(),
+            name if name.is_secret() && !is_default => HIDDEN.to_owned(),
+            _ => all,
         };
         SettingLine { row, value, origin }
     })

@@ -148,22 +148,18 @@ fn value(report: &Report) -> Value {
 }
 
 fn asked_value(asked: &Asked) -> Value {
-    let (there, words) = match &asked.there {
-        There::NotAsked => ("not asked", None),
-        There::Same(_) => ("same", None),
-        There::Other { found, .. } => ("other", Some(found.real.join("; "))),
-        There::Failed(why) => ("failed", Some(why.clone())),
+    let (there, words, changing): (_, _, &[String]) = match &asked.there {
+        There::NotAsked => ("not asked", None, &[]),
+        There::Same(changing) => ("same", None, changing),
+        There::Other { found, .. } => ("other", Some(found.real.join("; ")), &found.changing),
+        There::Failed(why) => ("failed", Some(why.clone()), &[]),
     };
-    let changing = match &asked.there {
-        There::Same(changing) => changing.as_slice(),
-        There::Other { found, .. } => &found.changing,
-        There::NotAsked | There::Failed(_) => &[],
-    };
+    let here = asked.here.as_ref().ok();
     json!({
         "path": asked.path,
-        "status": asked.here.as_ref().ok().map(|answer| answer.status),
-        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.length),
-        "whole": asked.here.as_ref().ok().map(|answer| answer.body.end == End::Whole),
+        "status": here.map(|answer| answer.status),
+        "bytes": here.map(|answer| answer.body.length),
+        "whole": here.map(|answer| answer.body.end == End::Whole),
         "error": asked.here.as_ref().err(),
         "on_ruby": there,
         "on_ruby_words": words,

@@ -4,13 +4,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
-use engine::count;
+use engine::{count, unix_ms};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::config::settings::LogForm;
 use crate::log::writer;
+use crate::process::folder::inode;
 use crate::process::links::Links;
 use crate::process::stream::{Stream, write_in_background};
 
@@ -259,9 +260,7 @@ impl LogFile {
             None => Some((SystemTime::now(), "its reader takes nothing at the moment".to_owned())),
             Some(open) => open.failing.as_ref().map(|failing| (failing.since, failing.why.clone())),
         };
-        let ms = |since: SystemTime| since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let failing = failing.map(|(since, why)| (u64::try_from(ms(since)).unwrap_or(u64::MAX), why));
-        let (failing_since_ms, why) = failing.unzip();
+        let (failing_since_ms, why) = failing.map(|(since, why)| (unix_ms(since), why)).unzip();
         FileView { file: self.name(), lost_lines, lost_bytes, failing_since_ms, why }
     }
 }
@@ -325,11 +324,6 @@ impl Open {
     }
 }
 
-/// Device and inode, which identify a file; `None` if it cannot be looked at.
-fn inode(found: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
-    found.ok().map(|found| (found.dev(), found.ino()))
-}
-
 /// Waits for [`READER_TIME`] until the other end can be written to.
 fn is_read(file: &File) -> bool {
     poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&READER_TIME)).is_ok_and(|ready| ready > 0)
@@ -347,23 +341,6 @@ mod tests {
     /// A line of text without its time.
     fn untimed(line: &str) -> &str {
         line.split_once(' ').map_or(line, |(_, rest)| rest).trim_start()
-    }
-
-    #[test]
-    fn what_was_renamed_is_left_alone_after_a_reopening() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, aside) = (folder.path().join("log"), folder.path().join("log.1"));
-        let file = open(&path).unwrap();
-        file.write(b"one\n");
-        fs::rename(&path, &aside).unwrap();
-        file.write(b"two\n");
-        assert!(file.is_moved());
-        assert_eq!(file.reopen().unwrap(), format!("opened anew: {}", path.display()));
-        assert!(!file.is_moved());
-        assert!(file.reopen().unwrap().ends_with("was not moved away, and goes on"));
-        file.write(b"three\n");
-        assert_eq!(fs::read_to_string(&aside).unwrap(), "one\ntwo\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +16,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
+use tracing::{info, warn};
 
 use crate::config::settings::LogForm;
 use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile};
+use crate::process::folder::inode;
 use crate::process::init;
 use crate::process::links::Links;
 use crate::process::stream::{Stream, write_in_background};
@@ -212,9 +213,11 @@ impl LogFiles {
         if wrong.is_empty() { Ok(words(done)) } else { Err(words(wrong)) }
     }
 
-    /// Opens the files again that were renamed since they were opened. Returns an outcome for each.
-    pub fn reopen_moved(&self) -> Vec<Result<String, String>> {
-        self.files().into_iter().filter(|file| file.is_moved()).map(|file| file.reopen()).collect()
+    /// Opens the files again that were renamed since they were opened, and logs each outcome when all are open.
+    pub fn reopen_moved(&self) {
+        let moved = self.files().into_iter().filter(|file| file.is_moved());
+        let outcomes: Vec<_> = moved.map(|file| file.reopen()).collect();
+        outcomes.iter().for_each(log_outcome);
     }
 
     /// Writes what processes have printed so far. From then on standard output is the file itself.
@@ -227,6 +230,14 @@ impl LogFiles {
         for end in self.ends.lock().drain(..) {
             let _ = end.recv_timeout(LAST_WORDS_TIME);
         }
+    }
+}
+
+/// Logs the outcome of a reopening.
+pub fn log_outcome(outcome: &Result<String, String>) {
+    match outcome {
+        Ok(words) => info!(target: "server", "{words}"),
+        Err(why) => warn!(target: "server", "{why}"),
     }
 }
 
@@ -247,8 +258,8 @@ fn opened(
 
 /// Whether this is systemd's journal, by the device and inode in JOURNAL_STREAM (systemd.exec(5)).
 fn is_journal(file: &File) -> bool {
-    let Ok(found) = file.metadata() else { return false };
-    std::env::var("JOURNAL_STREAM").is_ok_and(|said| said == format!("{}:{}", found.dev(), found.ino()))
+    let Some((device, inode)) = inode(file.metadata()) else { return false };
+    std::env::var("JOURNAL_STREAM").is_ok_and(|said| said == format!("{device}:{inode}"))
 }
 
 /// Starts a thread that copies the pipe to the file. The receiver is closed when it is done.

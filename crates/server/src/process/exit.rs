@@ -43,14 +43,14 @@ pub const CANNOT_START: u8 = 1;
 /// Exit code: options cannot be used.
 pub const BAD_USAGE: u8 = 2;
 
-/// Writes a text to standard output. That its reader has gone, as with `| head`, is no error.
-pub fn print(text: &str) -> Result<(), String> {
+/// Writes a text to standard output. Returns whether that still has a reader: that it has gone, as with `| head`, is no
+/// error.
+pub fn print(text: &str) -> Result<bool, String> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output cannot be written: {error}"))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(format!("standard output cannot be written: {error}")),
     }
 }
 

@@ -81,10 +81,12 @@ fn by_release(folder: &Path) -> Option<PathBuf> {
 
 /// Whether two paths lead to the same file or folder, which must be there.
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
-    }
+    inode(fs::metadata(one)).is_some_and(|one| inode(fs::metadata(other)) == Some(one))
+}
+
+/// Device and inode, which identify a file; `None` if it cannot be looked at.
+pub fn inode(found: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
+    found.ok().map(|found| (found.dev(), found.ino()))
 }
 
 #[cfg(test)]

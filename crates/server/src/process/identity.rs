@@ -3,14 +3,12 @@
 
 use std::ffi::CString;
 use std::fmt;
-use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, chown};
 use std::path::Path;
 
 use engine_ruby::user::{find_group, find_user};
 use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
+use rustix::fs::{AtFlags, FileType, chownat, fstat};
 
 use crate::process::links::found;
 
@@ -86,12 +84,18 @@ impl Identity {
         Ok(())
     }
 
-    /// Changes the owner of a file, and follows a symbolic link only if it is root's.
+    /// Changes the owner of a file or a socket, and follows a symbolic link only if it is root's. Anything else
+    /// (`/dev/null` for a log, a pipe) is not the server's.
     fn own_one(&self, path: &Path) -> io::Result<()> {
-        let owner = (Some(self.uid.as_raw()), Some(self.gid.as_raw()));
-        let file = found(path)?;
         // By its descriptor: another file may have taken its place.
-        own_what_is_made(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), owner)
+        let file = found(path)?;
+        let kind = FileType::from_raw_mode(fstat(&file)?.st_mode);
+        let uid = rustix::fs::Uid::from_raw(self.uid.as_raw());
+        let gid = rustix::fs::Gid::from_raw(self.gid.as_raw());
+        if kind.is_file() || kind.is_socket() {
+            chownat(&file, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
+        }
+        Ok(())
     }
 
     /// Switches to this user and group, irrevocably.
@@ -122,12 +126,6 @@ impl fmt::Display for Identity {
         let group = Group::from_gid(self.gid).ok().flatten().map_or_else(|| self.gid.to_string(), |group| group.name);
         write!(f, "user {}, group {group}", show_user(self.uid))
     }
-}
-
-/// Changes the owner of a file or a socket. Others (`/dev/null` for a log, a pipe) are not the server's.
-fn own_what_is_made(path: &Path, owner: (Option<u32>, Option<u32>)) -> io::Result<()> {
-    let kind = fs::metadata(path)?.file_type();
-    if kind.is_file() || kind.is_socket() { chown(path, owner.0, owner.1) } else { Ok(()) }
 }
 
 fn show_user(uid: Uid) -> String {

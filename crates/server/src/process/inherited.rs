@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 
-use crate::process::numbered::{is_open, take};
+use crate::process::numbered::{FIRST, is_open, take};
 use crate::process::parent::InheritedSocket;
 use crate::process::systemd;
 
@@ -12,8 +12,6 @@ use crate::process::systemd;
 const STARTER: &str = "SERVER_STARTER_PORT";
 const UNICORN: &str = "UNICORN_FD";
 const PUMA: &str = "PUMA_INHERIT_";
-/// The first descriptor after standard input, output and error.
-const FIRST: RawFd = 3;
 
 /// All inherited sockets, according to the environment.
 pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
@@ -71,30 +69,12 @@ fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-    use std::os::fd::{AsRawFd, IntoRawFd};
+    use std::os::fd::AsRawFd;
 
     use super::*;
 
     fn with(name: &str, value: &str) -> Result<Vec<InheritedSocket>, String> {
         sockets(&[(name.into(), value.into())])
-    }
-
-    #[test]
-    fn sockets_are_taken_from_all_who_hand_them_over() {
-        for (name, before, after) in [
-            (STARTER, "0.0.0.0:80=", ""),
-            (STARTER, "/run/web.sock=", ""),
-            (UNICORN, "", ""),
-            ("PUMA_INHERIT_0", "", ":tcp://a:1"),
-        ] {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let local = listener.local_addr().unwrap();
-            let number = listener.into_raw_fd();
-            let handed = with(name, &format!("{before}{number}{after}")).unwrap().remove(0);
-            assert_eq!((handed.asked, handed.is_activated), (format!("fd://{number}"), true));
-            assert_ne!(handed.socket.as_raw_fd(), -1);
-            assert_eq!(TcpListener::from(handed.socket).local_addr().unwrap(), local);
-        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rustix::process::geteuid;
 /// The level at which the kernel protects files of others from being opened.
 const PROTECTED_REGULAR: &str = "/proc/sys/fs/protected_regular";
 /// Maximum number of symbolic links followed for one path, as in Linux.
-const LINKS_MOST: usize = 40;
+pub const LINKS_MOST: usize = 40;
 /// Mode of a folder in which everybody can make files, and change only their own, such as /tmp.
 const OPEN_TO_ALL: u32 = 0o1002;
 /// Flags to open a file, or a link itself, neither for reading nor for writing.

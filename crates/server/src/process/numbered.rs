@@ -12,6 +12,9 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg, socketpair,
 };
 
+/// The first descriptor after standard input, output and error, and so the first socket that systemd hands over.
+pub const FIRST: RawFd = 3;
+
 /// Whether a file is open with this descriptor number.
 pub fn is_open(number: RawFd) -> bool {
     // What is no socket gives another error.

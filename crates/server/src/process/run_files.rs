@@ -85,10 +85,10 @@ impl RunFiles {
         pid.into_iter().chain(self.state.lock().as_ref().map(|file| file.path.clone())).collect()
     }
 
-    /// Sets the address of the control socket.
-    pub fn set_control(&self, path: Option<&Path>) {
+    /// Sets the path of the control socket.
+    pub fn set_control(&self, path: Option<String>) {
         if let Some(path) = path {
-            let _ = self.control.set(format!("unix://{}", path.display()));
+            let _ = self.control.set(format!("unix://{path}"));
         }
     }
 

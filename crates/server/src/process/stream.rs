@@ -8,13 +8,12 @@ use std::process;
 
 use nix::sys::signal::{SigSet, Signal};
 
+use crate::process::links::LINKS_MOST;
+
 thread_local! {
     /// Whether this thread may write in the background.
     static WRITES: Cell<bool> = const { Cell::new(false) };
 }
-
-/// Most symbolic links that are followed, as in Linux.
-const LINKS_MOST: usize = 40;
 
 /// A standard stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

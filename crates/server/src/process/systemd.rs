@@ -14,11 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
-use crate::process::numbered::{is_open, take};
+use crate::process::numbered::{FIRST, is_open, take};
 use crate::process::parent::InheritedSocket;
-
-/// Number of the first socket that systemd hands over.
-const FIRST: RawFd = 3;
 
 /// Shortest interval between watchdog notifications.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);

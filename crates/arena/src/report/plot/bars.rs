@@ -307,9 +307,7 @@ mod tests {
 
     #[test]
     fn the_line_of_the_best_runs_through_no_name() {
-        let of = |name: &str, rate: f64| Measured::of(name, &[(RATE, [rate; 3])]);
-        let results = vec![of("best", 100.0), of("other", 50.0), of("third", 40.0)];
-        let mut case = Case { metrics: vec![RATE.into()], results, ..Case::default() };
+        let mut case = Case::of(RATE, &[("best", [100.0; 3]), ("other", [50.0; 3]), ("third", [40.0; 3])]);
         crate::stats::rank(&mut case);
         let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
         let drawing = draw(&case, &[Metric::of(RATE).unwrap()], &styles, "b");

@@ -5,6 +5,7 @@ use super::drawing::{Drawing, LETTERS, NARROW, WIDE, counted, good_end, in_full,
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, fitted_name, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot, requests_needed};
+use crate::report::grammar::distinct;
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::styles::{Chip, Style, Styles};
@@ -106,18 +107,14 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     }
     let places: Vec<f64> = measured.iter().map(|(one_in, _)| *one_in).collect();
     let (low, high) = ends(&lines);
-    let across = Scale::over(&places, true);
-    let up = Scale::around(low, high, true);
-    let title = "Latency, ms".to_owned();
-    let hint = "less is better".to_owned();
     let chart = Chart {
-        title,
-        hint,
+        title: "Latency, ms".to_owned(),
+        hint: "less is better".to_owned(),
         lines,
+        across: Scale::over(&places, true),
+        up: Scale::around(low, high, true),
         places,
         place: in_percent,
-        across,
-        up,
         x_title: "percentile",
         has_marks: true,
         is_folded: true,
@@ -146,19 +143,14 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
     let last = points(&lines).map(|point| point.place).max_by(f64::total_cmp)?;
     let (_, high) = ends(&lines);
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
-    let across = Scale::over(&places, false);
-    let up = Scale::around(0.0, high, false);
-    let title = number::title(metric);
-    let hint = good_end(metric).to_owned();
-    let place: fn(f64) -> String = in_seconds;
     let chart = Chart {
-        title,
-        hint,
+        title: number::title(metric),
+        hint: good_end(metric).to_owned(),
         lines,
+        across: Scale::over(&places, false),
+        up: Scale::around(0.0, high, false),
         places,
-        place,
-        across,
-        up,
+        place: in_seconds,
         x_title: "seconds",
         has_marks: false,
         is_folded: true,
@@ -210,32 +202,22 @@ fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
 fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles: &Styles) -> Chart<'a> {
     let besides: Vec<(f64, &Case, Beside)> =
         cases.iter().map(|(x, case)| (*x, *case, Beside::of(case, metric))).collect();
-    let mut lines: Vec<Curve> = Vec::new();
-    for result in cases.iter().flat_map(|(_, case)| &case.results) {
-        if !lines.iter().any(|line| line.name == result.contender) {
-            let style = styles.get(&result.contender);
-            lines.push(line(&result.contender, style, metric, &besides));
-        }
-    }
+    let names = distinct(cases.iter().flat_map(|(_, case)| &case.results).map(|result| result.contender.as_str()));
+    let mut lines: Vec<Curve> = names.into_iter().map(|name| line(name, styles.get(name), metric, &besides)).collect();
     lines.retain(|line| line.points.iter().any(Option::is_some));
     let (low, high) = ends(&lines);
     let tall = high > STEEP * low;
     let olds = || lines.iter().flat_map(|line| &line.published).map(|(_, old)| *old);
     let (low, high) = olds().fold((low, high), |(low, high), old| (low.min(old), high.max(old)));
     let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
-    let across = Scale::over(&places, plot.is_log);
-    let up = Scale::around(low, high, plot.is_log || tall);
-    let title = number::title(metric);
-    let hint = good_end(metric).to_owned();
-    let place = if plot.mark.is_some() { rate_in_words } else { number::tick };
     Chart {
-        title,
-        hint,
+        title: number::title(metric),
+        hint: good_end(metric).to_owned(),
         lines,
+        across: Scale::over(&places, plot.is_log),
+        up: Scale::around(low, high, plot.is_log || tall),
         places,
-        place,
-        across,
-        up,
+        place: if plot.mark.is_some() { rate_in_words } else { number::tick },
         x_title: &plot.x_title,
         has_marks: true,
         is_folded: false,
@@ -486,22 +468,22 @@ fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Spread, Summary};
+    use crate::record::summary::Summary;
 
     fn measured(contender: &str, requests: f64) -> Measured {
-        let spread = |value: f64| Spread { median: value, low: value, high: value, ..Spread::default() };
-        let numbers = PERCENTILES.iter().map(|(one_in, name)| ((*name).to_owned(), spread(*one_in)));
-        let numbers = numbers.chain([("requests".to_owned(), spread(requests))]).collect();
-        Measured { contender: contender.into(), numbers, ..Measured::default() }
+        let percentiles = PERCENTILES.map(|(one_in, name)| (name, [one_in]));
+        Measured::of(contender, &[&percentiles[..], &[("requests", [requests])]].concat())
+    }
+
+    fn drawn(results: Vec<Measured>, draw: fn(&Case, &Styles) -> Option<Drawing>) -> Option<String> {
+        let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
+        let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+        draw(&case, &styles).map(|drawing| drawing.wide)
     }
 
     #[test]
     fn percentiles_are_drawn_where_there_were_requests_enough() {
-        let drawn = |results: Vec<Measured>| {
-            let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            spectrum(&case, &styles, "s").map(|drawing| drawing.wide)
-        };
+        let drawn = |results: Vec<Measured>| drawn(results, |case, styles| spectrum(case, styles, "s"));
         assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
         let some = drawn(vec![measured("some", 6_000.0), measured("few", 150.0)]).unwrap();
         assert!(some.contains("99.9 %") && !some.contains("99.99 %"), "{some}");
@@ -513,8 +495,7 @@ mod tests {
     #[test]
     fn who_is_not_ranked_has_a_pale_line_with_hollow_points_and_the_reason_in_the_legend() {
         let failed = |share: f64, mut result: Measured| {
-            let of = |number: f64| Spread::of(&[number]).unwrap();
-            result.numbers.extend([("failed".to_owned(), of(share)), ("requests".to_owned(), of(10_000.0 - share))]);
+            result.add(&[("failed", [share]), ("requests", [10_000.0 - share])]);
             result
         };
         let one = |results: Vec<Measured>, x: f64| {
@@ -578,14 +559,8 @@ mod tests {
 
     #[test]
     fn an_interval_as_high_as_the_picture_is_thin() {
-        let of = |name: &str, rounds: [f64; 3]| Measured::of(name, &[("p99_ms", rounds)]);
-        let one = |x: f64| Case {
-            name: x.to_string(),
-            x: Some(x),
-            metrics: vec!["p99_ms".into()],
-            results: vec![of("a", [10.0; 3]), of("wild", [1.0, 200.0, 15.0]), of("steady", [19.8, 20.0, 20.2])],
-            ..Case::default()
-        };
+        let figures = [("a", [10.0; 3]), ("wild", [1.0, 200.0, 15.0]), ("steady", [19.8, 20.0, 20.2])];
+        let one = |x: f64| Case { name: x.to_string(), x: Some(x), ..Case::of("p99_ms", &figures) };
         let cases = [one(1.0), one(2.0)];
         let styles = Styles::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
         let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
@@ -604,11 +579,8 @@ mod tests {
             course: [("pss_mib".to_owned(), points.to_vec())].into(),
             ..Measured::default()
         };
-        let drawn = |results: Vec<Measured>| {
-            let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            over_time(&case, Metric::of("pss_mib").unwrap(), &styles, "t").map(|drawing| drawing.wide)
-        };
+        let memory = |case: &Case, styles: &Styles| over_time(case, Metric::of("pss_mib").unwrap(), styles, "t");
+        let drawn = |results: Vec<Measured>| drawn(results, memory);
         assert_eq!(drawn(vec![of("short", &[(0.0, 5.0)]), Measured::default()]), None);
         let line = drawn(vec![of("short", &[(0.0, 5.0)]), of("long", &[(0.0, 5.0), (1.0, f64::NAN), (2.0, 7.0)])]);
         let line = line.unwrap();

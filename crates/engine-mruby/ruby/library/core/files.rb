@@ -65,8 +65,7 @@ class File
     foreign = FoolsGold.foreign(mode, options)
     raise NotImplementedError, "File.open: only File.read knows #{foreign[0]}. #{FoolsGold::HINT}" if foreign
     @path = File.path(path)
-    @position = 0
-    @lineno = 0
+    @position = @lineno = 0
     @handle = FoolsGold.with_room { FoolsGold::Native.file_open(@path) }
     @binary = FoolsGold.binary?(mode, options)
     # "bom|utf-8": a byte order mark is no part of the text.
@@ -97,15 +96,13 @@ class File
   end
   %i[<< print puts printf putc syswrite write_nonblock truncate].each { |name| alias_method(name, :write) }
 
+  def inspect = "#<File:#{path}#{' (closed)' if closed?}>"
+
   private
 
   def slice_at(position, length)
     FoolsGold::Native.file_read_at(@handle, position, length).__binary!(@binary)
   end
-
-  public
-
-  def inspect = "#<File:#{path}#{' (closed)' if closed?}>"
 end
 
 FoolsGold::Loader.library("foolsgold/stat")

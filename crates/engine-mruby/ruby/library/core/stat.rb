@@ -63,7 +63,7 @@ class File
     def absolute_path?(path) = path_of(path).start_with?("/")
 
     def fnmatch(pattern, path, flags = 0)
-      !FoolsGold::Native.file_fnmatch(path_of(pattern), path_of(path), flags).nil?
+      FoolsGold::Native.file_fnmatch(path_of(pattern), path_of(path), flags)
     end
     alias fnmatch? fnmatch
 

@@ -127,10 +127,6 @@ class Time
   def __zone = @zone
   def __fraction(digits) = __set(@seconds, digits.ljust(9, "0")[0, 9].to_i, @utc_offset, @zone, @dst)
 
-  # The state for Marshal: seconds, nanoseconds, offset, zone and daylight saving.
-  def marshal_dump = [@seconds, @nsec, @utc_offset, @zone, @dst]
-  def marshal_load(parts) = __set(*parts)
-
   def strftime(form)
     FoolsGold::Native.strftime(form, @seconds, @nsec, @utc_offset, zone_name, utc?, false)
   end

@@ -17,14 +17,15 @@ module Zlib
     # Decompresses the text and returns the output so far; with nil the rest. Bytes behind the end of the stream are
     # kept.
     def inflate(text, buffer: nil, whole: text.nil?, &block)
-      out = @waiting + run(text.to_s)
-      @waiting = ""
+      # First, since it may raise: what is held stays then.
+      out = run(text.to_s)
+      out = take_held + out
       raise BufError, "buffer error" if whole && !@finished
       buffer ? buffer.replace(give(out)) : give(out, &block)
     end
 
     def <<(text)
-      @waiting << run(text)
+      @held << run(text)
       self
     end
 
@@ -35,8 +36,7 @@ module Zlib
     end
 
     def finish(&block)
-      out = @waiting
-      @waiting = ""
+      out = take_held
       raise BufError, "buffer error" unless @finished
       give(out, &block)
     end
@@ -54,7 +54,6 @@ module Zlib
     private
 
     def open_stream
-      @waiting = ""
       @behind = ""
       @head = nil
       # From 32 on the bits ask for detection of zlib or gzip, which `choose` does.

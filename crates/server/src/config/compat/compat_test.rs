@@ -774,13 +774,6 @@ fn the_place_of_a_directive_in_another_file_names_that_file() {
 }
 
 #[test]
-fn unknown_directives_are_refused_with_the_nearest() {
-    let translation = translated(ServerKind::Unicorn, &[("worker_process", json!([3]))]);
-    assert_eq!(translation.remarks[0].kind, RemarkKind::Refused);
-    assert_eq!(translation.remarks[0].why, "Unicorn has no such directive; worker_processes is the nearest");
-}
-
-#[test]
 fn what_has_no_counterpart_is_told_with_what_happens_here() {
     for (kind, name, words) in [
         (ServerKind::Passenger, "abort_websockets_on_process_shutdown", "--websocket-drain"),

@@ -471,7 +471,9 @@ impl Arguments {
             ServersOrSilent => self.refuse(format!("{spelt} {}: {ONE_SERVER}", value.to_string_lossy())),
             AlwaysOrOption(why) if value.is_empty() => self.always(spelt, why),
             AlwaysOrOption(_) => self.refuse(format!("{spelt} {}: {RACKUP_OPTION}", value.to_string_lossy())),
-            LogOrVersion if self.has_nothing() && is_last(parser) => self.refuse(format!("{spelt}: {VERSION}")),
+            LogOrVersion if self.given.is_empty() && self.rackup.is_none() && is_last(parser) => {
+                self.refuse(format!("{spelt}: {VERSION}"));
+            }
             LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
             Always(why) | AlwaysNumbered(why) => self.always(spelt, why),
             Refused(why) => self.refuse(format!("{spelt}: {why}")),
@@ -543,10 +545,6 @@ impl Arguments {
 
     fn always(&mut self, spelt: &str, why: &str) {
         self.notices.push(format!("{spelt}: {why}, with or without this"));
-    }
-
-    fn has_nothing(&self) -> bool {
-        self.given.is_empty() && self.rackup.is_none()
     }
 
     fn socket(&mut self, path: &OsStr, spelt: &str) {

@@ -204,8 +204,9 @@ fn translate(
             let mut calls = record.calls;
             calls.extend(daemonize(asked).filter(|_| kind == ServerKind::Thin));
             let mut translation = Translation::with(beside, kind, shown, home, calls);
-            if let Some((name, value)) = record.environment {
-                translation.assume_environment(&name, &value);
+            // A directive counts more.
+            if let Some((name, value)) = record.environment.filter(|_| translation.value("environment").is_none()) {
+                translation.set_inferred("environment", &value, &format!("ENV[\"{name}\"] = \"{value}\""));
             }
             if kind == ServerKind::Unicorn && unicorn::ends_gracefully_at_term(text) {
                 translation.set_inferred("signals", "unicorn-graceful", "its trap for TERM sends QUIT");

@@ -52,20 +52,28 @@ impl EvaluationError {
     }
 }
 
-/// Evaluates the file. The process that does so exits, unless it is to become the mold.
+/// Evaluates the file. The process that does so exits, unless it is to become the mold. Where its Ruby cannot fork,
+/// each worker evaluates the file again.
 pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Option<Evaluated>), ReadError> {
     let (line, waiting) = reader::read(question)?;
     let record: Record = serde_json::from_slice(&line)
         .map_err(|error| ReadError::Other(format!("Ruby's answer has no meaning: {error}")))?;
-    if !record.stays {
+    let waiting = if record.stays {
+        Some(waiting)
+    } else {
         waiting.dismiss();
-        return Ok((record, None));
-    }
-    let evaluated = evaluated(question, kind, &record, waiting);
-    Ok((record, Some(evaluated)))
+        None
+    };
+    let evaluated = question.stays.then(|| evaluated(question, kind, &record, waiting));
+    Ok((record, evaluated))
 }
 
-fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiting: WaitingProcess) -> Evaluated {
+fn evaluated(
+    question: &Question<'_>,
+    kind: &'static str,
+    record: &Record,
+    waiting: Option<WaitingProcess>,
+) -> Evaluated {
     Evaluated {
         path: question.path.canonicalize().unwrap_or_else(|_| question.path.to_owned()),
         kind,
@@ -74,6 +82,6 @@ fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiti
         gemfile: question.gemfile.filter(|_| !record.bundler.is_empty()).map(Path::to_owned),
         overriding: question.overriding.clone(),
         changes_user: record.changes_user,
-        waiting: Arc::new(Mutex::new(Some(waiting))),
+        waiting: Arc::new(Mutex::new(waiting)),
     }
 }

@@ -306,14 +306,6 @@ impl Translation {
         keys.iter().for_each(|key| self.assume(key, "none", false));
     }
 
-    /// Sets the environment that the file has set in a variable; a directive counts more.
-    pub fn assume_environment(&mut self, variable: &str, value: &str) {
-        if self.settings.iter().all(|setting| setting.row.long != "environment") {
-            let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            self.put(self.position_without_line(written), "environment", value.to_owned());
-        }
-    }
-
     /// Sets an option to a value that was inferred from the file's code, instead of the other server's default.
     pub fn set_inferred(&mut self, key: &str, value: &str, written: &str) {
         self.put(self.position_without_line(written.to_owned()), key, value.to_owned());
