@@ -109,6 +109,7 @@ module FoolsGold
         "before_exec" => FoolsGold.hooks.any?(:before_exec) && Process.respond_to?(:fork) ? "yes" : "no",
         "native" => native? ? "yes" : "no",
         "parallel" => RUBY_ENGINE == "ruby" ? "no" : "yes",
+        "short_slices" => Slices.short? ? "yes" : "no",
         "preload" => preload? ? "yes" : "no",
         "load_ms" => ((now - @began) * 1000).round.to_s
       }

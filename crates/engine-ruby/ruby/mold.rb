@@ -13,7 +13,7 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits heaps last_resort forking signals hooks progress clients application
+%w[errors frames wire log title limits heaps slices last_resort forking signals hooks progress clients application
    shapes environment input headers hints hijack stream output rest direct channel slot delivery answer puma_errors
    runner control out_of_band puma_stats worker children exec_hooks].each do |name|
   require_relative name
@@ -38,6 +38,7 @@ module FoolsGold
       LastResort.loading
       limit_files
       Heaps.forget_limit
+      Slices.shorten
       Signals.quieten(Signals::QUIET)
       Signals.are_for(Process.ppid) if Process.respond_to?(:fork)
       @io = @wire.open(Frames::MOLD_ROLE)

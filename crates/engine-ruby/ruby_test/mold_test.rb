@@ -139,6 +139,20 @@ end
 LOOK = "RUBY_ENGINE == 'ruby' && GC.enable"
 MoldTest.answering("garbage is collected while the application is loaded, and in its workers", "[false, false]",
                    "AT_LOAD = #{LOOK}\nrun ->(_) { [200, {}, [[AT_LOAD, #{LOOK}].inspect]] }")
+PRIORITIES = <<~'RUBY'
+  found = lambda { [Thread.current.priority, Thread.new { Thread.current.priority }.value] }
+  loaded = found.call
+  run ->(_) { [200, {}, [(loaded + found.call).uniq.inspect]] }
+RUBY
+Harness.check("the time slices of all threads are short where Ruby can be told so, unless their length is chosen") do
+  is_ours = RUBY_ENGINE == "ruby" && RUBY_VERSION >= "3.3"
+  { {} => is_ours, { "RUBY_THREAD_TIMESLICE" => "50" } => is_ours && RUBY_VERSION < "3.4" }.each do |env, is_short|
+    Front.run(PRIORITIES, env: env) do |front|
+      Harness.match(/\0short_slices\0#{is_short ? 'yes' : 'no'}\0/, front.ready.last)
+      Harness.same(is_short ? "[-3]" : "[0]", front.fork.get("/").body)
+    end
+  end
+end
 OWN_FILES = "run ->(_) { [200, {}, [$LOADED_FEATURES.grep(%r{/old_\\w+\\.rb\\z}).size.to_s]] }"
 Harness.check("files for another server's configuration are loaded only with one") do
   Front.run(OWN_FILES) { |front| Harness.same("0", front.fork.get("/").body) }

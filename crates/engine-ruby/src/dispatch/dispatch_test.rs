@@ -221,6 +221,23 @@ async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long(
 }
 
 #[tokio::test]
+async fn where_time_slices_are_short_a_request_soon_enters_a_worker_that_computes_one_for_long() {
+    let mut scene = DispatchScene::new(1, 2);
+    assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Err("queued")));
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
+    let offered = scene.dispatch.queue.first().unwrap().offered;
+    let mut pump = |has_short_slices, computes_long, waited: Duration| {
+        scene.dispatch.has_short_slices = has_short_slices;
+        scene.dispatch.worker(0).unwrap().computes_long = computes_long;
+        scene.dispatch.pump(offered + waited).len()
+    };
+    assert_eq!(pump(true, true, SHORT_HOLD - Duration::from_nanos(1)), 0);
+    assert_eq!(pump(false, true, SHORT_HOLD), 0);
+    assert_eq!(pump(true, false, SHORT_HOLD), 0, "it may be done in a moment");
+    assert_eq!(pump(true, true, SHORT_HOLD), 1);
+}
+
+#[tokio::test]
 async fn where_threads_compute_at_the_same_time_each_has_one_request_while_others_compute_and_however_short_it_is() {
     let mut scene = DispatchScene::parallel(1, 2);
     scene.requests_are_short();
@@ -409,6 +426,8 @@ async fn where_only_computing_adds_workers_only_computing_keeps_them() {
     assert_eq!(scene.dispatch.needed_workers(), 0, "they may wait for something");
     scene.dispatch.workers[1].computing = COMPUTES_LONG;
     assert_eq!(scene.dispatch.needed_workers(), 1);
+    (scene.dispatch.workers[1].computing, scene.dispatch.workers[1].computes_long) = (Duration::ZERO, true);
+    assert_eq!(scene.dispatch.needed_workers(), 1, "it has answered another one meanwhile");
 }
 
 /// Otherwise the number of workers would never fall, or would fall while all are busy now and then.

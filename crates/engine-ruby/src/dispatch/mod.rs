@@ -3,7 +3,8 @@
 //!
 //! An idle worker comes first. While requests are short, busy workers get a few more in advance (pipelining). While
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
-//! second request: the request waits for the first worker that becomes free.
+//! second request at once: the request waits for the first worker that becomes free, but not for long ([`HOLD`],
+//! [`SHORT_HOLD`]).
 //!
 //! Reading order: `job`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a worker),
 //! `run_queue`, `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request),
@@ -43,8 +44,12 @@ use worker_thread::WorkerThread;
 use crate::settings::Growth;
 
 /// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
-/// slices of 100 ms, which is how long a Ruby thread keeps the interpreter lock.
+/// slices of up to 100 ms, which is how long a Ruby thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
+
+/// The same for a worker that computes a request for much longer than most take, where Ruby's time slices are short
+/// (`has_short_slices`). It is longer than [`GROW`], so that a worker is added first where one can be.
+const SHORT_HOLD: Duration = Duration::from_millis(30);
 
 /// A worker may take a request that is not the first in the queue when it arrived on the worker's own I/O thread, is
 /// among this many, and came at most this long after the first. So the first is overtaken by nothing that came later
@@ -74,13 +79,15 @@ const RESERVED: Duration = Duration::from_secs(3);
 /// Properties of a request that decide which worker thread it is placed on.
 struct Placement {
     is_safe: bool,
-    is_urgent: bool,
+    /// How long it has been in the queue.
+    waited: Duration,
     io_thread: usize,
 }
 
 impl Placement {
-    fn of(job: &Job, is_urgent: bool) -> Placement {
-        Placement { is_safe: job.is_safe, is_urgent, io_thread: job.io_thread }
+    fn of(job: &Job, now: Instant) -> Placement {
+        let waited = now.saturating_duration_since(job.offered);
+        Placement { is_safe: job.is_safe, waited, io_thread: job.io_thread }
     }
 }
 
@@ -122,6 +129,9 @@ pub struct Dispatch {
     /// True where threads of one worker compute at the same time, as JRuby's do: one that computes does not keep
     /// others from it.
     pub is_parallel: bool,
+    /// True where a thread that computes leaves Ruby's lock to others after a short time slice (`ruby/slices.rb`): a
+    /// request that enters a worker while that computes soon begins.
+    pub has_short_slices: bool,
     /// True where each worker loads the application itself: a further one comes too late for what computes now.
     pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
@@ -157,6 +167,7 @@ impl Dispatch {
             served: 0,
             utilization: Utilization::default(),
             is_parallel: false,
+            has_short_slices: false,
             loads_in_workers: false,
             growth: Growth::Waiting,
             is_watched: false,
@@ -171,7 +182,7 @@ impl Dispatch {
         // A new request never overtakes those in the queue.
         if self.queue.is_empty()
             && !self.queue.is_paused()
-            && let Some(thread) = self.pick(&Placement::of(&job, false))
+            && let Some(thread) = self.pick(&Placement::of(&job, job.offered))
         {
             self.queue.count_begun(job.offered);
             return Admission::Send(thread, job);
@@ -190,7 +201,8 @@ impl Dispatch {
             return self.workers[idle].take_thread();
         }
         let depth = self.depth();
-        if depth > 1 && placement.is_safe && !placement.is_urgent {
+        let is_urgent = placement.waited >= HOLD;
+        if depth > 1 && placement.is_safe && !is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
@@ -200,8 +212,9 @@ impl Dispatch {
             return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.has_room());
-        let any = placement.is_urgent || self.is_parallel;
-        let waiting = workers.filter(|worker| any || worker.waits());
+        let any = is_urgent || self.is_parallel;
+        let may_share = self.has_short_slices && placement.waited >= SHORT_HOLD;
+        let waiting = workers.filter(|worker| any || worker.waits() || may_share && worker.computes_long);
         // Of equally busy ones, one of the same I/O thread: otherwise each part of a stream wakes two of them.
         let load = |worker: &&mut Worker| (worker.busy, worker.io_thread != placement.io_thread);
         waiting.min_by_key(load).and_then(Worker::take_thread)
@@ -412,16 +425,21 @@ impl Dispatch {
 
     /// Returns the number of workers that compute one request for much longer than most take.
     pub fn computing_long(&self) -> usize {
-        let Some(mean) = self.service_time.mean() else { return 0 };
-        let long = COMPUTES_LONG.max(mean * LONGER_THAN_MEAN);
-        self.workers.iter().filter(|worker| !worker.is_leaving && worker.computing >= long).count()
+        let Some(long) = self.long_computing() else { return 0 };
+        let computes_long = |worker: &&Worker| worker.computes_long || worker.computing >= long;
+        self.workers.iter().filter(|worker| !worker.is_leaving).filter(computes_long).count()
+    }
+
+    /// Returns the age of a request from which it counts as computing for long; none while too few have been observed.
+    fn long_computing(&self) -> Option<Duration> {
+        self.service_time.mean().map(|mean| COMPUTES_LONG.max(mean * LONGER_THAN_MEAN))
     }
 
     /// Assigns waiting requests to all worker threads that can take one now.
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect(now).into_iter().collect();
         while let Some(job) = self.queue.peek(now) {
-            let placement = Placement::of(job, now.saturating_duration_since(job.offered) >= HOLD);
+            let placement = Placement::of(job, now);
             let Some(thread) = self.pick(&placement) else { break };
             let Some(job) = self.queue.pop(now) else { break };
             orders.push((thread, job));

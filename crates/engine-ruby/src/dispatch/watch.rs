@@ -169,12 +169,14 @@ impl Tick<'_> {
             is_full: false,
             is_settled: true,
         };
+        let long = dispatch.long_computing();
         for worker in &mut dispatch.workers {
             running.is_full = are_long && !worker.has_room();
             running.is_settled &= !(is_waiting && worker.has_room());
             if worker.busy == 0 {
                 process_title::clear(worker);
             } else if let Some((thread, age)) = self.check_worker(worker, &mut running) {
+                worker.note_oldest(age, long);
                 process_title::show(worker, &thread, age, self.now);
             }
         }

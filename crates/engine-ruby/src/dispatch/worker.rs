@@ -50,6 +50,9 @@ pub struct Worker {
     pub activity: Activity,
     /// For how long it has been computing without a pause, and without answering a request.
     pub computing: Duration,
+    /// Whether the oldest request that it runs computes for much longer than most take, as the deadline timer last saw
+    /// it.
+    pub computes_long: bool,
     /// Number of requests it has answered.
     pub served: u64,
     /// How many of them the server itself had made, as probes.
@@ -69,6 +72,8 @@ pub struct Worker {
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<ThreadLoad>,
+    /// The age of the oldest request that it runs, as the deadline timer last saw it.
+    oldest: Duration,
     /// What is known of its processor time. `None` during a sample, which has it.
     probe: Option<Probe>,
     /// Number of times that it has become idle. A sample that began before the last of them does not count.
@@ -99,6 +104,7 @@ impl Worker {
             told_to_stop: None,
             activity: Activity::Unknown,
             computing: Duration::ZERO,
+            computes_long: false,
             served: 0,
             own: 0,
             quota: None,
@@ -109,6 +115,7 @@ impl Worker {
             titled: None,
             is_due: false,
             threads,
+            oldest: Duration::ZERO,
             probe: Some(Probe::of(pid)),
             rests: 0,
         }
@@ -213,6 +220,7 @@ impl Worker {
         if self.busy == 0 {
             // What comes next is another request, of which nothing is known.
             (self.activity, self.computing) = (Activity::Unknown, Duration::ZERO);
+            (self.computes_long, self.oldest) = (false, Duration::ZERO);
             self.rests += 1;
             self.probe.iter_mut().for_each(Probe::forget);
         }
@@ -221,6 +229,15 @@ impl Worker {
     /// Whether a further request is better off in it than in the queue.
     pub fn waits(&self) -> bool {
         self.activity == Activity::Waiting
+    }
+
+    /// Notes the age of the oldest request that it runs. If the worker has been computing for `long`, that request
+    /// counts as computing for long until it is over or the worker waits, whatever others are answered meanwhile. Its
+    /// age alone would not do: a stream is old, and what computes beside it may be as short as most.
+    pub fn note_oldest(&mut self, age: Duration, long: Option<Duration>) {
+        let goes_on = self.computes_long && self.activity == Activity::Computing && age >= self.oldest;
+        self.computes_long = goes_on || long.is_some_and(|long| self.computing >= long);
+        self.oldest = age;
     }
 
     /// Returns the connections of its threads.
@@ -331,10 +348,30 @@ mod tests {
     }
 
     #[test]
+    fn a_request_computes_for_long_until_it_is_over_or_the_worker_waits() {
+        let computing = || {
+            let mut worker = this_process();
+            (worker.activity, worker.computing) = (Activity::Computing, MINUTE);
+            worker.note_oldest(MINUTE, Some(MINUTE));
+            // One that has entered meanwhile is answered.
+            worker.count();
+            worker
+        };
+        let computes_long = |mut worker: Worker, age: Duration| {
+            worker.note_oldest(age, Some(MINUTE));
+            worker.computes_long
+        };
+        assert!(computes_long(computing(), 2 * MINUTE));
+        assert!(!computes_long(computing(), MINUTE / 2), "another one is the oldest");
+        assert!(!computes_long(Worker { activity: Activity::Waiting, ..computing() }, 2 * MINUTE));
+        assert!(!computes_long(Worker { computes_long: false, ..computing() }, 2 * MINUTE), "a stream is old");
+    }
+
+    #[test]
     fn a_worker_that_becomes_idle_is_unknown_again() {
         let mut worker = this_process();
-        worker.activity = Activity::Computing;
+        (worker.activity, worker.computes_long) = (Activity::Computing, true);
         worker.release(0, 1);
-        assert!(!worker.waits() && worker.activity == Activity::Unknown);
+        assert!(!worker.waits() && !worker.computes_long && worker.activity == Activity::Unknown);
     }
 }

@@ -107,6 +107,7 @@ impl EventLoop {
                 self.feed(Event::MoldReady(mold, pairs(reader.list())));
                 let mut dispatch = self.pool.dispatch();
                 dispatch.is_parallel = self.fleet.says("parallel", "yes");
+                dispatch.has_short_slices = self.fleet.says("short_slices", "yes");
                 dispatch.loads_in_workers = self.fleet.loads_in_workers();
             }
             kind::FAILED => self.feed(Event::MoldFailed(mold, self.failed(reader.list()))),
