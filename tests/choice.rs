@@ -62,7 +62,7 @@ fn ruby_on_path(folder: &Path) -> String {
     ruby_with(folder, "")
 }
 
-/// The same with options of that Ruby.
+/// The same, where that Ruby is run with these options.
 fn ruby_with(folder: &Path, options: &str) -> String {
     let (bin, path) = (folder.join("bin"), std::env::var("PATH").unwrap());
     fs::create_dir_all(&bin).unwrap();
@@ -167,13 +167,12 @@ fn a_mere_sign_does_not_keep_an_application_from_starting_where_ruby_has_no_rack
     server.signal(rustix::process::Signal::USR1);
     assert!(within(MAX_WAIT, || server.log().matches("WARN server: engine").count() == 2), "{}", server.log());
     assert_eq!(server.text("/"), "mruby");
-    // What Ruby serves stays there.
+    // An application that already runs on Ruby stays there.
     let server = serve(sign);
     ruby_with(&server.folder, "--disable-gems");
-    server.signal(rustix::process::Signal::USR1);
-    assert!(server.logs("generation 2 failed, generation 1 goes on: "), "{}", server.log());
+    server.reload("generation 2 failed, generation 1 goes on: ");
     assert_eq!(server.text("/"), "ruby");
-    // A proof, and what asks for Ruby beside the source, refuse the start.
+    // The start is refused where the source proves that it needs Ruby, or a file or an option asks for it.
     for (first, files, options) in [
         ("require 'sinatra'\n", &[][..], &[][..]),
         ("", &[("Gemfile", "")][..], &[][..]),

@@ -33,8 +33,7 @@ fn what_runs_and_what_waits_is_answered_and_nothing_new_is_taken() {
             let reply = client.reply().unwrap();
             assert_eq!((reply.status, reply.text().as_str()), (200, "held"));
         }
-        let status = server.ended(MAX_WAIT).expect("it ends when all is done");
-        assert!(status.success(), "{status}\n{}", server.log());
+        server.must_end();
         assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
     }
 }
@@ -50,7 +49,7 @@ fn a_stream_that_runs_is_finished_and_nobody_can_connect_meanwhile() {
     assert!(is_closed, "a connection that nobody will serve must be refused at once");
     let all: Vec<u8> = std::iter::from_fn(|| client.chunk().unwrap()).flatten().collect();
     assert_eq!(String::from_utf8_lossy(&all), "0;1;2;3;4;");
-    assert!(server.ended(MAX_WAIT).is_some_and(|status| status.success()));
+    server.must_end();
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn the_environment_is_what_the_spec_wants() {
 /// What an application may ask its input for, and what comes of it without a body and with `abc`; a class stands for an
 /// exception. Where they differ from Puma's, it is because Puma's two kinds of input do.
 const INPUT_ROWS: &[(&str, &str, &str)] = &[
-    // First, since what one request does with its empty input is nothing to the next.
+    // First: a request that closes its empty input must not close that of the requests after it.
     ("[i.close, i.lineno]", "[nil, 0]", "[nil, 0]"),
     ("i.read", "\"\"", "\"abc\""),
     ("i.read(2)", "nil", "\"ab\""),

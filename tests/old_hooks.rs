@@ -1,8 +1,7 @@
 //! What hooks and plugins of other servers' files lean on: what their own servers do when a hook fails, in which mode
 //! it runs, and which names a file may use.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::Path;
 
 use crate::support::successor::{Process, adopt_orphans, signal};
@@ -340,10 +339,9 @@ fn a_file_in_a_ruby_that_cannot_fork_learns_the_same_and_its_hooks_for_the_serve
     );
     let without = "Process.singleton_class.undef_method(:fork)\n";
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file), ("without.rb", without)]);
-    let (shim, required) = (folder.join("ruby"), folder.join("without.rb"));
-    fs::write(&shim, format!("#!/bin/sh\nexec {} -r '{}' \"$@\"\n", ruby::program(), required.display())).unwrap();
-    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
-    let program = shim.display().to_string();
+    let required = folder.join("without.rb");
+    let text = format!("#!/bin/sh\nexec {} -r '{}' \"$@\"\n", ruby::program(), required.display());
+    let program = server::script(folder.join("ruby"), &text);
     let mut server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb", "-w", "2"]);
     assert!(within(MAX_WAIT, || ruby::count(&server, "asked for 2") == 3), "{}", server.log());
     ruby::wait_for_note(&server, "booted");

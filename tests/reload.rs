@@ -16,7 +16,7 @@ use serde_json::Value;
 
 const CLIENTS: usize = 8;
 
-/// Each engine with what makes requests wait for one another, without an end.
+/// Each engine with options for one request at a time, and without time limits.
 const ONE_AT_A_TIME: [(&str, &[&str]); 2] = [
     ("mruby", &["-t", "1", "--request-time", "none", "--queue-wait", "none"]),
     ("ruby", &["-w", "1", "-t", "1", "--request-time", "none", "--queue-wait", "none"]),
@@ -507,7 +507,7 @@ fn streams_of_the_old_code_are_closed_after_the_drain_time() {
         let begun = Instant::now();
         loop {
             let chunk = stream.chunk();
-            // Also of a stream of which nothing comes any more.
+            // A silent stream ends the read too, with the client's timeout.
             assert!(begun.elapsed() < Duration::from_secs(10), "{engine}: the stream is open\n{}", server.log());
             let Ok(Some(chunk)) = chunk else { break };
             assert!(String::from_utf8_lossy(&chunk).starts_with("v1;"));

@@ -32,8 +32,8 @@ module FoolsGold
     # Hooks of Puma's cluster mode, which do not run in its single mode.
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
-    # In its single mode, these hooks run in the process of the application. So do those of a cluster in a Ruby that
-    # cannot fork: there is no other process than the workers.
+    # In Puma's single mode, these hooks run in the process of the application. In a Ruby that cannot fork, so do those
+    # of a cluster: there is no other process than the workers.
     OF_SINGLE = { mold_begin: :server_begin, mold_end: :server_end }.freeze
     # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"

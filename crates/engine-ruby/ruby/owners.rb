@@ -68,7 +68,7 @@ module FoolsGold
       false # It is closed, or an older Trilogy.
     end
 
-    # Whether the options of a client name the server at the other end of the descriptor.
+    # Whether the options of a client name the server at the other end of the descriptor; MySQL's usual port is 3306.
     def server?(options)
       socket = BasicSocket.for_fd(@number)
       socket.autoclose = false

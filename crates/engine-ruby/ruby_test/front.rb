@@ -140,7 +140,7 @@ class Front
       control.write(F.frame(kind, [slot, seq].pack("NN")))
     end
 
-    # Returns when the worker has read all orders before.
+    # Pings the worker and returns its answer: by then it has read all orders that were sent before.
     def ping
       control.write(F.frame(F::PING, ""))
       front.await(control, F::PING)

@@ -29,7 +29,7 @@ pub enum Message {
     Received(Speaker, Frame, OwnedSemaphorePermit),
     /// The control connection of a mold or a worker has ended.
     Disconnected(Speaker),
-    /// An event for the fleet as it is.
+    /// An event for the fleet, which gets it unchanged.
     Event(Event),
     /// Another application needs one of the places that this one has in the shared budget.
     GiveUp,

@@ -200,7 +200,7 @@ impl Responder {
         if let Some(count) = self.count.take() {
             let ran = waited.map_or(Duration::ZERO, |queued| count.since.elapsed().saturating_sub(queued));
             if is_abandoned && count.takes_given_up() {
-                // The front's record lacks the worker, and where that was: the engine knows both.
+                // The front's record lacks the worker and the application's backtrace, which the engine knows.
                 if let Err(fault @ Fault::OutOfTime(_)) = &result {
                     count.meter.recorder.note_anew(fault, queued, ran, about());
                 }

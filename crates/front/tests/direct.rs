@@ -71,7 +71,7 @@ fn send(sink: &Sink, text: &'static str) {
 
 #[test]
 fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on() {
-    repeated(|| {
+    repeated(20, || {
         let scene = Scene::new(&[("content-length", "19")]);
         let mut client = scene.server.connect();
         for _ in 0..3 {
@@ -94,7 +94,7 @@ fn what_the_engine_writes_itself_stands_at_its_place_and_the_connection_goes_on(
 
 #[test]
 fn a_body_may_consist_of_direct_writes_alone_and_one_of_nothing_is_none() {
-    repeated(|| {
+    repeated(20, || {
         let (_scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         for (length, written) in [(8, "gold"), (4, ""), (4, "gold")] {
             let direct = asked(&sink, length)?;
@@ -121,7 +121,7 @@ fn what_must_be_written_in_chunks_or_would_be_too_long_is_not_written_directly()
 
 #[test]
 fn a_client_that_has_closed_its_side_is_written_to_for_as_long_as_the_engine_writes() {
-    repeated(|| {
+    repeated(20, || {
         let (_scene, mut client, sink) = Scene::begun(&[("content-length", "13")], "");
         let direct = asked(&sink, 12)?;
         client.stream.shutdown(Shutdown::Write).unwrap();
@@ -142,7 +142,7 @@ fn a_client_that_has_closed_its_side_is_written_to_for_as_long_as_the_engine_wri
 
 #[test]
 fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
-    repeated(|| {
+    repeated(20, || {
         let (scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         let direct = asked(&sink, 8)?;
         write(&direct, b"gold");
@@ -159,7 +159,7 @@ fn a_body_breaks_off_where_it_is_not_known_how_much_was_written() {
 
 #[test]
 fn a_body_that_breaks_off_because_a_worker_dies_while_it_writes_is_logged_with_that() {
-    repeated(|| {
+    repeated(20, || {
         let (scene, mut client, sink) = Scene::begun(&[("content-length", "8")], "");
         drop(asked(&sink, 8)?);
         sink.fail(Fault::WorkerDied("x".into()));
@@ -172,7 +172,7 @@ fn a_body_that_breaks_off_because_a_worker_dies_while_it_writes_is_logged_with_t
 
 #[test]
 fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
-    repeated(|| {
+    repeated(20, || {
         let (scene, client, sink) = Scene::begun(&[("content-length", "8")], "");
         let direct = asked(&sink, 8)?;
         write(&direct, b"gold");
@@ -189,7 +189,7 @@ fn a_client_that_goes_during_a_direct_write_is_logged_with_what_it_was_sent() {
 /// As a process has it that the application forks while the engine writes.
 #[test]
 fn a_connection_ends_for_the_client_although_another_process_has_it() {
-    repeated(|| {
+    repeated(20, || {
         let (_scene, mut client, sink) = Scene::begun(&[("content-length", "4")], "Connection: close\r\n");
         let direct = asked(&sink, 4)?;
         let _kept = descriptor(&direct);

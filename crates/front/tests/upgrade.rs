@@ -71,7 +71,7 @@ impl Scene {
 #[test]
 fn a_websocket_is_closed_between_two_frames_and_its_application_reads_the_answer() {
     for (path, is_worker) in [("/", false), ("/", true), ("/full", false)] {
-        repeated(|| {
+        repeated(5, || {
             let mut scene = Scene::new(settings(), path, "websocket");
             scene.tell(b"\x82\x05ab");
             scene.shut_down(is_worker);
@@ -115,7 +115,7 @@ fn a_websocket_ends_a_second_after_its_close_frame_though_neither_side_answers_a
 #[test]
 fn a_connection_with_another_protocol_ends_with_its_input_and_takes_what_the_application_says_then() {
     for path in ["/", "/full"] {
-        repeated(|| {
+        repeated(5, || {
             let mut scene = Scene::new(settings(), path, "shout");
             scene.tell(b"begun");
             scene.shut_down(false);

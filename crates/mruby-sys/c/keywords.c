@@ -91,7 +91,7 @@ void fg_keywords_init(mrb_state *mrb)
 {
   mrb_define_module_function(mrb, mrb_module_get(mrb, "FoolsGold"), "called_by?", called_by, MRB_ARGS_REQ(1));
 #ifdef FG_PROC_KEYWORDS
-  /* Only here: libraries check that ruby2_keywords exists before they call it. */
+  /* Only with our patch of mruby: libraries check that ruby2_keywords exists before they call it. */
   struct RClass *hash = mrb->hash_class;
   mrb_define_method(mrb, mrb->module_class, "ruby2_keywords", module_keywords, MRB_ARGS_ANY());
   mrb_define_method(mrb, mrb->proc_class, "ruby2_keywords", proc_keywords, MRB_ARGS_NONE());

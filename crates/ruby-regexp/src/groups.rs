@@ -81,7 +81,7 @@ impl Parser {
                 Some('a') if on => self.flags.letters = Letters::Ascii,
                 Some('d') if on => self.flags.letters = Letters::Default,
                 Some('u') if on => self.flags.letters = Letters::Unicode,
-                // Behind `)` they apply to all that follows, alternatives too, up to the end of the enclosing group.
+                // After `)` the options apply to all that follows, alternatives too, up to the enclosing group's end.
                 Some(end @ (')' | ':')) => {
                     let node = if end == ')' { self.alternatives() } else { self.inside() };
                     self.flags = before;

@@ -173,6 +173,7 @@ impl Words {
     }
 
     fn line(&self, recipe: &Recipe, part: &Part, name: String) -> Result<CommandLine, String> {
+        // Recipes mark with this word where further words could stand; the arena adds none.
         let templates = part.command.iter().filter(|word| word.replace(' ', "") != "{{extra}}");
         let mut words = templates.map(|word| self.fill(word)).collect::<Result<Vec<String>, String>>()?;
         words.retain(|word| !word.is_empty());

@@ -173,8 +173,8 @@ pub struct GeneratedFile {
 pub struct Part {
     /// Name for errors and logs.
     pub name: String,
-    /// Words of the command, as templates: one that comes out empty is left out, and so is `{{ extra }}`, the place of
-    /// further words, of which the arena has none.
+    /// Words of the command, as templates. One that comes out empty is left out, and so is `{{ extra }}`, which marks
+    /// where further words could stand: the arena adds none.
     pub command: Vec<String>,
     /// Environment variables, as templates.
     #[serde(default)]

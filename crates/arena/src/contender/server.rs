@@ -84,8 +84,8 @@ impl Server {
         (self.words.workers, self.words.threads)
     }
 
-    /// Waits until `check` succeeds, and returns the time since the start of the first process; gives up as soon as
-    /// `is_over` returns true.
+    /// Waits until `check` succeeds. Returns the time since the start of the first process, or an error if the server
+    /// exits, its time limit passes, or `is_over` returns true before that.
     pub fn wait_ready(
         &mut self,
         check: &dyn Fn(u16) -> Result<(), String>,

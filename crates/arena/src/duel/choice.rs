@@ -54,7 +54,8 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Beginning of the recommendation: for this app at this rate, if one is said, use X with -w A -t B.
+    /// Beginning of the recommendation: "for this app on this machine, use X with -w A -t B". `at` is inserted after
+    /// "app": the user's rate in words with a space before them, or nothing.
     pub fn start(&self, criteria: &Criteria, at: &str) -> String {
         let name = self.best.server();
         let stays = criteria.now.as_ref().is_some_and(|now| server(now) == name);

@@ -9,7 +9,6 @@ use loadgen::metric::{
     CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, PERCENTILES, REQUESTS, counts_failures,
     is_of_latencies,
 };
-use loadgen::stats::{median, sorted};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -198,9 +197,8 @@ struct Written {
 
 impl From<Written> for Spread {
     fn from(Written { all, at }: Written) -> Spread {
-        let sorted = sorted(&all);
-        let [low, high] = [sorted.first(), sorted.last()].map(|end| end.copied().unwrap_or(f64::NAN));
-        Spread { median: median(&all).unwrap_or(f64::NAN), low, high, all, at }
+        let unsound = Spread { median: f64::NAN, low: f64::NAN, high: f64::NAN, ..Spread::default() };
+        Spread { at, ..Spread::of(&all).unwrap_or(unsound) }
     }
 }
 
@@ -311,7 +309,7 @@ impl Measured {
         measured
     }
 
-    /// Adds the figures of further metrics, or others of the same ones.
+    /// Adds the figures of these metrics, in place of those that it already has of them.
     pub(crate) fn add<R: AsRef<[f64]>>(&mut self, rounds: &[(&str, R)]) {
         let figure = |(metric, all): &(&str, R)| Some(((*metric).to_owned(), Spread::of(all.as_ref())?));
         self.numbers.extend(rounds.iter().filter_map(figure));

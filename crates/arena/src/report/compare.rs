@@ -154,10 +154,6 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         .collect();
     let cases = pairs.iter().map(|(old, new)| case_diff(old, new, &styles));
     let cases: Vec<CaseDiff> = cases.filter(|case| !case.metrics.is_empty()).collect();
-    let told = |words: &dyn Fn(&Summary) -> Option<String>| -> Vec<String> {
-        let runs = [(before, "before"), (after, "after")];
-        runs.into_iter().filter_map(|(run, when)| Some(format!("the run {when}: {}", words(run)?))).collect()
-    };
     Ok(Comparison {
         marks: styles.marks(),
         title: &after.title,
@@ -168,10 +164,16 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         changed: changed(before, after, &styles),
         cases,
         only: only(before, after, &pairs),
-        shortcomings: told(&|run: &Summary| (!run.shortcomings.is_empty()).then(|| run.shortcomings.join("; "))),
-        twins: told(&twins::alarm),
+        shortcomings: of_each(before, after, |run| (!run.shortcomings.is_empty()).then(|| run.shortcomings.join("; "))),
+        twins: of_each(before, after, twins::alarm),
         rule: Rule::now(),
     })
+}
+
+/// Remarks on the two runs, each with the run that it is about. A run without a remark is left out.
+fn of_each(before: &Summary, after: &Summary, remark: impl Fn(&Summary) -> Option<String>) -> Vec<String> {
+    let runs = [(before, "before"), (after, "after")];
+    runs.into_iter().filter_map(|(run, when)| Some(format!("the run {when}: {}", remark(run)?))).collect()
 }
 
 fn run(summary: &Summary) -> ComparedRun<'_> {

@@ -5,7 +5,7 @@ pub fn count(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
-/// Each of these once, in the order in which they come first.
+/// The distinct ones of these values, in the order in which each occurs first.
 pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {

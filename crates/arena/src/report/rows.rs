@@ -85,8 +85,8 @@ pub struct Cell {
     pub is_apart: bool,
 }
 
-/// The table of a case. Its twin, if there is one and a title for it is given, has the last row, and is neither ranked
-/// nor compared with others.
+/// The table of a case. The last row is that of its twin, if there is one and `twin` gives its title: it is neither
+/// ranked nor compared with others.
 pub fn table(case: &Case, styles: &Styles, twin: Option<Chip>) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();

@@ -93,8 +93,8 @@ fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u
     Ok(())
 }
 
-/// Writes a case with its table, and with its twin if that has a title. Metrics without room are left out of its table
-/// from the right, and named below.
+/// Writes a case with its table, which ends with its twin if there is one and `twin` gives its title. Metrics without
+/// room are left out of the table from the right, and named below.
 fn one_case(case: &Case, twin: Option<Chip>, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {

@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(short.iter().filter(|(case, ..)| *case == "Page").count(), 4, "{short:?}");
         assert!(short[0].2.starts_with("a 0.50× (") && short[1].2.starts_with("a 3.00× ("), "{short:?}");
         assert!(short[2].2.starts_with("quick 3.00× (") && short[3].2.starts_with("quick 3.00× ("), "{short:?}");
-        // Each loss is told with its case, even if the figures are alike; a turn has a first answer only once.
+        // The second case has the same figures. They are listed again, except for the time to the first answer, which
+        // is measured once per start of a server.
         let again: Vec<(&str, &str)> = short[4..].iter().map(|(case, metric, _)| (*case, *metric)).collect();
         assert_eq!(again, [("Again", "Rate"), ("Again", "p99")], "{short:?}");
     }

@@ -203,13 +203,8 @@ pub fn open(study: &Study, plan: &Plan, names: &[&str], samples: &[Sample]) -> B
 fn deciding(study: &Study, family: &str, case: &Case) -> Vec<&'static Metric> {
     let resting = study.verdicts.iter().filter(|verdict| verdict.cases.iter().any(|name| name == family));
     let others = resting.filter_map(|verdict| verdict.metric.as_ref()).filter(|name| case.metrics.contains(name));
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for metric in case.metrics.first().into_iter().chain(others).filter_map(|name| Metric::of(name)) {
-        if metric.direction != Direction::Plain && !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
-    metrics
+    let metrics = case.metrics.first().into_iter().chain(others).filter_map(|name| Metric::of(name));
+    grammar::distinct(metrics.filter(|metric| metric.direction != Direction::Plain))
 }
 
 /// Rate of the slowest contender in the first round, in which all capacities are measured, by family.

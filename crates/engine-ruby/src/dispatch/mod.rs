@@ -430,7 +430,8 @@ impl Dispatch {
         self.workers.iter().filter(|worker| !worker.is_leaving).filter(computes_long).count()
     }
 
-    /// Returns the age of a request from which it counts as computing for long; none while too few have been observed.
+    /// Returns the time for which a worker must have been computing to count as computing one request for long; none
+    /// while too few requests have been observed.
     fn long_computing(&self) -> Option<Duration> {
         self.service_time.mean().map(|mean| COMPUTES_LONG.max(mean * LONGER_THAN_MEAN))
     }

@@ -82,7 +82,7 @@ pub enum Event {
     MemoryDue,
     /// The answer to `ReadMemory`, and whether an application is being loaded anywhere in this program.
     Memory { memory: Option<MemoryUse>, is_loading: bool },
-    /// The answer to `Weigh`: the memory use of these processes; of none where no thread could read it.
+    /// The answer to `Weigh`: the memory use of these processes; empty where no thread could be started to read it.
     Weighed(Vec<(Speaker, Option<Weight>)>),
 
     /// Requests wait for a worker.

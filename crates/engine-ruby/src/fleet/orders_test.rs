@@ -80,7 +80,7 @@ fn one_that_has_a_successor_already_leaves_no_place_empty() {
     scene.feed(Event::Expired(1, ExitReason::MaxRequests));
     scene.fill_and_serve();
     assert_eq!(scene.ready(), [1, 2, 3]);
-    scene.feed(FOR_GOOD[1](1));
+    scene.feed(Event::EndWorker { worker: 1, now: true, is_replaced: false });
     assert_eq!(scene.feed(Event::Fill), [""; 0]);
     scene.worker_ends(1);
     assert_eq!(scene.feed(Event::Fill), [""; 0]);

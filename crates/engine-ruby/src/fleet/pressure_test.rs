@@ -61,6 +61,7 @@ fn where_fewer_may_be_there_are_fewer_after_one_had_to_leave() {
     scene.worker_ends(2);
     measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted), [""; 0], "it rests");
+    // With the reading before and the one after it, just as long as it rests.
     scene.pass(REST - 2 * READ_INTERVAL);
     measure(&mut scene, 200);
     assert_eq!(scene.feed(Event::Wanted).len(), 2);

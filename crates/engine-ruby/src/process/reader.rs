@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use super::{bundle, heaps, scripts, user};
 use crate::start_error::no_ruby;
 
-/// The parts of the script, in their order.
+/// The parts of the script, in their order: the names of its files, without their ending.
 const SCRIPTS: &str = "heaps plain_text directives puma_options old_words old_file thin_file successor reader";
 /// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
 const EVALUATION_TIME: Duration = Duration::from_secs(600);
@@ -100,8 +100,8 @@ pub struct WaitingProcess {
     is_root: bool,
 }
 
-/// An evaluated configuration, and the process that evaluated it, until a mold takes that over; none where its Ruby
-/// cannot fork.
+/// An evaluated configuration, and the process that evaluated it, until a mold takes that over. Where its Ruby
+/// cannot fork, there is no process.
 #[derive(Debug, Clone)]
 pub struct Evaluated {
     /// The canonical path of the file.

@@ -63,7 +63,7 @@ fn release(command: &mut Command, environment: &[(OsString, OsString)]) {
 
 impl User {
     /// Looks a user up by name or number. `group`, a name or number, replaces the primary group. A number without an
-    /// account needs one, has no other groups, and its home directory is `/`, as in Docker.
+    /// account needs a group, has no others, and its home directory is `/`, as in Docker.
     pub fn find(user: &str, group: Option<&str>) -> Result<User, String> {
         let (uid, account) = find_user(user)?;
         let group = group.map(find_group).transpose()?;

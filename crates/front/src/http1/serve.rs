@@ -208,7 +208,7 @@ async fn linger(link: &Arc<Link>, wire: &mut Wire, most_time: Duration) {
     let began = Instant::now();
     let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_PAUSE, most_time));
     let linger = poll_fn(|cx| {
-        // A client that goes on sending does not delay a shutdown.
+        // Otherwise a client that keeps sending would delay a shutdown.
         if link.common.stop.is_draining() && began.elapsed() >= LINGER_PAUSE {
             return Poll::Ready(());
         }

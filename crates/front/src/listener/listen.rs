@@ -342,8 +342,8 @@ fn through(file: &OwnedFd, path: &Path) -> PathBuf {
 /// Whether a socket may keep the mode with which it was made: the error says that none can be set, and the wanted mode
 /// has all write permissions of that mode, which are those to connect (unix(7)).
 fn may_stay(error: &io::Error, made: u32, wanted: u32) -> bool {
-    let impossible = [Errno::INVAL, Errno::OPNOTSUPP, Errno::NOSYS].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|number| impossible.contains(&number)) && made & 0o222 & !wanted == 0
+    let is_impossible = matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS));
+    is_impossible && made & 0o222 & !wanted == 0
 }
 
 /// The first parent folder of the path that does not exist.

@@ -514,7 +514,7 @@ mod tests {
             let (_sink, source) = engine::body::stream(1);
             let mut out = Out::new(Kind::Spool(spool(source), Direct::Asked), Some(9), link.clone(), None);
             assert_eq!(next(&mut out).await, "first");
-            link.give_socket(|| panic!("nobody asks any more"));
+            link.give_socket(|| panic!("the socket is no longer asked for"));
         });
     }
 

@@ -410,10 +410,10 @@ pub fn eventually(what: &str, check: impl Fn() -> bool) {
     }
 }
 
-/// Runs a scene until it goes well, at most 20 times: on a busy machine, the server or the test may be stopped for
-/// longer than the other waits for it.
-pub fn repeated(scene: impl Fn() -> Option<()>) {
-    assert!((0..20).any(|_| scene().is_some()), "it has never gone well");
+/// Runs a scene until it goes well, at most `attempts` times: on a busy machine, the server or the test may be stopped
+/// for longer than the other waits for it.
+pub fn repeated(attempts: u32, scene: impl Fn() -> Option<()>) {
+    assert!((0..attempts).any(|_| scene().is_some()), "it has never gone well");
 }
 
 /// A log that tests can read.

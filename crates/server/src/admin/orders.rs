@@ -17,32 +17,32 @@ const WORKERS_MAX: u64 = 1024;
 /// Reloads one application or all: new code and settings.
 pub fn reload(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
-    told(running.server.reload(app.as_ref().map(|app| app.name())))
+    message(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
 /// Upgrades the server: new code, settings and program.
 pub fn restart(_: &AdminState, running: &RunningServer, _: &Params) -> Outcome {
-    told(running.server.upgrade())
+    message(running.server.upgrade())
 }
 
 /// Shuts the server down.
 pub fn stop(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.server.stop(now);
-    told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
+    message(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
 /// Shuts the server down after load balancers have noticed.
 pub fn drain(_: &AdminState, running: &RunningServer, _: &Params) -> Outcome {
     running.server.drain();
-    told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
+    message(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
 /// Reopens the log files, after they were renamed; also of a server that is still starting.
 pub fn reopen_logs(state: &AdminState) -> Outcome {
     let outcome = state.logs.reopen();
     log_outcome(&outcome);
-    told(outcome)
+    message(outcome)
 }
 
 /// Sets the bounds of the number of workers.
@@ -61,7 +61,7 @@ pub fn scale(_: &AdminState, running: &RunningServer, params: &Params) -> Outcom
         return Err(ApiError::wrong(why));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    told(running.server.apps().scale(&app, small(min), small(max)))
+    message(running.server.apps().scale(&app, small(min), small(max)))
 }
 
 /// Why these bounds cannot be used.
@@ -81,7 +81,7 @@ fn unusable(min: u64, max: u64) -> Option<String> {
 /// Stops one worker.
 pub fn kill(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
-    told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
+    message(app.order(Order::EndWorker { worker, now: params.is("now")? }))
 }
 
 /// Backtraces of the threads of one worker.
@@ -108,7 +108,7 @@ fn worker(running: &RunningServer, params: &Params) -> Result<(Arc<App>, u32), A
 /// Runs an order on one application or on each.
 pub fn order(running: &RunningServer, params: &Params, order: &Order) -> Outcome {
     let apps = running.server.apps();
-    told(match one_or_all(running, params)? {
+    message(match one_or_all(running, params)? {
         Some(app) => app.order(order.clone()),
         None => apps.each(apps.all(), "\n", |app| app.order(order.clone())),
     })
@@ -136,6 +136,7 @@ fn the_one(running: &RunningServer, params: &Params) -> Result<Arc<App>, ApiErro
     }
 }
 
-fn told(outcome: Result<String, String>) -> Outcome {
+/// The answer to an order: its message, or the error of a failed one.
+fn message(outcome: Result<String, String>) -> Outcome {
     outcome.map(|message| json!({ "message": message })).map_err(ApiError::failed)
 }

@@ -23,7 +23,8 @@ pub struct Choice {
     pub engine: EngineKind,
     /// Log line that says why.
     pub why: String,
-    /// Beginning of the log line for the other engine in its place, if only a sign in the source decided for Ruby.
+    /// The same for the other engine, as the beginning of a log line, if that is tried when this one cannot load the
+    /// application.
     pub although: Option<String>,
 }
 
@@ -32,21 +33,15 @@ pub fn choose(named: Option<EngineKind>, traits: &AppTraits<'_>) -> Choice {
     if let Some(engine) = named {
         return Choice { engine, why: format!("engine: {}, as asked for", engine.name()), although: None };
     }
-    let (engine, why, sign) = needed(traits);
+    let (engine, reason, may_be_other) = needed(traits);
     let (name, other) = (engine.name(), engine.other().name());
-    let why = format!("engine: {name}, {why}; --engine {other} is the other one");
-    Choice { engine, why, although: sign.map(|sign| format!("engine: {other}, although {sign}")) }
+    let although = may_be_other.then(|| format!("engine: {other}, although {reason}"));
+    Choice { engine, why: format!("engine: {name}, because {reason}; --engine {other} is the other one"), although }
 }
 
-/// Whether an application for which the embedded engine was chosen automatically is given to Ruby if it does not load:
-/// reading its files cannot show everything that loading them does.
-pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, traits: &AppTraits<'_>) -> bool {
-    let wants_mruby = traits.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
-    named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(traits.ruby).is_some()
-}
-
-/// The engine, why it is that one, and the sign in the source if nothing else decided for Ruby.
-fn needed(traits: &AppTraits<'_>) -> (EngineKind, String, Option<String>) {
+/// The engine, the reason, and whether the other engine is tried if this one cannot load the application: reading its
+/// files cannot show everything that loading them does.
+fn needed(traits: &AppTraits<'_>) -> (EngineKind, String, bool) {
     let file = traits.rackup.file_name().unwrap_or_default().to_string_lossy();
     // Only Ruby has Bundler.
     if let Some(gemfile) = traits.gemfile {
@@ -57,26 +52,27 @@ fn needed(traits: &AppTraits<'_>) -> (EngineKind, String, Option<String>) {
             }
             _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
         };
-        return (EngineKind::Ruby, format!("because {why}"), None);
+        return (EngineKind::Ruby, why, false);
     }
     let found = requires::look(traits.rackup, &engine_mruby::provides);
     if let Some(unmet) = found.unmet {
-        return (EngineKind::Ruby, format!("because {unmet}"), None);
+        return (EngineKind::Ruby, unmet.to_string(), false);
     }
     let leaning = |engine| traits.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
     if let Some(why) = leaning(EngineKind::Mruby) {
-        return (EngineKind::Mruby, format!("because {why}"), None);
+        return (EngineKind::Mruby, why, false);
     }
     let beside_source = leaning(EngineKind::Ruby).or_else(|| rails(traits.rackup));
-    let sign = if beside_source.is_none() { found.doubt.clone() } else { None };
+    let is_in_source = beside_source.is_none();
     match (beside_source.or(found.doubt), program::find_program(traits.ruby)) {
-        (None, _) => {
-            (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"), None)
+        (None, ruby) => {
+            let reason = format!("{file} has no Gemfile and requires nothing that mruby lacks");
+            (EngineKind::Mruby, reason, ruby.is_some())
         }
-        (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}"), sign),
+        (Some(doubt), Some(_)) => (EngineKind::Ruby, doubt, is_in_source),
         (Some(doubt), None) => {
             let ruby = traits.ruby.display();
-            (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"), None)
+            (EngineKind::Mruby, format!("there is no Ruby ({ruby}), although {doubt}"), false)
         }
     }
 }
@@ -103,8 +99,12 @@ mod tests {
         let ruby = Path::new(ruby);
         let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
         let Choice { engine, why, although } = choose(None, &traits);
-        // Only a sign in the source leaves the choice open.
-        assert_eq!(although.is_some(), engine == EngineKind::Ruby && why.contains("known before it runs"), "{why}");
+        // Only what was read in the source, or not found there, leaves the choice open.
+        let is_open = match engine {
+            EngineKind::Ruby => why.contains("known before it runs"),
+            EngineKind::Mruby => why.contains("requires nothing that mruby lacks"),
+        };
+        assert_eq!(although.is_some(), is_open, "{why}");
         (engine, why)
     }
 

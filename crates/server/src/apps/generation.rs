@@ -212,7 +212,7 @@ fn wait_for_rest(
     }
 }
 
-/// Whether this engine may load what the other one has refused so.
+/// Whether this engine is tried after such a refusal by the other one.
 fn is_for(engine: EngineKind, refusal: &Refusal) -> bool {
     match engine {
         EngineKind::Ruby => refusal.kind == RefusalKind::App,

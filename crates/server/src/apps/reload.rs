@@ -68,7 +68,7 @@ impl App {
     fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), ReloadError> {
         let (mut spec, settings) = self.find_now().map_err(|why| self.failed(why))?;
         // What Ruby serves stays there: a Ruby that has lost Rack fails the reload.
-        if self.current().bounds().is_some() {
+        if self.current().spec.engine == EngineKind::Ruby {
             spec.instead = spec.instead.filter(|instead| instead.0.engine == EngineKind::Ruby);
         }
         let until = begun + settings.ruby.boot_time;

@@ -72,12 +72,12 @@ pub fn find(
     let ruby = &*settings.ruby.program;
     let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
     let Choice { engine, why, although } = choice::choose(settings.engine, &traits);
-    let may_be_other = although.is_some() || choice::may_be_ruby(settings.engine, engine, &traits);
-    let mut for_other = may_be_other.then(|| settings.clone());
+    let other = although.map(|why| (why, settings.clone()));
     settings.fit_to(engine).map_err(SpecError::Options)?;
     let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
-    if let Some(settings) = for_other.take_if(|settings| settings.fit_to(engine.other()).is_ok()) {
-        let why = although.unwrap_or_else(|| found.why.clone());
+    if let Some((why, mut settings)) = other
+        && settings.fit_to(engine.other()).is_ok()
+    {
         let theirs = AppSpec { engine: engine.other(), why, ..found.clone() };
         found.instead = Some(Arc::new((theirs, settings)));
     }

@@ -275,7 +275,7 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
 }
 
 /// Length of a literal in which nothing is code, as in `%w[fork exec]`, from the letter after the percent sign on; zero
-/// if none begins there. One that does not end in this line has the rest of it.
+/// if none begins there. One that does not end in this line takes the rest of it.
 fn literal_len(text: &str) -> usize {
     let mut chars = text.char_indices();
     let is_plain = chars.next().is_some_and(|(_, kind)| matches!(kind, 'w' | 'i' | 'q'));

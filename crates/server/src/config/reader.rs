@@ -170,7 +170,8 @@ impl<'a> SettingsReader<'a> {
         let given = self.pick(name);
         let value = given.value.to_lowercase();
         let Kind::Switch(words) = name.row().kind else { return value };
-        if let Some(is_yes) = given.yes_or_no() {
+        // Only on the command line an empty value is an answer.
+        if let Some(is_yes) = given.yes_or_no().filter(|is_yes| *is_yes || !value.is_empty()) {
             return if is_yes { "yes" } else { "no" }.to_owned();
         }
         if !words.contains(&value.as_str()) {

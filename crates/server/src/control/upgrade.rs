@@ -415,7 +415,7 @@ impl Upgrade {
 
     fn raise(&self) -> Result<Successor, String> {
         let Relaunch { program, log_files } = &self.relaunch;
-        let told = |error: io::Error| format!("{} cannot be started: {error}", program.path.display());
+        let not_started = |error: io::Error| format!("{} cannot be started: {error}", program.path.display());
         let wanted = self
             .apps
             .before_exec(self.limit)
@@ -437,7 +437,7 @@ impl Upgrade {
         }
         // Before it can read a file.
         let generations = self.apps.generations();
-        let (channel, mut child) = Channel::start(command, StartedAs::Upgrade).map_err(told)?;
+        let (channel, mut child) = Channel::start(command, StartedAs::Upgrade).map_err(not_started)?;
         if let Err(why) = self.state.lock().name(Pid::from_child(&child)) {
             end(&mut child);
             return Err(why);

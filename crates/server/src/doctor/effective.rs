@@ -133,15 +133,15 @@ fn lines(
         let origin = given.origin;
         let all = reader.all(row.name);
         let is_default = origin == Origin::Default;
-        let is_rubys = is_default && engine == EngineKind::Ruby;
+        let is_default_of_ruby = is_default && engine == EngineKind::Ruby;
         let is_bare_flag = matches!(origin, Origin::Flag(_)) && matches!(row.kind, Kind::Flag | Kind::Switch(_));
         let value = match row.name {
             Name::Threads if engine == EngineKind::Mruby => given.value,
-            Name::Threads if is_rubys => ruby.threads.to_string(),
-            Name::RequestTime if is_rubys && reader.is_development() => "none".to_owned(),
-            Name::MinWorkers if is_outdone || is_rubys => ruby.min_workers.to_string(),
-            Name::MaxWorkers if is_outdone || is_rubys => ruby.max_workers.to_string(),
-            Name::Workers if is_rubys && ruby.min_workers != ruby.max_workers => {
+            Name::Threads if is_default_of_ruby => ruby.threads.to_string(),
+            Name::RequestTime if is_default_of_ruby && reader.is_development() => "none".to_owned(),
+            Name::MinWorkers if is_outdone || is_default_of_ruby => ruby.min_workers.to_string(),
+            Name::MaxWorkers if is_outdone || is_default_of_ruby => ruby.max_workers.to_string(),
+            Name::Workers if is_default_of_ruby && ruby.min_workers != ruby.max_workers => {
                 let range = format!("{} to {}", ruby.min_workers, ruby.max_workers);
                 if ruby.computing_bounds.is_some() { format!("auto ({range})") } else { range }
             }

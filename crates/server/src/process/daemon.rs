@@ -18,16 +18,16 @@ use crate::process::program::Program;
 
 /// Starts the server in the background and returns its process id once it serves.
 pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>) -> Result<u32, NotServing> {
-    let told = |error: io::Error| {
+    let not_started = |error: io::Error| {
         let path = program.path.display();
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
     };
-    let (channel, mut child) = Channel::start(program.again(), StartedAs::Background).map_err(told)?;
+    let (channel, mut child) = Channel::start(program.again(), StartedAs::Background).map_err(not_started)?;
     pass_signals_on(&child);
     for handed in sockets {
-        channel.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
+        channel.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(not_started)?;
     }
-    channel.say("begin").map_err(told)?;
+    channel.say("begin").map_err(not_started)?;
     let outcome = channel.outcome();
     if let Ok(StartOutcome::Serving(_)) = outcome {
         init::moved_to(child.id());

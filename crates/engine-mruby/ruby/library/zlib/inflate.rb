@@ -17,7 +17,7 @@ module Zlib
     # Decompresses the text and returns the output so far; with nil the rest. Bytes behind the end of the stream are
     # kept.
     def inflate(text, buffer: nil, whole: text.nil?, &block)
-      # First, since it may raise: what is held stays then.
+      # Before the held output is taken: that stays for the next call where this one raises.
       out = run(text.to_s)
       out = take_held + out
       raise BufError, "buffer error" if whole && !@finished
