@@ -142,9 +142,9 @@ fn each_has_its_own_line_and_its_own_times() {
 fn one_that_cannot_be_loaded_ends_the_start_and_is_named() {
     let folder = folder(&["home", "shop", "other"], MIXED);
     put(&folder.join("shop"), "config.ru", "raise \"closed on sundays\"\n");
-    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("shop: ") && told.contains("closed on sundays"), "{told}");
+    let (code, text) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("shop: ") && text.contains("closed on sundays"), "{text}");
 }
 
 #[test]
@@ -214,18 +214,18 @@ fn all_together_have_no_more_workers_than_they_may() {
         assert!(held.iter_mut().all(|client| client.reply().unwrap().status == 200), "{}", server.log());
         assert_eq!(server.get(&format!("/{other}")).status, 200);
     }
-    let told = server::exits_with(1, &server.folder, &[], &["scale", "--app", "one", "3"]);
-    assert!(told.contains("the others keep 1: one can be told to have 2 at most"), "{told}");
-    let told = server.done(&["scale", "--app", "one", "2:9"]);
-    assert!(told.contains("with all other applications 3 at most"), "{told}");
+    let text = server::exits_with(1, &server.folder, &[], &["scale", "--app", "one", "3"]);
+    assert!(text.contains("the others keep 1: one can be told to have 2 at most"), "{text}");
+    let text = server.done(&["scale", "--app", "one", "2:9"]);
+    assert!(text.contains("with all other applications 3 at most"), "{text}");
 }
 
 #[test]
 fn more_than_fits_is_refused_before_anything_is_loaded() {
     let folder = folder(&["one", "two"], &CAPPED.replace("total-workers = 3", "total-workers = 1"));
-    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("must be at least 2, the fewest of all applications together"), "{told}");
+    let (code, text) = ruby::run(&folder, &["-C", "foolsgold.toml"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("must be at least 2, the fewest of all applications together"), "{text}");
     let auto = CAPPED.replace("total-workers = 3", "total-workers = 1").replace("engine = \"ruby\"\n", "");
     put(&folder, "foolsgold.toml", &auto);
     let check = |code: i32| server::exits_with(code, &folder, &[], &["config", "--check", "-C", "foolsgold.toml"]);
@@ -233,8 +233,8 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     for name in ["one", "two"] {
         put(&folder.join(name), "config.ru", &format!("require \"sinatra\"\n{ru}"));
     }
-    let told = check(2);
-    assert!(told.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {told}");
+    let text = check(2);
+    assert!(text.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {text}");
     put(&folder.join("two"), "config.ru", ru);
     // An application on mruby has no workers.
     check(0);
@@ -246,9 +246,9 @@ fn a_start_that_fails_does_not_wait_for_what_is_still_loading() {
     put(&folder.join("shop"), "config.ru", "sleep\n");
     put(&folder.join("other"), "config.ru", "raise \"closed on sundays\"\n");
     let begun = Instant::now();
-    let (code, told) = ruby::run(&folder, &["-C", "foolsgold.toml", "--boot-time", "60s"]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("other: ") && told.contains("closed on sundays"), "{told}");
-    assert!(!told.contains("shop"), "{told}");
+    let (code, text) = ruby::run(&folder, &["-C", "foolsgold.toml", "--boot-time", "60s"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("other: ") && text.contains("closed on sundays"), "{text}");
+    assert!(!text.contains("shop"), "{text}");
     assert!(begun.elapsed() < MAX_WAIT, "{:?}", begun.elapsed());
 }

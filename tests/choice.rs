@@ -181,8 +181,8 @@ fn a_mere_sign_does_not_keep_an_application_from_starting_where_ruby_has_no_rack
     ] {
         let (folder, bin) = begin(first, files);
         let options = [options, &["-b", "tcp://127.0.0.1:0"]].concat();
-        let (code, told) = server::stderr_of(&folder, &[("PATH", &bin)], &options);
-        assert_ne!(code, Some(0), "{first:?} {files:?} {options:?}: {told}");
+        let (code, text) = server::stderr_of(&folder, &[("PATH", &bin)], &options);
+        assert_ne!(code, Some(0), "{first:?} {files:?} {options:?}: {text}");
     }
 }
 
@@ -196,12 +196,12 @@ fn what_neither_engine_loads_is_told_in_the_words_of_both() {
     ] {
         let folder = ruby::folder(&[("config.ru", config)]);
         let bin = ruby_on_path(&folder);
-        let (code, told) = server::stderr_of(&folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0"]);
-        assert_ne!(code, Some(0), "{told}");
+        let (code, text) = server::stderr_of(&folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0"]);
+        assert_ne!(code, Some(0), "{text}");
         for word in words {
-            assert_eq!(told.matches(word).count(), 1, "{word}: {told}");
+            assert_eq!(text.matches(word).count(), 1, "{word}: {text}");
         }
-        assert_eq!(told.contains("Nor does"), words.len() > 1, "{told}");
+        assert_eq!(text.contains("Nor does"), words.len() > 1, "{text}");
     }
 }
 

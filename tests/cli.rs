@@ -27,11 +27,11 @@ fn every_command_has_help_on_standard_output() {
     for command in ["doctor", "config", "explain", "native", "options", "start", "status", "scale", "stop"] {
         for flag in ["--help", "-h"] {
             let output = server::command().current_dir(&folder).args([command, flag]).output().unwrap();
-            let told = String::from_utf8_lossy(&output.stdout);
+            let text = String::from_utf8_lossy(&output.stdout);
             assert_eq!(output.status.code(), Some(0), "{command} {flag}");
-            assert!(told.starts_with("Usage: foolsgold ") && output.stderr.is_empty(), "{command} {flag}: {told}");
+            assert!(text.starts_with("Usage: foolsgold ") && output.stderr.is_empty(), "{command} {flag}: {text}");
             let is_of_server = command == "start";
-            assert_eq!(told.contains("--bind"), is_of_server, "{command} {flag}: {told}");
+            assert_eq!(text.contains("--bind"), is_of_server, "{command} {flag}: {text}");
         }
     }
 }

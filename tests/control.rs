@@ -553,10 +553,10 @@ fn a_server_that_starts_can_be_seen_and_ended() {
         let folder = server::folder_with(&[("config.ru", hangs)]);
         let options = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"];
         let mut server = Server::begin(folder, &[], &options);
-        let told = |words: &[&str]| server::run(&server.folder, &[], words).1;
-        let is_starting = || told(&["status", "--json"]).contains("\"state\":\"starting\"");
-        assert!(within(MAX_WAIT, is_starting), "{}", told(&["status"]));
-        assert!(within(MAX_WAIT, || told(&["reload"]).contains("the server is starting")));
+        let answer = |words: &[&str]| server::run(&server.folder, &[], words).1;
+        let is_starting = || answer(&["status", "--json"]).contains("\"state\":\"starting\"");
+        assert!(within(MAX_WAIT, is_starting), "{}", answer(&["status"]));
+        assert!(within(MAX_WAIT, || answer(&["reload"]).contains("the server is starting")));
         server.done(&["stop"]);
         server.must_end();
         assert!(!server.folder.join("a.pid").exists(), "{engine}");

@@ -92,18 +92,18 @@ fn an_answer_without_an_end_is_left_when_the_time_of_a_request_is_over() {
         let body = format!("class Endless\n  def each\n    loop do\n      yield 'gold'\n{wait}    end\n  end\nend\n");
         body + "run ->(env) { [200, {}, Endless.new] }\n"
     };
-    let told = |config: String, words: &[&str]| {
+    let checked = |config: String, words: &[&str]| {
         let folder = folder(&config);
         let words = [&["doctor", "--json"], words].concat();
         let (output, took) = doctor(&folder, &words, Duration::from_secs(60));
         let mut all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         (all[0]["answers"][0].take(), took)
     };
-    let (slow, took) = told(config("      sleep 0.1\n"), &["--request-time", "1"]);
+    let (slow, took) = checked(config("      sleep 0.1\n"), &["--request-time", "1"]);
     assert_eq!((&slow["status"], &slow["whole"], &slow["on_ruby"]), (&200.into(), &false.into(), &"same".into()));
     assert!(took < Duration::from_secs(30), "{took:?}");
     let config = config("").replace("'gold'", "'gold' * 10_000");
-    let (fast, took) = told(config, &[]);
+    let (fast, took) = checked(config, &[]);
     assert_eq!((&fast["bytes"], &fast["whole"], &fast["on_ruby"]), (&(16 << 20).into(), &false.into(), &"same".into()));
     assert!(took < Duration::from_secs(25), "{took:?}");
 }

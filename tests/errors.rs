@@ -86,8 +86,8 @@ fn a_file_that_becomes_shorter_while_it_is_sent_is_no_fault_of_the_client() {
     let line = || server.log().lines().find(|line| line.contains(" GET /shrinks 200 ")).map(str::to_owned);
     let is_named = within(MAX_WAIT, || line().is_some_and(|line| line.contains(" broken")));
     assert!(is_named, "{:?}\n{}", line(), server.log());
-    let told = server.log().matches("cannot read the file of a response").count();
-    assert_eq!(told, 1, "the response and the wire have both found it: {}", server.log());
+    let count = server.log().matches("cannot read the file of a response").count();
+    assert_eq!(count, 1, "the response and the wire have both found it: {}", server.log());
 }
 
 /// What is not sent, and a connection that is cut, have a line that names the request.

@@ -92,8 +92,8 @@ fn a_reader_that_goes_on_is_told_how_many_lines_there_was_no_room_for() {
     let mut log = String::new();
     server.child.0.stdout.take().unwrap().read_to_string(&mut log).unwrap();
     let lost = REQUESTS - log.matches(" GET /x").count();
-    let told = format!(" {lost} lines of the access log were lost: its reader is too slow\n");
-    assert!(lost > 0 && log.contains(&told), "{lost} of {} bytes\n{}", log.len(), server.errors());
+    let words = format!(" {lost} lines of the access log were lost: its reader is too slow\n");
+    assert!(lost > 0 && log.contains(&words), "{lost} of {} bytes\n{}", log.len(), server.errors());
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn a_full_disk_is_told_while_it_lasts_and_counted() {
     fs::write(&path, "").unwrap();
     let said = server.said(&["reopen-logs"]);
     assert!(said.starts_with("opened anew: ") && said.contains("it could not be written so far"), "{said}");
-    let told = || read(&path).contains(" WARN server: the log could not be written for ");
-    assert!(within(MAX_WAIT, told), "{}", read(&path));
+    let is_logged = || read(&path).contains(" WARN server: the log could not be written for ");
+    assert!(within(MAX_WAIT, is_logged), "{}", read(&path));
     assert!(server.log()["why"].is_null() && server.log()["lost_lines"].as_u64() > Some(2));
     assert!(server.metrics().contains("\nfoolsgold_log_failing 0"));
     let said = server.said(&["reopen-logs"]);
@@ -141,8 +141,8 @@ fn a_command_whose_words_cannot_be_written_fails() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = server::command().current_dir(folder).args(words).stdout(full).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        let told = format!("standard output cannot be written: {NO_SPACE}");
-        assert!(output.status.code() == Some(1) && said.contains(&told), "{words:?}: {said}");
+        let line = format!("standard output cannot be written: {NO_SPACE}");
+        assert!(output.status.code() == Some(1) && said.contains(&line), "{words:?}: {said}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = server::command().current_dir(folder).args(words).stdout(writer).output().unwrap();

@@ -20,8 +20,8 @@ fn the_command_ends_when_the_server_serves() {
     let folder = server::folder_with(&[("config.ru", &app("", "'v1 ' + env['PATH_INFO']"))]);
     let ran = run(&folder, &["-t", "1"]);
     assert!(ran.status.success() && ran.stderr.is_empty() && ran.stdout.is_empty(), "{ran:?}");
-    let told = fs::read_to_string(folder.join("out.log")).unwrap();
-    assert!(told.contains("serving") && told.contains("web.sock"), "a script may look at once: {told}");
+    let text = fs::read_to_string(folder.join("out.log")).unwrap();
+    assert!(text.contains("serving") && text.contains("web.sock"), "a script may look at once: {text}");
     let process = Process::named_in(&folder.join("web.pid"), 0);
     let socket = folder.join("web.sock");
     assert_eq!(Client::unix(&socket).get("/a").text(), "v1 /a");

@@ -39,8 +39,8 @@ fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
     let (manager, server) = Manager::serve(&app("", "1"), &[], &["--drain-lag", "300ms"]);
     manager.hears("STATUS=serving");
     server.signal(Signal::TERM);
-    let told = manager.hears("STATUS=");
-    assert!(told.contains("STATUS=draining: no longer ready") && !told.contains("STOPPING=1"), "{told}");
+    let text = manager.hears("STATUS=");
+    assert!(text.contains("STATUS=draining: no longer ready") && !text.contains("STOPPING=1"), "{text}");
     manager.hears("STOPPING=1");
 }
 
@@ -59,8 +59,8 @@ fn a_reload_that_ends_while_the_server_drains_leaves_the_status_as_it_is() {
     server.signal(Signal::TERM);
     manager.hears("STATUS=draining");
     fs::remove_file(&gate).unwrap();
-    let told = manager.hears("READY=1");
-    assert!(!told.contains("STATUS="), "{told}\n{}", server.log());
+    let text = manager.hears("READY=1");
+    assert!(!text.contains("STATUS="), "{text}\n{}", server.log());
     server.signal(Signal::INT);
     manager.hears("STOPPING=1");
 }

@@ -50,6 +50,14 @@ fn socket(server: &Server) -> PathBuf {
     server.folder.join("web.sock")
 }
 
+/// Waits until the new program serves, and has the pid file. With Unicorn's signals the file names it before that, and
+/// for a moment the old one again.
+#[track_caller]
+fn must_serve(server: &Server, next: &Process) {
+    server.must_log(&format!("upgrade: process {} serves", next.0));
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(server)) == Some(next.0)), "{}", server.log());
+}
+
 /// Under load on both sockets, from one program to the next.
 fn upgrade(server: &Server, from: u32) -> Process {
     let (port, path) = (server.port, socket(server));
@@ -199,6 +207,7 @@ fn the_admin_socket_comes_back_with_the_old_process() {
     for end in [Signal::QUIT, Signal::KILL] {
         server.signal(Signal::USR2);
         let next = Process::named_in(&pidfile(&server), server.id());
+        must_serve(&server, &next);
         next.end(end);
         assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
         assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
@@ -420,6 +429,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     server.signal(Signal::USR2);
     let second = Process::named_in(&pidfile(&server), server.id());
     assert_eq!(pid_in(&aside), Some(server.id()));
+    must_serve(&server, &second);
     load.goes_on(100);
     assert!(server.is_alive());
     // As in Unicorn, the new one starts no third beside both.
@@ -432,6 +442,7 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     // There for good.
     server.signal(Signal::USR2);
     let third = Process::named_in(&pidfile(&server), server.id());
+    must_serve(&server, &third);
     server.end(Signal::QUIT);
     load.goes_on(100);
     load.end();
@@ -439,6 +450,21 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     assert_eq!(server.text("/x"), "v2 /x");
     third.end(Signal::QUIT);
     assert!(!socket(&server).exists(), "{}", server.log());
+}
+
+/// The init script among Unicorn's examples looks two seconds after USR2 whether the pid file names another process,
+/// and otherwise starts one more server.
+#[test]
+fn as_in_unicorn_the_pid_file_names_the_new_program_while_that_loads() {
+    adopt_orphans();
+    let server = ruby::serve(GATED, &["-w", "1", "--pidfile", "web.pid", "--signals", "unicorn"]);
+    let aside = server.folder.join("web.pid.oldbin");
+    let next = upgrade_that_loads(&server);
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(next.0)), "{}", server.log());
+    assert_eq!(pid_in(&aside), Some(server.id()));
+    next.end(Signal::KILL);
+    assert!(within(MAX_WAIT, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+    assert!(!aside.exists(), "{}", server.log());
 }
 
 #[test]

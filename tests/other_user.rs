@@ -40,8 +40,8 @@ fn the_control_socket_may_be_in_a_folder_of_roots() {
     assert!(status().contains(&server.id().to_string()), "{}", status());
     // A successor is not root, and cannot make another one.
     let next = upgraded(&mut server, "a.pid");
-    let told = ask(&server.folder, &["status", "--control", &control]);
-    assert!(told.contains(&next.0.to_string()), "{told}\n{}", server.log());
+    let text = ask(&server.folder, &["status", "--control", &control]);
+    assert!(text.contains(&next.0.to_string()), "{text}\n{}", server.log());
     next.end(Signal::TERM);
 }
 
@@ -106,14 +106,14 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     symlink(&file, &log).unwrap();
     let options = ["-b", "unix://web.sock", "-t", "1", "--user", "nobody", "--log-file", "web.log"];
     lchown(&log, Some(65_534), Some(65_534)).unwrap();
-    let told = ask(&folder, &options);
-    assert!(told.contains("a symbolic link that does not belong to root"), "{told}");
+    let text = ask(&folder, &options);
+    assert!(text.contains("a symbolic link that does not belong to root"), "{text}");
     assert_eq!(fs::metadata(&file).unwrap().uid(), 0);
     // Nor does root create anything where such a link points to.
     fs::remove_file(&file).unwrap();
     for option in ["--log-file", "--redirect-stderr", "--pidfile", "--state"] {
-        let told = ask(&folder, &["-b", "unix://web.sock", "-t", "1", "--user", "nobody", option, "web.log"]);
-        assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
+        let text = ask(&folder, &["-b", "unix://web.sock", "-t", "1", "--user", "nobody", option, "web.log"]);
+        assert!(text.contains("a symbolic link that does not belong to root"), "{option}: {text}");
         assert!(!file.exists(), "{option}");
     }
     fs::write(&file, "").unwrap();
@@ -134,8 +134,8 @@ fn nor_does_a_link_of_the_user_of_the_workers() {
     let program = ruby::program();
     for option in ["--log-file", "--redirect-stderr", "--pidfile", "--state"] {
         let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program, "--ruby-user", "nobody"];
-        let told = ask(&folder, &[&options[..], &[option, "web.log"]].concat());
-        assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
+        let text = ask(&folder, &[&options[..], &[option, "web.log"]].concat());
+        assert!(text.contains("a symbolic link that does not belong to root"), "{option}: {text}");
         assert!(!file.exists(), "{option}");
     }
 }
@@ -182,11 +182,11 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
     }
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     let server = ruby::serve_with("unicorn.rb", folder, &[]);
-    let told = server.text("/");
-    assert!(told != "0 0" && told.ends_with(" 0"), "{told}\n{}", server.log());
+    let text = server.text("/");
+    assert!(text != "0 0" && text.ends_with(" 0"), "{text}\n{}", server.log());
     // More than comes with a request: the worker asks for its file.
-    let told = server.client().post("/", "x".repeat(600_000)).text();
-    assert!(told.ends_with(" 600000"), "{told}\n{}", server.log());
+    let text = server.client().post("/", "x".repeat(600_000)).text();
+    assert!(text.ends_with(" 600000"), "{text}\n{}", server.log());
     assert_eq!(server.text("/page"), "gold", "{}", server.log());
     assert_eq!(server.text("/taken"), "taken", "{}", server.log());
     assert_eq!(server.text("/another"), "\"\"", "{}", server.log());

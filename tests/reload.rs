@@ -441,9 +441,9 @@ fn a_drain_with_a_lag_accepts_connections_until_it_is_over() {
 fn settings_that_cannot_be_probed_are_refused() {
     let folder = support::server::folder();
     put(&folder, "config.ru", &code(1, ""));
-    let (code, told) = support::ruby::run(&folder, &["--probe", "up"]);
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("--probe up: must be a path of the application, such as /up, or auto, or none"), "{told}");
+    let (code, text) = support::ruby::run(&folder, &["--probe", "up"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("--probe up: must be a path of the application, such as /up, or auto, or none"), "{text}");
 }
 
 #[test]

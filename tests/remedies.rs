@@ -42,16 +42,16 @@ fn a_program_that_is_no_ruby_is_called_so() {
 fn a_script_that_does_not_become_ruby_is_told_to() {
     let folder = ruby::folder(&[("config.ru", APP)]);
     server::script(folder.join("our-ruby"), &format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", ruby::program()));
-    let told = ruby::run(&folder, &["--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"]);
-    assert_says(&told, 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
+    let output = ruby::run(&folder, &["--engine", "ruby", "--ruby-worker", "plain", "--ruby", "./our-ruby"]);
+    assert_says(&output, 1, &["is ./our-ruby a Ruby?", "start Ruby by exec"]);
 }
 
 #[test]
 fn missing_gems_are_got_by_bundle_install() {
     let folder = ruby::folder(&[("config.ru", APP), ("Gemfile", GEMFILE)]);
     let (program, at) = (ruby::program(), folder.display().to_string());
-    let told = ruby::run(&folder, &["--engine", "ruby", "--ruby", &program]);
-    assert_says(&told, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
+    let output = ruby::run(&folder, &["--engine", "ruby", "--ruby", &program]);
+    assert_says(&output, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
 }
 
 /// With `bundle exec`, or with the gem and Rails, each Ruby loads Bundler before the server's code.
@@ -95,8 +95,8 @@ fn a_port_below_1024_is_refused_with_what_helps() {
         return;
     }
     let ran = start(&["-b", "tcp://127.0.0.1:81", "-t", "1"]).unwrap();
-    let told = (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned());
-    assert_says(&told, 1, &["Permission denied", "ip_unprivileged_port_start=81", "--bind-to-activated-sockets"]);
+    let output = (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned());
+    assert_says(&output, 1, &["Permission denied", "ip_unprivileged_port_start=81", "--bind-to-activated-sockets"]);
 }
 
 #[test]

@@ -219,6 +219,18 @@ fn what_is_not_an_answer_is_500_and_the_log_says_why() {
     assert_eq!(ruby::workers(&server), pid, "it is still the same worker");
 }
 
+/// Unicorn leaves the answer to an expectation to the application, which it then calls again.
+#[test]
+fn an_application_that_answers_an_expectation_with_100_is_asked_for_its_answer_again() {
+    let app = "run ->(env) { env['HTTP_EXPECT'] ? [100, {}, []] : [200, {}, [env['rack.input'].read]] }\n";
+    let server = ruby::serve(app, &["-w", "1"]);
+    let mut client = server.client();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n").unwrap();
+    assert_eq!(client.head().unwrap().status, 100, "of the server");
+    client.send("gold").unwrap();
+    assert_eq!(ruby::expect(&server, client.reply().unwrap(), 200).text(), "gold");
+}
+
 /// Ruby raises it when the bytes are written, before anybody has counted them.
 #[test]
 fn an_exception_of_another_thread_during_a_write_sends_nothing_twice() {
@@ -228,5 +240,21 @@ fn an_exception_of_another_thread_during_a_write_sends_nothing_twice() {
     for worker in ["plain", "auto"] {
         let server = ruby::serve(app, &["--ruby-worker", worker, "-w", "1", "-t", "1"]);
         assert_eq!(server.text("/"), "AB", "{worker}: {}", server.log());
+    }
+}
+
+/// rack-rewrite's `x_send_file` announces the length of the file beside an empty body.
+#[test]
+fn an_empty_body_may_announce_the_length_of_the_file_that_the_proxy_sends() {
+    let app = "class Empty\n  def each; end\nend\nrun ->(env) {\n  _, kind, name = env['PATH_INFO'].split('/')\n  \
+               [200, { name => '/file', 'content-length' => '100000' }, kind == 'array' ? [] : Empty.new]\n}\n";
+    for worker in ["plain", "auto"] {
+        let server = ruby::serve(app, &["--ruby-worker", worker, "-w", "1", "-t", "1"]);
+        for path in ["/array/X-Sendfile", "/array/x-accel-redirect", "/each/X-Sendfile", "/each/x-accel-redirect"] {
+            let reply = ruby::expect(&server, server.get(path), 200);
+            assert_eq!(reply.text(), "", "{worker}, {path}");
+            assert_ne!(reply.header("content-length"), Some("100000"), "{worker}, {path}");
+        }
+        assert_eq!(server.get("/array/x-file").status, 500, "{worker}: no proxy sends anything for this one");
     }
 }

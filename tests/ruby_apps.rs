@@ -148,6 +148,8 @@ fn rails_with_posts_in_a_real_database_under_32_clients() {
 fn a_rails_pool_is_as_large_as_there_are_threads_unless_somebody_said_so() {
     let app = "run lambda { |_| [200, { \"content-type\" => \"text/plain\" }, [ENV[\"RAILS_MAX_THREADS\"]]] }\n";
     assert_eq!(ruby::serve(app, &["-w", "1", "-t", "3"]).text("/"), "3");
+    assert_eq!(ruby::serve(app, &["-w", "1", "-t", "3", "--max-threads", "9"]).text("/"), "9");
+    assert_eq!(ruby::serve(app, &["-e", "production"]).text("/"), "5");
     for (said, size) in [("7", "7"), ("", "3")] {
         let env = [("RAILS_MAX_THREADS", said)];
         let server = ruby::serve_files(&[("config.ru", app)], &env, &["-w", "1", "-t", "3"]);

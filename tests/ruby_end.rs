@@ -189,7 +189,7 @@ fn an_interrupt_ends_at_exit_blocks_that_take_long() {
         ruby::wait_for_note(&server, "exit");
         // Of the 30 s of --drain-time.
         server.must_log("waiting for workers to exit, for 2");
-        server.must_log("SIGINT, or foolsgold stop --now, leaves them 1s");
+        server.must_log("SIGINT, or foolsgold stop --now, leaves them 600ms");
         server.end_within(Signal::INT, Duration::from_secs(6));
         assert!(server.log().contains("SIGINT: immediate shutdown"), "{}", server.log());
         if let Some(mut stop) = stopping {
@@ -217,11 +217,19 @@ fn the_same_signal_again_cuts_nothing_off() {
     }
 }
 
+/// An init script that restarts waits a second, and then starts nothing while the old process is still there. A busy
+/// machine may delay one end, but not each.
 #[test]
-fn an_immediate_shutdown_leaves_hooks_a_second() {
-    let mut server = slow_to_exit();
-    server.end_within(Signal::QUIT, Duration::from_secs(6));
-    assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
+fn an_immediate_shutdown_runs_hooks_and_is_over_within_a_second() {
+    let is_short = || {
+        let mut server = slow_to_exit();
+        let begun = Instant::now();
+        server.end_within(Signal::QUIT, Duration::from_secs(6));
+        let took = begun.elapsed();
+        assert!(ruby::notes(&server).iter().any(|note| note == "exit"), "{}", server.log());
+        took < Duration::from_secs(1)
+    };
+    assert!((0..3).any(|_| is_short()));
 }
 
 /// They have a minute for their hooks, and no longer than all others when the server ends.
@@ -256,8 +264,9 @@ fn the_variables_of_ruby_people_mean_what_they_expect() {
         assert!(server.text("/environment").starts_with("\"production\" \"production\""), "{name}");
         assert_eq!(server.text("/threads"), "false");
     }
+    // Where nobody names one, the application may: Debian's Redmine sets a missing RAILS_ENV to production.
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    assert!(server.text("/environment").starts_with("\"development\""));
+    assert!(server.text("/environment").starts_with("\"development\" nil nil"), "{}", server.text("/environment"));
 }
 
 /// As in Puma, where a proxy serves the application below a path: Rails puts it before all links.

@@ -135,7 +135,7 @@ fn the_words_of_other_servers_command_lines_start_it() {
         ("config/unicorn.rb", "worker_processes 1\nafter_fork { |server, worker| $kind = server.class }"),
     ];
     let server = ruby::serve_files(&files, &[], &["-R", "shop.ru", "-c", "config/unicorn.rb", "start"]);
-    assert_eq!(server.text("/").split('/').next(), Some("FoolsGold::OldServer"), "{}", server.log());
+    assert_eq!(server.text("/").split('/').next(), Some("FoolsGold::CompatServer"), "{}", server.log());
     let server = ruby::serve_files(&[("shop/config.ru", files[0].1)], &[], &["start", "-c", "shop", "-w", "1"]);
     assert!(server.text("/").ends_with("/shop"), "{}", server.log());
 }

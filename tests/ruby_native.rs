@@ -126,9 +126,9 @@ fn the_doctor_does_not_build_it() {
     let mut command = server::command();
     command.args(["doctor", "--ruby", &ruby::program(), "--ruby-worker", "native"]).env("XDG_CACHE_HOME", &cache);
     let output = command.current_dir(&folder).output().unwrap();
-    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("the same on ruby "), "{said}{told}");
-    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{told}");
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the same on ruby "), "{said}{errors}");
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{errors}");
 }
 
 /// Number of threads of a process that have the policy SCHED_BATCH, 3 (sched(7)): field 41 of their stat

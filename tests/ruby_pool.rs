@@ -52,7 +52,7 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
 #[test]
 fn without_a_number_workers_are_added_while_all_of_them_compute() {
     let cores = thread::available_parallelism().unwrap().get();
-    let server = ruby::serve(APP, &["-e", "production", "--idle-time", "1s"]);
+    let server = ruby::serve(APP, &["-e", "production", "-t", "5", "--idle-time", "1s"]);
     ruby::expect_workers(&server, cores);
     if cores == 1 {
         return; // A single worker stays alone.
@@ -82,6 +82,54 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
     });
     let log = server.log();
     assert!(log.contains("waiting while every worker computes") && log.contains("(--idle-time)"), "{log}");
+    ruby::assert_clean(&server);
+}
+
+/// Asks for something that waits, in this many clients, until `running` requests run; then lets all of them end.
+fn wait_together(server: &Server, clients: usize, running: usize, name: &str) {
+    let path = format!("/wait?{name}");
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..clients).map(|_| scope.spawn(|| server.text(&path))).collect();
+        let now = || ruby::count(server, &format!("runs {name}"));
+        assert!(within(MAX_WAIT, || now() == running), "{} run\n{}", now(), server.log());
+        ruby::let_go(server, name);
+        assert!(all.into_iter().all(|client| client.join().unwrap() == "waited"));
+    });
+}
+
+#[test]
+fn a_worker_gets_further_threads_while_its_requests_wait_up_to_the_greatest_number() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--max-threads", "6"]);
+    server.must_log("with 1 to 6 threads each");
+    wait_together(&server, 6, 6, "go");
+    server.must_log("has 6 threads now");
+    // The seventh waits in the queue, and all are answered.
+    wait_together(&server, 7, 6, "woken");
+    assert!(!server.log().contains("has 7 threads"), "{}", server.log());
+    // A worker that takes its place begins with one.
+    server.done(&["reload"]);
+    wait_together(&server, 6, 6, "again");
+    ruby::expect_workers(&server, 1);
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn without_a_number_a_worker_gets_further_threads_unless_it_has_a_client_of_a_database() {
+    let cores = thread::available_parallelism().unwrap().get();
+    let server = ruby::serve(APP, &["-e", "production"]);
+    wait_together(&server, 5 * cores + 3, 5 * cores + 3, "go");
+    assert_eq!(ruby::workers(&server).len(), cores, "threads, not workers\n{}", server.log());
+    drop(server);
+    let server = ruby::serve(&format!("module PG; end\n{APP}"), &["-e", "production"]);
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..5 * cores + 1).map(|_| scope.spawn(|| server.text("/wait?go"))).collect();
+        server.must_log("stays with 5 threads, although requests wait");
+        let running = || ruby::count(&server, "runs go");
+        assert!(within(MAX_WAIT, || running() == 5 * cores), "{} run\n{}", running(), server.log());
+        ruby::let_go(&server, "go");
+        assert!(all.into_iter().all(|client| client.join().unwrap() == "waited"));
+    });
+    assert!(!server.log().contains(" threads now"), "{}", server.log());
     ruby::assert_clean(&server);
 }
 

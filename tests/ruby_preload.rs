@@ -197,7 +197,8 @@ fn what_else_a_fork_breaks_is_named() {
     let before = "CLIENT.socket.close\nBackground = Thread.new { sleep }\nBackground.name = \"scheduler\"\n\
                   Dir.mkdir(\"concurrent-ruby\")\nFile.write(\"concurrent-ruby/pool.rb\", \"POOL = Thread.new { \
                   Queue.new.pop }\")\nrequire \"./concurrent-ruby/pool\"\nPOOL.name = \"pool\"\n\
-                  Thread.pass until POOL.stop?\nFile.binwrite(\"data.db\", \"SQLite format 3\\0\" + \"x\" * 84)\n\
+                  Thread.pass until POOL.stop?\nFoolsGold.before_fork { Thread.new { sleep }.name = \"reporter\" }\n\
+                  File.binwrite(\"data.db\", \"SQLite format 3\\0\" + \"x\" * 84)\n\
                   DATABASE = File.open(\"data.db\")\n";
     let echo = Echo::start();
     let server = ruby::serve(&echo.app(before), &["-w", "2", "-t", "1"]);
@@ -206,6 +207,8 @@ fn what_else_a_fork_breaks_is_named() {
     assert!(log.contains("is in no worker: scheduler, "), "{log}");
     // Pools of concurrent-ruby begin anew after a fork by themselves.
     assert!(!log.contains("is in no worker: pool"), "{log}");
+    // What a hook starts before the fork is meant for the process that forks.
+    assert!(!log.contains("is in no worker: reporter"), "{log}");
     assert!(log.contains("data.db (descriptor") && log.contains("which SQLite forbids"), "{log}");
     assert_eq!(log.matches("SQLite forbids").count(), 1, "{log}");
     assert_eq!(ruby::count(&server, "loads"), 1);

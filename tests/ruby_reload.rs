@@ -226,7 +226,7 @@ fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
 fn it_says_how_many_workers_were_ordered_and_not_how_many_are_configured() {
     let server = ruby::serve("run ->(_) { [200, {}, ['gold']] }\n", &["-w", "1", "-t", "1"]);
     server.done(&["scale", "2"]);
-    let told = server.done(&["reload"]);
-    assert!(told.contains(": 2 workers ("), "{told}");
+    let text = server.done(&["reload"]);
+    assert!(text.contains(": 2 workers ("), "{text}");
     server.must_log("s: 2 workers (");
 }

@@ -207,12 +207,12 @@ fn a_child_that_is_forked_without_a_block_after_an_answer_serves_nobody() {
         if !is_first_thread {
             held.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
         }
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         for path in ["/reply", "/finished", "/close"] {
             for (how, status) in [("raise", 1), ("exit", 7), ("thread", 0), ("returns", 0)] {
                 assert_eq!(server.text(&format!("{path}?{how}")), pid, "{path} {how}\n{}", server.log());
-                told.push(format!("{how} {status}"));
-                assert!(within(MAX_WAIT, || ruby::notes(&server) == told), "{path}: {told:?}\n{}", server.log());
+                notes.push(format!("{how} {status}"));
+                assert!(within(MAX_WAIT, || ruby::notes(&server) == notes), "{path}: {notes:?}\n{}", server.log());
                 for _ in 0..10 {
                     assert_eq!(server.text("/"), pid, "{path} {how}\n{}", server.log());
                 }

@@ -227,8 +227,8 @@ fn gems_that_would_end_workers_of_their_own_server_are_named_with_what_does_the_
         let server = ruby::serve(app, &["-w", "2", preload]);
         assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
         assert!(server.logs("Unicorn::WorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
-        let told = "Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage";
-        assert!(server.logs(told), "{preload}: {}", server.log());
+        let words = "Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage";
+        assert!(server.logs(words), "{preload}: {}", server.log());
         assert_eq!(server.log().matches("--worker-memory=SIZE").count(), 2, "{preload}: {}", server.log());
     }
 }
@@ -244,5 +244,6 @@ fn such_a_gem_is_named_once_if_only_a_hook_before_the_fork_loads_it() {
     let server = ruby::serve_with("puma.rb", folder, &[]);
     ruby::expect_workers(&server, 2);
     server.must_log("PumaWorkerKiller finds no server of its own here");
+    server.must_log("`foolsgold recycle`, called by a timer, replaces all, as enable_rolling_restart does");
     assert_eq!(server.log().matches("PumaWorkerKiller finds").count(), 1, "{}", server.log());
 }

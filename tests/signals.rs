@@ -157,8 +157,8 @@ fn log_files_are_opened_anew_while_the_application_loads() {
     server.signal(Signal::HUP);
     assert!(within(MAX_WAIT, || said("web.log").contains("SIGHUP: opened anew")), "{}", said("web.log.1"));
     rename("web.log.2");
-    let told = server.done(&["reopen-logs", "--control", "control.sock"]);
-    assert!(told.contains("opened anew") && server.folder.join("web.log").exists(), "{told}");
+    let text = server.done(&["reopen-logs", "--control", "control.sock"]);
+    assert!(text.contains("opened anew") && server.folder.join("web.log").exists(), "{text}");
 }
 
 #[test]
@@ -192,6 +192,25 @@ fn a_shutdown_while_the_application_loads_leaves_no_files_and_no_processes() {
             assert!(within(MAX_WAIT, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
         }
     }
+}
+
+/// As in Unicorn at HUP. Programs that clean /tmp remove such a file, and so may a deploy.
+#[test]
+fn a_reload_binds_a_unix_socket_again_whose_file_is_gone() {
+    let folder = server::folder_with(&[("config.ru", OK)]);
+    let path = folder.join("web.sock");
+    let unix = format!("unix://{}", path.display());
+    let options = ["-b", &unix, "--engine", "mruby", "--signals", "unicorn"];
+    let mut server = Server::spawn(folder, &[], &options);
+    for generation in 2..=3 {
+        fs::remove_file(&path).unwrap();
+        server.signal(Signal::HUP);
+        server.must_log(&format!("generation {generation} serves"));
+        assert_eq!(Client::unix(&path).get("/").text(), "ok", "{}", server.log());
+    }
+    assert_eq!(server.log().matches("again: its file was gone").count(), 2, "{}", server.log());
+    server.end(Signal::QUIT);
+    assert!(!path.exists(), "{}", server.log());
 }
 
 /// There are so many addresses that the signal comes while they are bound.

@@ -44,11 +44,11 @@ fn wires(place: &Path) -> Vec<PathBuf> {
 /// Everything that needs a connection to the server.
 #[track_caller]
 fn assert_serves(server: &Server, when: &str) {
-    let told = |what: &str| format!("{what} {when}: {}", server.log());
+    let state = |what: &str| format!("{what} {when}: {}", server.log());
     for _ in 0..2 {
-        assert_eq!(server.client().post("/size", vec![b'x'; 1 << 20]).text(), "1048576", "{}", told("a large body"));
+        assert_eq!(server.client().post("/size", vec![b'x'; 1 << 20]).text(), "1048576", "{}", state("a large body"));
         for path in ["/full", "/part"] {
-            assert_eq!(server.get(path).text(), "gold", "{}", told(path));
+            assert_eq!(server.get(path).text(), "gold", "{}", state(path));
         }
     }
 }

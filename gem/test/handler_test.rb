@@ -148,9 +148,30 @@ class HandlerTest < Minitest::Test
       rescue LoadError
         Rackup = Rack
       end
-      Rackup::Server.start(app: app, server: "foolsgold", Host: "127.0.0.1", Port: #{@port})
+      Rackup::Server.start(app: app, server: "foolsgold", Host: "127.0.0.1", Port: #{@port}, pid: "app.pid")
     RUBY
-    assert_equal "a script", serve(RUBY, "app.rb")
+    body = serve(RUBY, "app.rb") { assert_equal @pid.to_s, File.read(File.join(@folder, "app.pid")) }
+    assert_equal "a script", body
+    refute File.exist?(File.join(@folder, "app.pid"))
+  end
+
+  # As programs do that serve a folder: ARGV is empty by then, and the script runs once more in the server.
+  def test_a_script_that_takes_its_arguments_and_asks_for_the_default_handler
+    write("app.rb", <<~RUBY)
+      require "optparse"
+      require "rack"
+      begin
+        require "rackup"
+      rescue LoadError
+        Rackup = Rack
+      end
+      given = {}
+      OptionParser.new { |parser| %w[-p -w].each { |name| parser.on(name + " VALUE") } }.parse!(into: given)
+      app = lambda { |_| [200, { "content-type" => "text/plain" }, [given[:w] + ENV["RACK_HANDLER"].to_s]] }
+      Rackup::Handler.default.run(app, Host: "127.0.0.1", Port: given[:p])
+    RUBY
+    handlers = { "RACKUP_HANDLER" => "foolsgold", "RACK_HANDLER" => "foolsgold" }
+    assert_equal "two words", serve(RUBY, "app.rb", "-p", @port.to_s, "-w", "two words", variables: handlers)
   end
 
   # The folder of a copy of a Rails application.

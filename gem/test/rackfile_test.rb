@@ -4,6 +4,7 @@
 
 require "fileutils"
 require "foolsgold/rackfile"
+require "open3"
 require "tmpdir"
 
 class RackfileTest < Minitest::Test
@@ -86,6 +87,38 @@ class RackfileTest < Minitest::Test
     refute_includes text, RbConfig::CONFIG["rubylibdir"].dump
   ensure
     $LOAD_PATH.delete(@folder)
+  end
+
+  # The text of the file that is made for a script that begins with this code, and is started with arguments.
+  def made_after(code)
+    script = File.join(@folder, "app.rb")
+    File.write(script, <<~RUBY)
+      #{code}
+      require "foolsgold/rackfile"
+      FoolsGold::Rackfile.new(nil, { app: true }).use { |arguments| puts File.read(arguments.last) }
+    RUBY
+    variables = { "PWD" => @folder }
+    lib = File.expand_path("../lib", __dir__)
+    text, status = Open3.capture2e(variables, RbConfig.ruby, "-w", "-I", lib, "app.rb", "-p", "a b", chdir: @folder)
+    assert status.success?, text
+    text
+  end
+
+  # An OptionParser takes them out of ARGV.
+  def test_a_script_gets_the_arguments_that_it_was_given
+    return unless File.exist?("/proc/self/cmdline")
+
+    assert_includes made_after("ARGV.clear"), %(\narguments = ["-p", "a b"]\n)
+    return unless RUBY_ENGINE == "ruby" # With another title, the process no longer has them.
+
+    assert_includes made_after("$0 = 'app.rb'; ARGV.shift"), %(\narguments = ["a b"]\n)
+    of_bundler = "Process.setproctitle('app.rb -p a b'); "
+    assert_includes made_after(of_bundler), %(\narguments = ["-p", "a b"]\n)
+    assert_includes made_after("#{of_bundler}ARGV.clear"), %(\narguments = ["-p", "a", "b"]\n)
+  end
+
+  def test_a_script_may_leave_the_folder_where_it_was_started
+    assert_includes made_after("Dir.chdir('/')"), "Script.new(#{File.join(@folder, 'app.rb').dump}, arguments, "
   end
 
   # Beside the file that is made, nobody touches or configures anything.

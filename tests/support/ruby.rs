@@ -34,8 +34,8 @@ pub fn native() -> (PathBuf, String) {
 pub fn build_native(cache: &str) -> PathBuf {
     let mut command = server::command();
     let output = command.args(["native", "--ruby", &program()]).env("XDG_CACHE_HOME", cache).output().unwrap();
-    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}{told}\nbin/setup brings the headers of Ruby");
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{errors}\nbin/setup brings the headers of Ruby");
     let path = said.split_whitespace().rfind(|word| word.ends_with(".so")).unwrap_or_else(|| panic!("{said}"));
     PathBuf::from(path)
 }

@@ -60,13 +60,13 @@ impl Status {
 
 /// Requests the status of the server with this control socket.
 pub fn status(socket: &Path) -> Result<Status, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", socket.display());
-    let mut stream = UnixStream::connect(socket).map_err(told)?;
-    stream.set_read_timeout(Some(ANSWER)).map_err(told)?;
-    stream.set_write_timeout(Some(ANSWER)).map_err(told)?;
-    stream.write_all(b"GET /v1/status HTTP/1.0\r\nHost: foolsgold\r\n\r\n").map_err(told)?;
+    let failed = |error: std::io::Error| format!("{}: {error}", socket.display());
+    let mut stream = UnixStream::connect(socket).map_err(failed)?;
+    stream.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+    stream.set_write_timeout(Some(ANSWER)).map_err(failed)?;
+    stream.write_all(b"GET /v1/status HTTP/1.0\r\nHost: foolsgold\r\n\r\n").map_err(failed)?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).map_err(told)?;
+    stream.read_to_string(&mut answer).map_err(failed)?;
     let (_, body) = answer.split_once("\r\n\r\n").ok_or("half an answer on the control socket")?;
     let all: Value = serde_json::from_str(body).map_err(|error| format!("{error} in {body}"))?;
     Ok(read(all))

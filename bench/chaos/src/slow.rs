@@ -44,10 +44,10 @@ pub fn outcome(readings: Vec<Reading>) -> Vec<String> {
 
 /// Uses HTTP/1.0: the response ends with the connection, so its length shows whether it is complete.
 fn read(port: u16, reader: &Reader) -> Result<(), String> {
-    let told = |error: std::io::Error| error.to_string();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
-    stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(told)?;
-    stream.write_all(format!("GET {} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", reader.path).as_bytes()).map_err(told)?;
+    let failed = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(failed)?;
+    stream.write_all(format!("GET {} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", reader.path).as_bytes()).map_err(failed)?;
     let end = Instant::now() + reader.limit;
     let mut got = Vec::new();
     let mut piece = vec![0; reader.bytes];

@@ -60,6 +60,10 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
         "/chunked" => stream
             .write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n"),
         "/odd" => stream.write_all(b"HTTP/1.1 299 Whatever\r\ncontent-length: 1\r\n\r\nx"),
+        "/hinted" => {
+            let hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+            stream.write_all(&[&hints[..], b"HTTP/1.1 299 Whatever\r\ncontent-length: 1\r\n\r\nx"].concat())
+        }
         "/silent" => stream.read(&mut [0]).map(|_| ()),
         "/nonsense" => {
             stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n").and_then(|()| stream.shutdown(std::net::Shutdown::Both))

@@ -189,13 +189,13 @@ fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
     ];
     let list = programs.map(|program| format!("{program:?}")).join(", ");
     let app = app(&format!(
-        "PROGRAMS = [{list}]\nrun ->(env) {{\n  told = begin; eval(PROGRAMS[env['PATH_INFO'][1..].to_i]); 'it runs'\n\
-         rescue SyntaxError; 'SyntaxError'; rescue StandardError; 'it runs'; end\n  [200, {{}}, [told]]\n}}"
+        "PROGRAMS = [{list}]\nrun ->(env) {{\n  text = begin; eval(PROGRAMS[env['PATH_INFO'][1..].to_i]); 'it runs'\n\
+         rescue SyntaxError; 'SyntaxError'; rescue StandardError; 'it runs'; end\n  [200, {{}}, [text]]\n}}"
     ));
     for (at, program) in programs.iter().enumerate() {
-        let told = app.body(&format!("/{at}"));
+        let body = app.body(&format!("/{at}"));
         // Bare `$~` may be assigned to.
-        assert!(told == "SyntaxError" || program.contains("$~"), "{program}: {told}");
+        assert!(body == "SyntaxError" || program.contains("$~"), "{program}: {body}");
     }
 }
 
@@ -223,14 +223,14 @@ run ->(env) {
          when '/variables' then (1..65_600).map { |i| \"a#{i}=1\" }.join(';')
          else '[' + (1..60_000).map { |i| \"#{i}.5\" }.join(',') + '].last'
          end
-  told = begin; eval(code).to_s; rescue SyntaxError => e; e.message[/too many [a-z ]+/]; end
-  [200, {}, [told]]
+  text = begin; eval(code).to_s; rescue SyntaxError => e; e.message[/too many [a-z ]+/]; end
+  [200, {}, [text]]
 }");
     let literals = "too many literals";
     let cases =
         [("/floats", literals), ("/strings", literals), ("/variables", "too many local variables"), ("/", "60000.5")];
-    for (path, told) in cases {
-        assert_eq!(app.got(within(path, 20_000)).body, told, "{path}");
+    for (path, body) in cases {
+        assert_eq!(app.got(within(path, 20_000)).body, body, "{path}");
     }
 }
 

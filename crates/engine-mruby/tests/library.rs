@@ -165,8 +165,8 @@ fn a_string_of_bytes_comes_back_from_the_store_as_one() {
     let app = app("
 run ->(env) {
   store = FoolsGold.store
-  told = ['\u{e9}'.b, \"\\xff\".b, '\u{e9}', ['\u{e9}'.b]].map { |value| store['a'] = value; store['a'] == value }
-  [200, {}, [told.join(' ')]]
+  found = ['\u{e9}'.b, \"\\xff\".b, '\u{e9}', ['\u{e9}'.b]].map { |value| store['a'] = value; store['a'] == value }
+  [200, {}, [found.join(' ')]]
 }");
     assert_eq!(app.body("/"), "true true true true");
 }
@@ -178,11 +178,11 @@ require 'bigdecimal'
 require 'sqlite3'
 run ->(env) {
   db = SQLite3::Database.new(':memory:')
-  told = [3/2r, BigDecimal('19.99')].flat_map { |number|
+  found = [3/2r, BigDecimal('19.99')].flat_map { |number|
     [-> { FoolsGold.store['a'] = number }, -> { FoolsGold.store['a'] = [number] },
      -> { FoolsGold.store.increment('n', number) }, -> { db.execute('select ?', [number]) }]
   }.map { |call| begin; call.call.inspect; rescue TypeError; 'TypeError'; end }
-  [200, {}, [told.uniq.join(' ')]]
+  [200, {}, [found.uniq.join(' ')]]
 }");
     assert_eq!(app.body("/"), "TypeError");
 }

@@ -114,8 +114,8 @@ fn lines_are_read_in_pieces_of_about_their_own_length() {
              io.taken / text.bytesize
            end
            [200, {}, [times.all? { |count| count <= 33 }.inspect, times.inspect]] }");
-    let told = app.body("/");
-    assert!(told.starts_with("true"), "{told}");
+    let body = app.body("/");
+    assert!(body.starts_with("true"), "{body}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ module FoolsGold
   class << self
     # The application that config.ru returns, once it is loaded.
     attr_accessor :application
-    # The number of threads in a worker.
+    # The number of threads with which a worker begins.
     attr_accessor :threads
     # The number of workers that the server starts with; nil where it is not known.
     attr_accessor :workers
@@ -34,7 +34,7 @@ module FoolsGold
 
     def initialize(setup)
       @setup = setup
-      @clients = Clients.new
+      @clients = DatabaseClients.new
     end
 
     # Variables by which the gem tells the server the address of `rails server`, the folder of a script, and with which
@@ -52,21 +52,19 @@ module FoolsGold
     def prepare
       @began = now
       # Rails sizes its pool of database connections by this. The server ignores a blank value, too.
-      ENV["RAILS_MAX_THREADS"] = @setup["threads"] if ENV["RAILS_MAX_THREADS"].to_s.b.strip.empty?
+      ENV["RAILS_MAX_THREADS"] = most_connections if ENV["RAILS_MAX_THREADS"].to_s.b.strip.empty?
       FoolsGold.threads = @setup["threads"].to_i
       FoolsGold.workers = @setup["workers"].to_i unless @setup["workers"].empty?
       FoolsGold.preloads = preload? && Process.respond_to?(:fork)
       set_up_bundler unless @setup["gemfile"].empty?
-      %w[old_file old_hooks].each { |name| require_relative name } unless @setup["hooks_kind"].empty?
-      require_relative "old_passenger" unless @setup["passenger"].empty?
-      without_collections do
-        require "socket"
-        # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
-        require_relative "descriptors"
-        require_relative "owners"
-        require_libraries
-        require_rack
-      end
+      %w[compat_file compat_hooks].each { |name| require_relative name } unless @setup["hooks_kind"].empty?
+      require_relative "passenger_events" unless @setup["passenger"].empty?
+      require "socket"
+      # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
+      require_relative "descriptors"
+      require_relative "owners"
+      require_libraries
+      require_rack
       # What the file of hooks opens or starts would be shared by all workers as well.
       @descriptors = Descriptors.new
       @threads = Thread.list
@@ -117,6 +115,7 @@ module FoolsGold
 
     # Runs the hooks before a fork, and closes connections to databases, which two processes must not share.
     def before_fork(number)
+      @loaded_threads ||= started_threads # Those that a hook starts now belong in this process.
       FoolsGold.hooks.run(:before_fork)
       FoolsGold.hooks.run(:before_worker_fork, number)
       tell_keepers # A hook may be the first to load one.
@@ -144,7 +143,8 @@ module FoolsGold
     # Gems that look for their own server in this process and do nothing without it, each with the alternative.
     KEEPERS = {
       "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
-                            "have answered so many requests",
+                            "have answered so many requests; `foolsgold recycle`, called by a timer, replaces all, " \
+                            "as enable_rolling_restart does",
       "UnicornWrangler" => "--max-requests=N does what its kill_after_requests does, --worker-memory=SIZE what its " \
                            "kill_on_too_much_memory does, --oob-gc what its gc_after_request_time does",
       "Unicorn::WorkerKiller" => "--max-requests=3072 --max-requests-jitter=33 does what its MaxRequests does by " \
@@ -176,7 +176,7 @@ module FoolsGold
 
     # Logs the alternative for each such gem that is loaded, once.
     def tell_keepers
-      warn_of_worker_loop
+      STARTS.each { |server, start| warn_of_start(server, *start) }
       @untold ||= KEEPERS.dup
       @untold.delete_if do |name, remedy|
         next unless Object.const_defined?(name)
@@ -188,19 +188,28 @@ module FoolsGold
       end
     end
 
-    # Logs, once, that a library has replaced Unicorn::HttpServer#worker_loop, which is never called here. Agents of
-    # monitoring services do so, to start in each worker.
-    def warn_of_worker_loop
-      return if @has_warned_of_loop || @setup["hooks_kind"] != "unicorn" || !FoolsGold.preloads
-      return unless defined?(::Unicorn::HttpServer)
+    # Methods with which other servers begin to serve in a worker, each with the file that defines it there, and with
+    # the hook for what libraries start in it. Unicorn calls its method before it loads the application, unless it
+    # preloads.
+    STARTS = {
+      "Unicorn::HttpServer" => [:worker_loop, RestOfUnicorn::OWN_FILE, "after_fork (for AppSignal: Appsignal.forked)"],
+      "Puma::Runner" => [:start_server, %r{/puma/runner\.rb\z}, "before_worker_boot (with `workers 0`: after_booted)"]
+    }.freeze
 
-      file, line = ::Unicorn::HttpServer.instance_method(:worker_loop).source_location
-      # One in the configuration file is reported with its directives.
-      return if file.nil? || file == @setup["hooks"] || RestOfUnicorn.own?(file)
+    # Logs, once, that a library has replaced such a method, which is never called here. Agents of monitoring services
+    # do so, to start in each worker.
+    def warn_of_start(server, method, own_file, remedy)
+      warned = (@warned_of ||= [])
+      return if warned.include?(server) || !Object.const_defined?(server)
+      return if server.start_with?("Unicorn") && !(unicorn? && FoolsGold.preloads)
 
-      Log.warn("#{file}:#{line}: Unicorn::HttpServer#worker_loop is never called here: what it starts in each worker," \
-               " as agents of monitoring services do, belongs in after_fork (for AppSignal: Appsignal.forked)")
-      @has_warned_of_loop = true
+      file, line = Object.const_get(server).instance_method(method).source_location
+      # One in a configuration file of Unicorn is reported with its directives.
+      return if file.nil? || (unicorn? && file == @setup["hooks"]) || own_file.match?(file.b)
+
+      Log.warn("#{file}:#{line}: #{server}##{method} is never called here: what it starts in each worker, as agents " \
+               "of monitoring services do, belongs in #{remedy}")
+      warned << server
     rescue NameError
       nil # It is not loaded, or only a part of it.
     end
@@ -224,6 +233,17 @@ module FoolsGold
     end
 
     private
+
+    # The most threads of a worker that may have a connection to a database each.
+    def most_connections
+      most = @setup["max_threads"] unless @setup["spares_databases"] == "yes"
+      most || @setup["threads"]
+    end
+
+    # Whether the hooks are those of a file of Unicorn.
+    def unicorn?
+      @setup["hooks_kind"] == "unicorn"
+    end
 
     # Removes the variables that are for the command which started the server, and not for the application.
     def forget_command
@@ -297,10 +317,12 @@ module FoolsGold
       (Thread.list - @threads).reject { |thread| /timeout/i.match?(thread.name.to_s) }
     end
 
-    # Threads that a forked worker would not have. As in Puma, those marked as fork-safe are left out; also idle ones of
-    # concurrent-ruby, whose pools notice a fork and start new threads.
+    # Threads that were there before the hooks of the first fork, and that a forked worker would not have. As in Puma,
+    # those marked as fork-safe are left out; also idle ones of concurrent-ruby, whose pools notice a fork and start new
+    # threads.
     def lost_threads
-      started_threads.reject { |thread| thread.thread_variable_get(:fork_safe) || idle_in_pool?(thread) }
+      threads = @loaded_threads & started_threads
+      threads.reject { |thread| thread.thread_variable_get(:fork_safe) || idle_in_pool?(thread) }
     end
 
     # Whether its whole backtrace is in concurrent-ruby or in Ruby itself.
@@ -311,17 +333,6 @@ module FoolsGold
 
     def describe(thread)
       "#{thread.name || thread.inspect}, #{thread.backtrace&.first || 'no backtrace'}"
-    end
-
-    # Runs the block without collecting garbage, for code that loads files: nearly all that it makes stays.
-    def without_collections
-      return yield if RUBY_ENGINE != "ruby" || GC.disable # Code of a configuration has disabled it already.
-
-      begin
-        yield
-      ensure
-        GC.enable
-      end
     end
 
     # Sets up Bundler without `bundler/setup`, which prints and exits where Bundler.setup raises. A LoadError of

@@ -42,6 +42,7 @@ module FoolsGold
       when Frames::OUT_OF_BAND then go_out
       when Frames::SERVING then aside("after_booted") { FoolsGold.hooks.run(:server_begin) }
       when Frames::CLOSING then aside("after_stopped") { @worker.tell_end }
+      when Frames::GROW then @worker.grow(payload.unpack1("N"))
       when Frames::RELEASE then release(*payload.unpack("NQ>"))
       else about(kind, *payload.unpack("NN"))
       end

@@ -22,8 +22,10 @@ module FoolsGold
 
     private
 
-    # Obtains the body in the order of Rack's SPEC and of Puma; a body that is not sent is only closed.
+    # Obtains the body in the order of Rack's SPEC and of Puma; a body that is not sent is only closed. Where the proxy
+    # sends a file instead, a Content-Length may be that of the file. For HEAD no length of a body contradicts it.
     def deliver(status, headers, body)
+      headers.content_length = nil if headers.of_proxy? && !head? && !body.respond_to?(:to_path)
       if WITHOUT_CONTENT.include?(status) then head(status, headers, 0)
       elsif (parts = list(headers, body)) then whole(status, headers, parts)
       elsif (path = path(status, headers, body)) then file(status, headers, path)

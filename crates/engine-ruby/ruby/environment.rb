@@ -22,7 +22,7 @@ module FoolsGold
       @variables = VARIABLES.reject { |key, _| key == "rack.early_hints" && setup["early_hints"] != "yes" }
       @constants = {
         "rack.version" => "VERSION",
-        "rack.multithread" => (setup["threads"].to_i > 1).to_s,
+        "rack.multithread" => setup.values_at("threads", "max_threads").any? { |number| number.to_i > 1 }.to_s,
         "rack.multiprocess" => (setup["single"] != "yes").to_s,
         "rack.run_once" => "false",
         "rack.hijack?" => "true",

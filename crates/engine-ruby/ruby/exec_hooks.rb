@@ -37,12 +37,12 @@ module FoolsGold
       def outcome(pid, reader, limit)
         is_there = IO.select([reader], nil, nil, limit)
         # Not to the end of the connection: a process that a hook has started may hold it open.
-        _, told = Frames.read(reader) if is_there
+        _, report = Frames.read(reader) if is_there
         Process.kill("KILL", pid) unless is_there
         status = status_of(pid)
         return Frames.list(["they have not ended within #{limit} seconds"]) unless is_there
 
-        told || Frames.list(["the process that ran them has ended (#{status})"])
+        report || Frames.list(["the process that ran them has ended (#{status})"])
       ensure
         reader.close
       end
@@ -66,14 +66,14 @@ module FoolsGold
       own = Process.pid
       begin
         FoolsGold.hooks.run(:before_exec)
-        told = ["", Dir.pwd == folder ? "" : Dir.pwd, *changes(before)]
+        report = ["", Dir.pwd == folder ? "" : Dir.pwd, *changes(before)]
       rescue Exception => error # Also `exit`: a hook that exits cancels the new program.
         raise unless Process.pid == own # In a child that a hook has forked.
 
-        told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
+        report = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
       end
       Forking.flush
-      writer.write(Frames.frame(Frames::BEFORE_EXEC, Frames.list(told)))
+      writer.write(Frames.frame(Frames::BEFORE_EXEC, Frames.list(report)))
       writer.close
       exit!(0)
     end

@@ -18,8 +18,31 @@ module FoolsGold
     SILENT.freeze
 
     class << self
-      # Forks a process that runs the block; returns its number.
+      # Forks a process that runs the block; returns its number. Waits while a thread of the application holds the lock
+      # of `Pitchfork.prevent_fork`, if that gem is loaded: such work must not be cut off in the child.
       def fork(&block)
+        return fork_flushed(&block) unless defined?(::Pitchfork::FORK_LOCK)
+
+        lock = ::Pitchfork::FORK_LOCK
+        lock.synchronize do
+          fork_flushed do
+            lock.exit
+            yield
+          end
+        end
+      end
+
+      # Flushes the standard streams; returns whether that could be done.
+      def flush
+        [$stdout, $stderr].each(&:flush)
+        true
+      rescue StandardError
+        false
+      end
+
+      private
+
+      def fork_flushed(&block)
         return Process.fork(&block) if flush
 
         out = $stdout
@@ -35,14 +58,6 @@ module FoolsGold
           $stdout = out
           $stderr = err
         end
-      end
-
-      # Flushes the standard streams; returns whether that could be done.
-      def flush
-        [$stdout, $stderr].each(&:flush)
-        true
-      rescue StandardError
-        false
       end
     end
   end

@@ -47,6 +47,7 @@ module FoolsGold
     NO_NATIVE = 25
     CLOSING = 26
     SERVING = 27
+    GROW = 28
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32

@@ -11,7 +11,9 @@ module FoolsGold
     BYTES = (1 << 20) + (2 * MOST)
     # The bytes that are left for a Content-Length.
     ROOM = (2 * MOST) + 64
-    private_constant :ROOM
+    # Headers by which an application has the proxy send a file instead of its body.
+    OF_PROXY = %w[x-sendfile x-accel-redirect x-lighttpd-send-file].freeze
+    private_constant :ROOM, :OF_PROXY
 
     # Encodes headers that are plain strings, without the last NUL. Returns nil if one is not a string, contains NUL, or
     # may be meant for the server. Written for speed: `flatten` and `join` cost less than a block for each header.
@@ -44,6 +46,11 @@ module FoolsGold
     # Whether the headers say where the body ends.
     def framed?
       @coded || @content_length
+    end
+
+    # Whether the headers have the proxy send a file instead of the body.
+    def of_proxy?
+      @of_proxy
     end
 
     # Whether there are more than the front accepts.
@@ -106,6 +113,8 @@ module FoolsGold
         @content_length = value
       elsif same?(name, "transfer-encoding")
         @coded = true
+      elsif OF_PROXY.any? { |other| same?(name, other) }
+        @of_proxy = true
       end
       true
     end

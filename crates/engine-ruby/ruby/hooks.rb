@@ -54,7 +54,7 @@ module FoolsGold
 
     # Reads a hooks file, or another server's configuration; `setup` has the settings for that.
     def load(path, kind, setup)
-      return OldHooks.new(self, kind).load(path, setup) unless kind.empty?
+      return CompatHooks.new(self, kind).load(path, setup) unless kind.empty?
 
       HooksFile.new(self)._evaluate(path)
     end

@@ -13,9 +13,10 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title limits heaps slices last_resort forking signals hooks progress clients application
-   shapes environment input headers hints hijack stream output rest direct channel slot delivery answer puma_errors
-   runner control out_of_band puma_stats worker children exec_hooks].each do |name|
+%w[errors frames wire log title limits heaps slices oom_score forking signals hooks progress database_clients
+   application shapes environment input headers hints hijack stream output rest direct channel slot delivery answer
+   puma_errors dead_thread runner control out_of_band puma_stats pitchfork_info worker children
+   exec_hooks].each do |name|
   require_relative name
 end
 
@@ -35,7 +36,7 @@ module FoolsGold
 
     def run
       [$stdout, $stderr].each { |stream| write_at_once(stream) }
-      LastResort.loading
+      OomScore.loading
       limit_files
       Heaps.forget_limit
       Slices.shorten
@@ -98,7 +99,7 @@ module FoolsGold
       load_native
       @application.tell_keepers
       @application.warm_up
-      LastResort.mold
+      OomScore.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
       raise unless Process.pid == @pid # In a child that the application has forked.
@@ -167,7 +168,7 @@ module FoolsGold
     end
 
     def run_exec_hooks(seconds)
-      ExecHooks.run(seconds, [@io, @bell]) { |told| Log.frame(Frames::BEFORE_EXEC, told) }
+      ExecHooks.run(seconds, [@io, @bell]) { |report| Log.frame(Frames::BEFORE_EXEC, report) }
     rescue SystemCallError => error
       Log.frame(Frames::BEFORE_EXEC, Frames.list(["no process could be forked for them: #{error.message}"]))
     end

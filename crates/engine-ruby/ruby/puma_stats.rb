@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What `Puma.stats` says, for applications and gems that report it where they find Puma loaded.
+# What `Puma.stats` and `Puma::Server.current` say, for applications and gems that ask where they find Puma loaded.
 
 module FoolsGold
   # The figures of one worker, by Puma's names and as Puma without workers gives them. What waits is in the server's
@@ -14,6 +14,17 @@ module FoolsGold
     # Gives them to Puma, if it is loaded.
     def self.offer(worker)
       ::Puma.stats_object = new(worker) if asked?
+    end
+
+    # Makes an object with the figures the value of `Puma::Server.current` in this thread, as in a thread of Puma. Older
+    # versions of Puma look under a key of the thread, newer ones in an attribute, which they define when they load
+    # their server.
+    def self.show(worker)
+      return unless defined?(::Puma)
+
+      thread = Thread.current
+      thread[:puma_server] = stats = new(worker)
+      thread.instance_variable_set(:@puma_server, stats)
     end
 
     # Whether Puma is loaded, and asks an object for its figures.
@@ -50,6 +61,14 @@ module FoolsGold
       runners = @worker.runners
       busy = runners.count(&:running)
       [0, runners.size, runners.size - busy, busy, runners.size, runners.sum { |runner| runner.slot.seq }]
+    end
+
+    FIGURES.each_with_index { |name, place| define_method(name) { figures[place] } }
+    alias_method :min_threads, :max_threads
+
+    # Whether this worker finishes its last requests. Code of endless responses asks `Puma::Server.current` for it.
+    def shutting_down?
+      @worker.ending?
     end
   end
 

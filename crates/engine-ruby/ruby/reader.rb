@@ -11,7 +11,7 @@ module FoolsGold
     # Variables with the environment of the application.
     ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
 
-    # `texts` are those of OldFile.from_texts.
+    # `texts` are those of CompatFile.from_texts.
     def initialize(path, kind, gemfile, texts)
       @path = path
       @kind = kind
@@ -96,7 +96,7 @@ module FoolsGold
     def evaluate
       ENV["RACK_ENV"] ||= "development" if %w[unicorn pitchfork].include?(@kind)
       before = ENVIRONMENTS.to_h { |name| [name, ENV[name]] }
-      @file = OldFile.from_texts(@path, @kind, *@texts)
+      @file = CompatFile.from_texts(@path, @kind, *@texts)
       begin
         @file._evaluate
       rescue Exception => error # `exit` and a syntax error are no more of a configuration than any other.

@@ -74,21 +74,29 @@ module FoolsGold
     end
 
     # Waits for the next request. What other threads raise here meanwhile (a timer of the application that comes too
-    # late) is of no request, and ends nothing.
+    # late) is of no request, and ends nothing, unless it is to end the process (DeadThread).
     def next_request
       env = @slot.next_request
       @strays = 0
       @served = @slot.consumed
       env
-    rescue ProtocolError, IOError, SystemCallError, SystemExit, SignalException, NoMemoryError
+    rescue SystemExit, SignalException, NoMemoryError
       raise
     rescue Exception => error
       @strays += 1
       raise if @strays > STRAYS
 
-      Log.exception(error, "raised in thread #{@slot.number} between two requests")
+      DeadThread.end_worker(error) || stray(error)
       refuse_consumed(error)
       retry
+    end
+
+    # Logs an exception of no request; raises it again if it may be the connection's.
+    def stray(error)
+      case error
+      when ProtocolError, IOError, SystemCallError then raise error
+      else Log.exception(error, "raised in thread #{@slot.number} between two requests")
+      end
     end
 
     # If the exception came when a request had been taken and not begun, that has it for an answer.
@@ -102,6 +110,7 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = answer = @app.call(env)
+        status, headers, body = answer = call_again(env, body) if status == 100 && env.key?("HTTP_EXPECT")
         body = Answer::MISSING if body.nil? && Array === answer && answer.size < 3
         end_child unless @slot.own_process?
         later = later?(env)
@@ -118,6 +127,14 @@ module FoolsGold
 
       finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
       close_input
+    end
+
+    # Calls the application again, without the expectation that it has answered with 100, as Unicorn does. The client
+    # has had its 100 by then, since a body is read before its request runs.
+    def call_again(env, body)
+      body.close if body.respond_to?(:close)
+      env.delete("HTTP_EXPECT")
+      @app.call(env)
     end
 
     # Whether headers have a Content-Length. If the body is shorter, the front answers, and not lowlevel_error_handler:
@@ -149,6 +166,7 @@ module FoolsGold
       @handled = nil
       leave_failed
       PumaErrors.tell(error, env) unless of_client?(error)
+      DeadThread.end_worker(error)
       report(error, later?(env))
     rescue RequestTimeout
       retry

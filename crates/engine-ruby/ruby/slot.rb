@@ -129,7 +129,9 @@ module FoolsGold
         @size = @in.bytesize
         true
       end
-    rescue Errno::ECONNRESET, IOError
+    rescue Errno::ECONNRESET, IOError => error
+      raise if DeadThread.foreign?(error) # It is of another thread, and not of this connection.
+
       false
     end
 

@@ -58,7 +58,7 @@ module FoolsGold
 
   class Successor
     # Files of this script that the mold loads too.
-    SHARED = %w[heaps directives puma_options old_words old_file].freeze
+    SHARED = %w[heaps directives puma_options compat_words compat_file].freeze
     # The system call prctl(2), by machine. PR_SET_DUMPABLE keeps `/proc` of a process that has changed its user
     # readable: else only root could see which memory it shares.
     PRCTL = { "x86_64" => 157, "aarch64" => 167 }[RUBY_PLATFORM[/\A[^-]+/]]

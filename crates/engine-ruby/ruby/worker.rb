@@ -16,6 +16,7 @@ module FoolsGold
       @wire = wire
       @application = application
       @setup = setup
+      @environment = nil
       @runners = []
       @threads = []
       @lock = Mutex.new
@@ -47,6 +48,17 @@ module FoolsGold
       @runners.each { |runner| runner.slot.close_read }
     end
 
+    # Opens further slots, up to this number in all, each with a thread of its own. Called by Control.
+    def grow(number)
+      return if @stopping || spares_databases?
+
+      open_further until @runners.size >= number || @stopping
+      Log.info("worker #{@number} has #{@runners.size} threads now: requests waited, and all of its threads waited " \
+               "for something other than a processor")
+    rescue ThreadError, SystemCallError, SocketError, IOError => error
+      Log.warn("worker #{@number} stays with #{@runners.size} threads: #{Limits.explain(error)}")
+    end
+
     # Reports that this worker has booted, and its figures if Puma is loaded, which may show them. Without Puma, later
     # calls do nothing.
     def report
@@ -57,7 +69,14 @@ module FoolsGold
       @reporter = nil unless figures
     end
 
-    # Runs the hooks for the end of the server, once: when that begins, at the latest when this worker ends.
+    # Whether this worker ends after its last requests: the server shuts down, other code takes over, or it is being
+    # replaced.
+    def ending?
+      @stopping || @has_told_end
+    end
+
+    # Runs the hooks for the end of the server, once: when that begins or this worker is being replaced, at the latest
+    # when this worker ends.
     def tell_end
       @end_lock.synchronize do
         next if @has_told_end
@@ -72,7 +91,7 @@ module FoolsGold
     def serve_requests
       Signals.quieten(["TERM"]) # Often sent to all processes of a service; the front decides.
       trap("CHLD", "DEFAULT")
-      @application.loaded? ? LastResort.worker : LastResort.loading
+      @application.loaded? ? OomScore.worker : OomScore.loading
       Title.begin(@setup["hooks_kind"], FoolsGold.indexes[@number])
       title
       connect
@@ -98,6 +117,8 @@ module FoolsGold
       FoolsGold.hooks.run(:after_fork, @number)
       load unless @application.loaded?
       PumaStats.offer(self)
+      PumaErrors.offer
+      PitchforkInfo.offer
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
@@ -123,21 +144,52 @@ module FoolsGold
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
       @application.tell_keepers if @number == 1
-      LastResort.worker
+      OomScore.worker
       FoolsGold.hooks.run(:after_fork, @number, but: run)
     end
 
     def open_slots
-      environment = Environment.new(@setup)
-      slot_class = @application.native? ? NativeSlot : Slot
+      @environment = Environment.new(@setup)
+      Array.new([@setup["threads"].to_i, 1].max) { |number| open_slot(number) }
+    end
+
+    def open_slot(number)
       own = @wire.same_user?
-      Array.new([@setup["threads"].to_i, 1].max) do |number|
-        slot = slot_class.new(@wire, @number, number, environment)
-        slot.names_files = own && !@setup["files"].empty?
-        slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
-        slot.writes_directly = !@setup["direct"].empty?
-        Runner.new(@application.app, slot)
-      end
+      slot = (@application.native? ? NativeSlot : Slot).new(@wire, @number, number, @environment)
+      slot.names_files = own && !@setup["files"].empty?
+      slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
+      slot.writes_directly = !@setup["direct"].empty?
+      Runner.new(@application.app, slot)
+    end
+
+    # Opens the next slot. Its thread is started before, since that can fail: the front sends requests as soon as the
+    # connection is there.
+    def open_further
+      opened = Thread::Queue.new
+      number = @runners.size
+      thread = Thread.new { (one = opened.pop) && guard(one) }
+      runner = open_slot(number)
+      # Replaced, not changed: other threads may be going through it.
+      @runners += [runner]
+      keep(thread, number)
+      # A stop that came meanwhile did not find it.
+      runner.slot.close_read if @stopping
+    ensure
+      opened << runner # Without a slot the thread ends.
+    end
+
+    # Whether there are no further threads, and the log then says why: the application has loaded a client of a
+    # database, and each thread might open a connection.
+    def spares_databases?
+      return false unless @setup["spares_databases"] == "yes"
+
+      libraries = DatabaseClients.new.libraries
+      return false if libraries.empty?
+
+      Log.info("worker #{@number} stays with #{@runners.size} threads, although requests wait and all of its threads " \
+               "wait for something other than a processor: each further one could need a connection to a database " \
+               "(#{libraries.join(', ')} is loaded); --max-threads sets how many there may be")
+      true
     end
 
     # The first slot has the main thread, as applications expect when there is only one.
@@ -175,8 +227,12 @@ module FoolsGold
     end
 
     def start(runner)
-      thread = Thread.new { guard(runner) }
-      thread.name = "slot #{runner.slot.number}"
+      keep(Thread.new { guard(runner) }, runner.slot.number)
+    end
+
+    # Names the thread of a slot, and notes it as one that ends before this worker.
+    def keep(thread, number)
+      thread.name = "slot #{number}"
       @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }
     end
 
@@ -191,6 +247,7 @@ module FoolsGold
       has_slot = true
       before = runner.slot.consumed
       NativeSlot.batch if @setup["batch"] == "yes" && @application.native?
+      PumaStats.show(self)
       FoolsGold.hooks.run(:before_thread_start)
       runner.run do
         start(runner)

@@ -6,7 +6,7 @@ require_relative "harness"
 require_relative "front"
 $stdout.sync = true
 Thread.report_on_exception = true
-%w[syntax wire mold clients answers bodies hijack control edges globals].each do |name|
+%w[syntax wire mold database_clients answers bodies hijack control edges globals].each do |name|
   require_relative "#{name}_test"
 end
 puts "#{Harness.count} tests, #{Harness.failures.size} failed"

@@ -32,6 +32,7 @@ BUSY = <<~'RUBY'
     when "/close" then [200, {}, ["x"].dup.tap { |body| def body.close; ($done = [:closing]) && sleep; end }]
     when "/done" then [200, {}, [$done.inspect]]
     when "/ended" then [200, {}, [[$ended, $closed, $env].inspect]]
+    when "/multithread" then [200, {}, [env["rack.multithread"].inspect]]
     else [200, {}, ["x"]]
     end
   end)
@@ -115,6 +116,34 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     worker.order(frames::INTERRUPT, 0, 9)
     Harness.same(9, worker.answer.seq)
     Harness.match(/\AFoolsGold::Cancelled/, worker.answer.body)
+  end
+end
+
+Front.run(BUSY, threads: "1", max_threads: "3") do |front|
+  Harness.check("GROW") do
+    frames = FoolsGold::Frames
+    worker = front.fork
+    worker.ask("/sleep", slot: 0, seq: 5)
+    worker.order(frames::GROW, 3)
+    worker.slots.concat(Array.new(2) { front.accept(frames::SLOT_ROLE) })
+    _, payload = front.await(worker.control, frames::LOG)
+    Harness.match(/worker 1 has 3 threads now/, payload)
+    Harness.same(%w[true true], [1, 2].map { |slot| worker.get("/multithread", slot: slot).body })
+    worker.order(frames::INTERRUPT, 0, 5)
+    answer = worker.answer
+    Harness.same([frames::FAULT, 5], [answer.kind, answer.seq])
+    Harness.same("true", worker.get("/multithread").body)
+    worker.order(frames::STOP)
+    Harness.same([nil] * 3, [0, 1, 2].map { |slot| worker.frame(slot) })
+  end
+end
+
+Front.run("module PG; end\n#{BUSY}", threads: "1", spares_databases: "yes") do |front|
+  Harness.check("GROW of a worker with a client of a database") do
+    worker = front.fork
+    worker.order(FoolsGold::Frames::GROW, 3)
+    _, payload = front.await(worker.control, FoolsGold::Frames::LOG)
+    Harness.match(/stays with 1 threads.*\(PG is loaded\).*--max-threads/, payload)
   end
 end
 

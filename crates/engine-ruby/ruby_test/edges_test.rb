@@ -80,6 +80,16 @@ EDGES = <<~'RUBY'
         File.write("#{env["QUERY_STRING"]}.done", "")
       end
       [200, {}, ["x"]]
+    when "/dies-later", "/dies"
+      Thread.new do
+        Thread.current.report_on_exception = false
+        Thread.current.abort_on_exception = true
+        sleep 0.01 until File.exist?(env["QUERY_STRING"])
+        raise IOError, "dead"
+      end
+      sleep if env["PATH_INFO"] == "/dies"
+      [200, {}, ["x"]]
+    when "/joins" then Thread.new { Thread.current.report_on_exception = false; raise IOError, "joined" }.join
     when "/wait"
       sleep 0.01 until File.exist?(env["QUERY_STRING"])
       [200, {}, ["waited"]]
@@ -100,6 +110,7 @@ module EdgesTest
     closed_after(front, worker)
     at_once(front, worker)
     between(front, worker)
+    aborted(front, worker)
     timed_out(worker)
     without_body(front, worker)
     long(worker)
@@ -167,6 +178,26 @@ module EdgesTest
       H.eventually("it was raised") { File.exist?("#{release}.done") }
       H.eventually("the log") { front.await(worker.control, F::LOG)[1].include?("between two requests") }
       H.same("x", worker.get("/").body)
+    end
+  end
+
+  # The exception comes to the main thread, which in Puma only waits.
+  def self.aborted(front, worker)
+    release = File.join(front.folder, "dies")
+    H.check("between two requests, that of a thread with abort_on_exception has the worker replaced") do
+      H.same("x", worker.get("/dies-later", query: release).body)
+      File.write(release, "")
+      H.same([F::ENDING, "\x01".b], front.await(worker.control, F::ENDING))
+      H.match(/worker 1 is replaced, since its thread .* abort_on_exception: dead \(IOError\)/, front.logs.last)
+      H.same("x", worker.get("/").body)
+    end
+    H.check("in a request, too, which fails") do
+      H.match(/\AIOError\0dead\0/, worker.get("/dies", query: release).body)
+      H.same([F::ENDING, "\x01".b], front.await(worker.control, F::ENDING))
+    end
+    H.check("one that a request gets by Thread#join ends that request only") do
+      H.match(/\AIOError\0joined\0/, worker.get("/joins").body)
+      H.same([F::PING, ""], worker.ping)
     end
   end
 

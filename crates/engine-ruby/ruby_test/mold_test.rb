@@ -76,13 +76,13 @@ Front.run(ORDER, hooks: HOOKS) do |front|
   end
 end
 Harness.check("a refused process is told with the limit that is reached: of processes, or of memory") do
-  told = lambda { |error| FoolsGold::Limits.explain(error.new("fork(2)")) }
-  Harness.match(/fork.2.: a limit.* is reached.*pids\.max/, told.call(Errno::EAGAIN))
+  explain = lambda { |error| FoolsGold::Limits.explain(error.new("fork(2)")) }
+  Harness.match(/fork.2.: a limit.* is reached.*pids\.max/, explain.call(Errno::EAGAIN))
   is_limited = !Process.euid.zero? && Process.getrlimit(:NPROC).first != Process::RLIM_INFINITY
-  Harness.same(is_limited, told.call(Errno::EAGAIN).include?("ulimit -u"))
-  Harness.match(/fork.2.: there is no memory for it.*vm\.overcommit_memory/, told.call(Errno::ENOMEM))
-  Harness.same(false, told.call(Errno::ENOMEM).include?("pids.max"))
-  Harness.same("Too many open files - fork(2)", told.call(Errno::EMFILE))
+  Harness.same(is_limited, explain.call(Errno::EAGAIN).include?("ulimit -u"))
+  Harness.match(/fork.2.: there is no memory for it.*vm\.overcommit_memory/, explain.call(Errno::ENOMEM))
+  Harness.same(false, explain.call(Errno::ENOMEM).include?("pids.max"))
+  Harness.same("Too many open files - fork(2)", explain.call(Errno::EMFILE))
 end
 Harness.check("the place of a backtrace is found in a folder whose name is not in the locale's encoding") do
   folder = "/srv/caf\u00e9/".dup.force_encoding("US-ASCII")
@@ -153,7 +153,7 @@ Harness.check("the time slices of all threads are short where Ruby can be told s
     end
   end
 end
-OWN_FILES = "run ->(_) { [200, {}, [$LOADED_FEATURES.grep(%r{/old_\\w+\\.rb\\z}).size.to_s]] }"
+OWN_FILES = "run ->(_) { [200, {}, [$LOADED_FEATURES.grep(%r{/compat_\\w+\\.rb\\z}).size.to_s]] }"
 Harness.check("files for another server's configuration are loaded only with one") do
   Front.run(OWN_FILES) { |front| Harness.same("0", front.fork.get("/").body) }
   Front.run(OWN_FILES, hooks: "after_stopped { nil }", hooks_kind: "puma", hooks_names: "after_stopped") do |front|
@@ -223,6 +223,71 @@ FIGURES = <<~'RUBY'
   run ->(_) { [200, {}, [Puma.stats_hash.values_at(*figures).inspect]] }
 RUBY
 MoldTest.answering("Puma.stats has the figures of the worker", "[0, 3, 1, 2, 3, 0, 0, 0]", PUMA + FIGURES, threads: "3")
+CURRENT = <<~'RUBY'
+  module Puma
+    class Server
+      def self.current
+        Thread.current[:puma_server]
+      end
+    end
+  end
+  class Thread
+    attr_reader :puma_server
+  end
+  run(lambda do |_|
+    server = Puma::Server.current
+    elsewhere = Thread.new { Puma::Server.current }.value
+    is_same = Thread.current.puma_server.equal?(server)
+    found = [server.max_threads, server.busy_threads, server.shutting_down?, is_same, elsewhere]
+    [200, {}, [found.inspect]]
+  end)
+RUBY
+Harness.check("Puma::Server.current is there in threads of requests, and says when the worker ends") do
+  Front.run(CURRENT, threads: "2") do |front|
+    worker = front.fork
+    Harness.same([2, 1, false, true, nil].inspect, worker.get("/").body)
+    worker.order(Front::F::CLOSING)
+    Harness.eventually("it says so") { worker.get("/").body == [2, 1, true, true, nil].inspect }
+  end
+end
+GONE = <<~'RUBY'
+  module Puma
+    class ConnectionError < RuntimeError; end
+  end
+  endless = Enumerator.new do |parts|
+    loop { parts << "x" }
+  rescue Puma::ConnectionError => error
+    $rescued = error.class
+  end
+  run ->(env) { [200, {}, env["PATH_INFO"] == "/endless" ? endless : [$rescued.inspect]] }
+RUBY
+Harness.check("a body rescues Puma::ConnectionError when its client has gone") do
+  Front.run(GONE) do |front|
+    worker = front.fork
+    Harness.same(Front::F::MORE, worker.get("/endless", seq: 8).flags)
+    worker.order(Front::F::CANCEL, 0, 8)
+    worker.answers
+    Harness.same("Errno::EPIPE", worker.get("/rescued").body)
+  end
+end
+HEALTH = <<~'RUBY'
+  module Pitchfork
+    module Info
+      def self.shutting_down?
+        raise "no server"
+      end
+    end
+  end
+  run ->(_) { [200, {}, [Pitchfork::Info.shutting_down?.to_s]] }
+RUBY
+Harness.check("Pitchfork::Info says whether the server ends") do
+  Front.run(HEALTH) do |front|
+    worker = front.fork
+    Harness.same("false", worker.get("/").body)
+    worker.order(Front::F::CLOSING)
+    Harness.eventually("it says so") { worker.get("/").body == "true" }
+  end
+end
 AGENT = <<~'RUBY'
   module Puma
     class Server
@@ -335,6 +400,24 @@ if RUBY_ENGINE == "ruby"
     MoldTest.holding("before_fork { Thread.new { sleep 0.3; $held.close } }") do |front|
       Harness.same("true", front.fork.get("/").body)
     end
+  end
+  Harness.check("no worker is forked while a thread is in a block of Pitchfork.prevent_fork") do
+    hooks = <<~'HOOKS'
+      before_fork do
+        begun = Queue.new
+        Thread.new do
+          Pitchfork::FORK_LOCK.synchronize do
+            begun << ($is_inside = true)
+            sleep 0.3
+            $is_inside = false
+          end
+        end
+        begun.pop
+      end
+    HOOKS
+    app = "require 'monitor'\nmodule Pitchfork\n  FORK_LOCK = Monitor.new\nend\n" \
+          "run ->(_) { [200, {}, [[$is_inside, Pitchfork::FORK_LOCK.mon_locked?].inspect]] }\n"
+    Front.run(app, hooks: hooks) { |front| Harness.same([false, false].inspect, front.fork.get("/").body) }
   end
   Harness.check("the thread of Ruby's Timeout does not keep a mold waiting that has a connection") do
     hooks = "before_fork { Thread.new { sleep 0.8; $held.close }.name = 'Timeout stdlib thread' }"

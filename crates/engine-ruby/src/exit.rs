@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn an_exit_has_a_status_or_the_name_of_a_signal_or_is_unknown() {
-        let told = |code: i32| (Exit::of(code).to_string(), Exit::of(code).signal());
-        assert_eq!(told(0), ("exited with status 0".to_owned(), None));
-        assert_eq!(told(3), ("exited with status 3".to_owned(), None));
-        assert_eq!(told(-11), ("exited: killed by SIGSEGV".to_owned(), Some("SIGSEGV".to_owned())));
-        assert_eq!(told(-64).1, Some("64".to_owned()), "a real-time signal has no name");
+        let words = |code: i32| (Exit::of(code).to_string(), Exit::of(code).signal());
+        assert_eq!(words(0), ("exited with status 0".to_owned(), None));
+        assert_eq!(words(3), ("exited with status 3".to_owned(), None));
+        assert_eq!(words(-11), ("exited: killed by SIGSEGV".to_owned(), Some("SIGSEGV".to_owned())));
+        assert_eq!(words(-64).1, Some("64".to_owned()), "a real-time signal has no name");
         assert_eq!(Exit::of(UNKNOWN), Exit::unknown());
-        assert!(told(UNKNOWN).0.contains("status unknown"));
+        assert!(words(UNKNOWN).0.contains("status unknown"));
         assert_eq!([0, 3, -11, UNKNOWN].map(|code| Exit::of(code).is_failure()), [false, true, true, false]);
     }
 }

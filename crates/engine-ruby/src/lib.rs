@@ -8,6 +8,8 @@
 
 mod boot;
 mod budget;
+#[cfg(test)]
+mod dice;
 mod dispatch;
 mod exit;
 mod exit_reason;
@@ -76,6 +78,11 @@ impl RubyEngine {
     /// Returns the number of worker processes, including retired ones that have not ended yet.
     pub fn processes(&self) -> usize {
         self.pool.processes()
+    }
+
+    /// Returns the number of workers that serve, without those that are on their way out.
+    pub fn workers(&self) -> usize {
+        self.pool.workers()
     }
 
     /// Reports that clients reach the application from now on, for its hooks that run then. Does not wait.

@@ -65,7 +65,7 @@ pub struct Settings {
     pub preload: Preload,
     /// The value of RACK_ENV, such as `production`.
     pub environment: String,
-    /// The variables that are set to it: `RACK_ENV`, and `APP_ENV` and `RAILS_ENV` unless they keep another value.
+    /// The variables that are set to it: `RACK_ENV`, and `APP_ENV` and `RAILS_ENV` unless they stay as they are.
     pub environment_variables: Vec<&'static str>,
     /// Further variables of processes, with their values, which may be secret.
     pub variables: Vec<(String, String)>,
@@ -110,8 +110,14 @@ pub struct Settings {
     pub slow_time: Duration,
     /// Counts requests and keeps recorded ones.
     pub meter: Arc<Meter>,
-    /// Number of threads per worker.
+    /// Number of threads with which a worker begins.
     pub threads: usize,
+    /// Maximum number of threads of a worker. It gets further ones while requests wait in the queue and those that it
+    /// runs wait for something other than a processor.
+    pub max_threads: u32,
+    /// Whether a worker that has loaded a client of a database keeps the number of its threads: each may open a
+    /// connection.
+    pub spares_databases: bool,
     /// Maximum number of waiting requests.
     pub queue_places: usize,
     /// The time within which a mold or a worker must be ready.

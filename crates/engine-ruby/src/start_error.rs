@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn a_ruby_that_is_not_there_is_told_with_where_it_was_looked_for() {
-        let told = |ruby: &str, kind: ErrorKind| no_ruby(Path::new(ruby), &kind.into());
-        assert!(told("ruby", ErrorKind::NotFound).starts_with("there is no ruby on PATH"));
-        assert!(told("ruby", ErrorKind::PermissionDenied).starts_with("there is no ruby on PATH"));
-        assert!(told("ruby", ErrorKind::OutOfMemory).starts_with("the Ruby ruby cannot be started"));
-        let full = [ErrorKind::WouldBlock, ErrorKind::OutOfMemory].map(|kind| told("/opt/ruby", kind));
+        let error = |ruby: &str, kind: ErrorKind| no_ruby(Path::new(ruby), &kind.into());
+        assert!(error("ruby", ErrorKind::NotFound).starts_with("there is no ruby on PATH"));
+        assert!(error("ruby", ErrorKind::PermissionDenied).starts_with("there is no ruby on PATH"));
+        assert!(error("ruby", ErrorKind::OutOfMemory).starts_with("the Ruby ruby cannot be started"));
+        let full = [ErrorKind::WouldBlock, ErrorKind::OutOfMemory].map(|kind| error("/opt/ruby", kind));
         assert!(full[0].contains("TasksMax") && full[1].contains("memory is full"), "{full:?}");
         assert!(full.iter().all(|text| !text.contains("--ruby")), "{full:?}");
-        assert!(told("/opt/ruby", ErrorKind::NotFound).starts_with("the Ruby /opt/ruby cannot be started"));
+        assert!(error("/opt/ruby", ErrorKind::NotFound).starts_with("the Ruby /opt/ruby cannot be started"));
     }
 }

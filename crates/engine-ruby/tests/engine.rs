@@ -262,9 +262,9 @@ fn beside_a_native_worker_that_cannot_be_loaded_io_threads_keep_their_scheduling
     let app = start_with("run ->(_) { [200, {}, []] }", with).unwrap();
     assert_eq!(app.engine.fact("native"), Some("no"));
     // It runs what it was given in order.
-    let (told, telling) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     io_thread().spawn(async move {
-        let _ = told.send(policy());
+        let _ = sender.send(policy());
     });
-    assert_eq!(telling.recv_timeout(PATIENCE).unwrap(), policy());
+    assert_eq!(receiver.recv_timeout(PATIENCE).unwrap(), policy());
 }

@@ -271,6 +271,15 @@ impl<J: Job> Backlog<J> {
         self.pop_if(|_| true, now)
     }
 
+    /// Removes and returns the job that [`Self::peek`] has just returned, even if its client has left since: a worker
+    /// was chosen for that job, and may not suit the next one. `None` in a pause.
+    pub fn pop_peeked(&mut self, now: Instant) -> Option<J> {
+        if self.is_paused() || self.waiting.is_empty() {
+            return None;
+        }
+        self.take(0, now)
+    }
+
     /// Removes and returns the job that [`Self::peek`] would return, if `suits` is true for it. Between two calls the
     /// client of the first job may leave: what was peeked at is not always what is next.
     pub fn pop_if(&mut self, suits: impl FnOnce(&J) -> bool, now: Instant) -> Option<J> {
@@ -752,6 +761,23 @@ mod tests {
         clock.set(start + Duration::from_millis(10));
         assert!(backlog.pop_if(is_first, start).is_none());
         assert_eq!((backlog.len(), backlog.pop_if(|_| true, start).is_some()), (1, true));
+    }
+
+    /// A worker was chosen for it, and would wait for its answer for ever.
+    #[test]
+    fn the_job_that_was_peeked_at_is_taken_even_if_its_client_has_left_since() {
+        let start = Instant::now();
+        let clock = Rc::new(Cell::new(start));
+        let mut backlog: Backlog<Visit> = Backlog::new(9, start);
+        for offered in [start, start + Duration::from_millis(1)] {
+            let leaves = start + Duration::from_millis(5);
+            assert!(backlog.push(Visit { offered, leaves, clock: clock.clone() }, start).is_ok());
+        }
+        assert!(backlog.peek(start).is_some_and(|job| job.offered == start));
+        clock.set(start + Duration::from_millis(10));
+        assert!(backlog.pop_peeked(start).is_some_and(|job| job.offered == start));
+        backlog.pause(start);
+        assert!(backlog.pop_peeked(start).is_none() && backlog.len() == 1);
     }
 
     #[test]

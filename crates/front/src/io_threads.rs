@@ -174,16 +174,16 @@ mod tests {
     #[test]
     fn an_event_loop_goes_on_after_work_that_has_panicked() {
         let io_threads = IoThreads::start(1).unwrap();
-        let (told, telling) = mpsc::channel();
-        let later = told.clone();
+        let (sender, receiver) = mpsc::channel();
+        let later = sender.clone();
         io_threads.run(async move {
             let io = IoThread::current().unwrap();
             io.defer(Box::new(|_| panic!("pyrite")));
-            io.defer(Box::new(move |_| told.send("work").unwrap()));
+            io.defer(Box::new(move |_| sender.send("work").unwrap()));
         });
-        assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok("work"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok("work"));
         io_threads.run(async move { later.send("the loop").unwrap() });
-        assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok("the loop"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok("the loop"));
     }
 
     #[test]
@@ -192,20 +192,20 @@ mod tests {
             static IS_SET_UP: Cell<bool> = const { Cell::new(false) };
         }
         let io_threads = IoThreads::start(1).unwrap();
-        let (told, telling) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         io_threads.run(async move {
             let io = IoThread::current().unwrap();
             io.set_up(|| IS_SET_UP.set(true));
-            told.send(IS_SET_UP.get()).unwrap();
+            sender.send(IS_SET_UP.get()).unwrap();
             let first = thread::current().id();
             io.defer(Box::new(|io| io.replace(io.term())));
             while thread::current().id() == first {
                 tokio::task::yield_now().await;
             }
-            told.send(IS_SET_UP.get()).unwrap();
+            sender.send(IS_SET_UP.get()).unwrap();
         });
         for which in ["the first one", "the next one"] {
-            assert_eq!(telling.recv_timeout(Duration::from_secs(20)), Ok(true), "{which}");
+            assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true), "{which}");
         }
     }
 }

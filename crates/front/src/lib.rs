@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Engine;
+use tokio::sync::mpsc::{self, Receiver};
 
 pub use ask::{AskError, ask};
 pub use counts::Counts;
@@ -65,16 +66,35 @@ pub fn serve(
     settings: Arc<Settings>,
     stop: Stop,
 ) -> Result<impl Future<Output = Ended>, BindError> {
-    let listeners: Vec<AsyncListener> = {
-        let _entered = io_threads.enter();
-        listeners.into_iter().map(AsyncListener::new).collect::<Result<_, _>>()?
-    };
-    Ok(run(listeners, io_threads, engine, settings, stop))
+    let (_, no_further) = mpsc::channel(1);
+    serve_further(listeners, no_further, io_threads, engine, settings, stop)
 }
 
-/// Serves these listeners: see [`serve()`].
+/// Serves like [`serve()`], and also each open listener that arrives in `further` before the stop. One that the event
+/// loop does not take is dropped with a warning.
+pub fn serve_further(
+    listeners: Vec<Listener>,
+    further: Receiver<Listener>,
+    io_threads: &IoThreads,
+    engine: Arc<dyn Engine>,
+    settings: Arc<Settings>,
+    stop: Stop,
+) -> Result<impl Future<Output = Ended>, BindError> {
+    let listeners = listeners.into_iter().map(|listener| registered(listener, io_threads));
+    let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+    Ok(run(listeners, further, io_threads, engine, settings, stop))
+}
+
+/// Registers a listener with the event loop of the thread that accepts.
+fn registered(listener: Listener, io_threads: &IoThreads) -> Result<AsyncListener, BindError> {
+    let _entered = io_threads.enter();
+    AsyncListener::new(listener)
+}
+
+/// Serves these listeners: see [`serve_further()`].
 async fn run(
     listeners: Vec<AsyncListener>,
+    mut further: Receiver<Listener>,
     io_threads: &IoThreads,
     engine: Arc<dyn Engine>,
     settings: Arc<Settings>,
@@ -87,14 +107,24 @@ async fn run(
     let common = Arc::new(Common { engine, settings, stop: stop.clone(), connections, http, notices });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
-    for listener in listeners {
+    let open = |listener: AsyncListener| {
         let common = common.clone();
         let guard = guard.clone();
         let theirs = io_threads.share();
         io_threads.run(async move { accept::run(listener, &theirs, common, guard).await });
+    };
+    listeners.into_iter().for_each(open);
+    loop {
+        tokio::select! {
+            () = stop.draining() => break,
+            Some(listener) = further.recv() => match registered(listener, io_threads) {
+                Ok(listener) => open(listener),
+                Err(error) => tracing::warn!(target: "front", "{error}"),
+            },
+        }
     }
-    drop((guard, common));
-    stop.draining().await;
+    // A listener that has come too late is dropped, too, and removes the file of its socket.
+    drop((guard, common, further));
     let mut all_gone = std::pin::pin!(gone.all());
     tokio::select! {
         ended = &mut all_gone => return ended,

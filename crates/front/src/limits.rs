@@ -32,8 +32,8 @@ pub struct Limits {
     pub connections: usize,
     /// Connections of one client at one time. Further ones are closed. Trusted peers and Unix sockets are not counted.
     pub connections_per_client: Option<usize>,
-    /// Open files of the process that are kept for everything but connections, such as logs, workers and commands; a
-    /// quarter of the process's limit, if that is less.
+    /// Open files of the process that are kept for everything but connections, such as logs, workers and commands; half
+    /// of the process's limit, if that is less.
     pub spare_files: u64,
     /// Time for which a client may take no byte of a response before the connection is cut off.
     pub write_time: Duration,

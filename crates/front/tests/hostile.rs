@@ -87,6 +87,8 @@ const CASES: &[Case] = &[
     ("GET / HTTP/1.1\r\nHost: a\r\nx: a\u{1}b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx: a\u{7f}b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx: a\rb\r\n\r\n", &[400], &[]),
+    // A carriage return as the end of the head, as in CVE-2025-23167.
+    ("GET / HTTP/1.1\r\nHost: a\r\n\rGET /2 HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx\u{0}: b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx\u{e9}: b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nx(y): b\r\n\r\n", &[400], &[]),
@@ -135,9 +137,27 @@ const CASES: &[Case] = &[
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;\u{0}\r\na\r\n0\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;x\ny\r\na\r\n0\r\n\r\n", &[400], &[]),
+    // A size line may not end within quotes, as in CVE-2026-2332 and CVE-2026-33870.
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;x=\"y\r\na\r\n0\r\n\r\nGET /2 HTTP/1.0\r\n\r\n",
+        &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx: \u{0}\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n x\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\r\n0\r\n\r\n", &[400], &[]),
+    // A request of any method may have a body, whatever its head says about the connection or expects.
+    ("GET /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 19\r\n\r\nGET /x HTTP/1.1\r\n\r\nGET /2 HTTP/1.0\r\n\r\n",
+        &[200, 200], &["GET /1", "GET /2"]),
+    ("HEAD /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nGET /2 HTTP/1.0\r\n\r\n",
+        &[200, 200], &["HEAD /1", "GET /2"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nConnection: Content-Length\r\nContent-Length: 1\r\n\r\naGET /2 HTTP/1.0\r\n\r\n",
+        &[200, 200], &["POST /1", "GET /2"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n\
+      Content-Length: 1\r\n\r\naGET /2 HTTP/1.0\r\n\r\n", &[200, 200], &["POST /1", "GET /2"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nGET /2 HTTP/1.1\r\n\r\n",
+        &[100, 200, 400], &["POST /1"]),
+    // What follows the last request of a connection is not read as a request.
+    ("GET /1 HTTP/1.1\r\nTE: gzip\r\nConnection: TE, close\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n",
+        &[200], &["GET /1"]),
+    ("GET /1 HTTP/1.0\r\n\r\nGET /2 HTTP/1.0\r\n\r\n", &[200], &["GET /1"]),
     // A valid request before an invalid one is answered, and nothing after the invalid one is.
     ("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n", &[200, 400], &["GET /1"]),
     ("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost:a\r\nHost: b\r\n\r\n",

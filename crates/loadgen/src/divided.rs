@@ -339,7 +339,7 @@ struct AcceptQueue {
 impl AcceptQueue {
     fn watch(port: u16) -> AcceptQueue {
         let is_over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_over);
+        let end = Arc::clone(&is_over);
         let look = move || {
             let mut sum = 0;
             let mut looks = 0_u32;
@@ -347,7 +347,7 @@ impl AcceptQueue {
                 sum +=
                     ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| waiting(&listeners(file), port)).iter().sum::<u64>();
                 looks += 1;
-                if told.load(Ordering::Acquire) {
+                if end.load(Ordering::Acquire) {
                     return sum as f64 / f64::from(looks);
                 }
                 thread::park_timeout(LOOK_EVERY);

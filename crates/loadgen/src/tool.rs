@@ -91,8 +91,8 @@ impl LoadTool {
     /// An error, with instructions to install it, if its program cannot be started.
     pub fn is_here(&self) -> Result<(), String> {
         // None of them knows this option together with a load: each prints its version or its usage, and ends.
-        let told = output_within(Command::new(self.name).arg("-V"), SAID_LIMIT);
-        told.map(|_| ()).map_err(|error| self.missing(&error))
+        let version = output_within(Command::new(self.name).arg("-V"), SAID_LIMIT);
+        version.map(|_| ()).map_err(|error| self.missing(&error))
     }
 
     /// Runs the tool. It must succeed within `limit`.

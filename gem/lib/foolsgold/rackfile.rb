@@ -14,7 +14,8 @@ module FoolsGold
     def initialize(app, options, script = $PROGRAM_NAME)
       @app = app
       @options = options
-      @script = File.expand_path(script)
+      @given = script
+      @script = absolute(script)
     end
 
     # Gives arguments for the program to a block, and takes away afterwards what was made for them. Without anything to
@@ -36,7 +37,7 @@ module FoolsGold
     # handler without naming a file. `caller` is the path of the code that calls the handler. It is no error, since the
     # script may have built the object from that config.ru.
     def warn_of_object(caller)
-      return if @options[:config] || @options[:builder] || object? || File.expand_path(caller) != @script
+      return if @options[:config] || @options[:builder] || object? || absolute(caller) != @script
 
       path = named or return
       warn("foolsgold: serves #{path}, and not the object that #{File.basename(@script)} gives to the handler: name " \
@@ -53,7 +54,37 @@ module FoolsGold
     FOLDER = "FOOLSGOLD_APP_FOLDER"
     private_constant :FOLDER
 
+    # Variables that name the default handler of rackup. The server keeps them from the application, but a script that
+    # asks for the default handler has to get this one there, too.
+    HANDLERS = %w[RACKUP_HANDLER RACK_HANDLER].freeze
+    private_constant :HANDLERS
+
     private
+
+    # The path of the script, which may have left the folder that it was started in (`Dir.chdir(__dir__)`).
+    def absolute(script)
+      path = File.expand_path(script)
+      return path if File.file?(path) || ENV["PWD"].to_s.empty?
+
+      of_shell = File.expand_path(script, ENV["PWD"])
+      File.file?(of_shell) ? of_shell : path
+    end
+
+    # The arguments that the script was given, as it runs with them once more: an OptionParser has taken what it knows
+    # out of ARGV by now. On Linux the process still has them; under `bundle exec` as its title, without quotes.
+    def arguments
+      words = File.binread("/proc/self/cmdline").split("\0", -1)
+      at = words.index(@given.b)
+      given = at&.positive? ? words[at + 1...-1] : of_title(words.first.to_s)
+      given.map { |word| word.dup.force_encoding(Encoding.default_external) }
+    rescue SystemCallError
+      ARGV
+    end
+
+    def of_title(title)
+      rest = title.delete_prefix("#{@given.b} ")
+      rest == title || rest == ARGV.join(" ").b ? ARGV : rest.split
+    end
 
     # Locks the folder: systemd-tmpfiles removes old files, but none from a locked folder (tmpfiles.d(5)). The server
     # reads the file whenever it loads the application, for instance for a worker that replaces another.
@@ -100,7 +131,8 @@ module FoolsGold
         # Made by FoolsGold, to load an application from the script that starts it.
         $LOAD_PATH.unshift(#{[*folders, LIB].map(&:dump).join(", ")})
         require "foolsgold/script"
-        run FoolsGold::Script.new(#{@script.dump}, #{ARGV.inspect}, #{name.inspect}).application
+        arguments = [#{arguments.map(&:dump).join(", ")}]
+        run FoolsGold::Script.new(#{@script.dump}, arguments, #{name.inspect}, #{ENV.slice(*HANDLERS)}).application
       RUBY
     end
 

@@ -16,14 +16,22 @@ module FoolsGold
       end
     end
 
-    # `name`: of the application, if it is a class.
-    def initialize(path, arguments, name)
+    # Prepended to the server of Rack: it does these steps before it calls a handler. The command that runs the server
+    # has done them; here they would find the pid file of that command, and end the process.
+    module Done
+      %i[check_pid! write_pid daemonize_app].each { |name| define_method(name) { nil } }
+    end
+
+    # `name`: of the application, if it is a class. `variables`: of the environment, while the script runs.
+    def initialize(path, arguments, name, variables = {})
       @path = path
       @arguments = arguments
       @name = name
+      @variables = variables
     end
 
     def application
+      server_of_rack&.prepend(Done)
       given = as_program { load_script }
       app = given || (@name && Object.const_get(@name))
       # It would start a server when this process ends.
@@ -32,6 +40,16 @@ module FoolsGold
     end
 
     private
+
+    # That of the gem rackup since Rack 3.
+    def server_of_rack
+      return unless defined?(::Rack)
+
+      require "rackup" unless defined?(::Rack::Server)
+      defined?(::Rackup::Server) ? ::Rackup::Server : ::Rack::Server
+    rescue LoadError
+      nil
+    end
 
     def load_script
       catch(Script) do
@@ -52,11 +70,14 @@ module FoolsGold
     # belongs to the server: its own handler is set again.
     def as_program
       program = $PROGRAM_NAME
+      variables = @variables.to_h { |name, _| [name, ENV[name]] }
       Script.is_loading = true
       $PROGRAM_NAME = @path
       ARGV.replace(@arguments)
+      ENV.update(@variables)
       yield
     ensure
+      ENV.update(variables)
       ARGV.clear
       $PROGRAM_NAME = program
       Script.is_loading = false

@@ -35,13 +35,13 @@ struct Nginx {
 
 impl Nginx {
     fn start(socket: &Path) -> Result<Nginx, String> {
-        let told = |error: std::io::Error| format!("nginx: {error}");
-        let folder = tempfile::Builder::new().prefix("chaos-nginx-").tempdir().map_err(told)?;
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).map_err(told)?;
+        let failed = |error: std::io::Error| format!("nginx: {error}");
+        let folder = tempfile::Builder::new().prefix("chaos-nginx-").tempdir().map_err(failed)?;
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).map_err(failed)?;
         let ports = free_ports(1)?;
         let port = ports.numbers[0];
         let config = folder.path().join("nginx.conf");
-        fs::write(&config, configuration(socket, port)).map_err(told)?;
+        fs::write(&config, configuration(socket, port)).map_err(failed)?;
         let mut command = Command::new("nginx");
         command.arg("-p").arg(folder.path()).args(["-e", "stderr", "-c"]).arg(&config);
         let mut process = Process::start("nginx", command, &folder.path().join("log"))?;

@@ -29,9 +29,9 @@ pub fn short() -> Result<Workload, String> {
 /// Starts a server that answers each line with the same line, a moment later, on any number of connections. Returns its
 /// port.
 fn upstream() -> Result<u16, String> {
-    let told = |error: std::io::Error| format!("the upstream: {error}");
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(told)?;
-    let port = listener.local_addr().map_err(told)?.port();
+    let failed = |error: std::io::Error| format!("the upstream: {error}");
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+    let port = listener.local_addr().map_err(failed)?.port();
     // It ends with this program.
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -172,14 +172,14 @@ fn open_websockets(port: u16, count: usize) -> Vec<JoinHandle<Result<(), String>
 
 /// Reads messages until the server closes the WebSocket, and answers the close frame.
 fn until_told_to_go(port: u16) -> Result<(), String> {
-    let told = |error: std::io::Error| error.to_string();
+    let failed = |error: std::io::Error| error.to_string();
     let handshake = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-    let mut stream = request(port, "/websocket", handshake).map_err(told)?;
+    let mut stream = request(port, "/websocket", handshake).map_err(failed)?;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
-        stream.read_exact(&mut byte).map_err(told)?;
+        stream.read_exact(&mut byte).map_err(failed)?;
         head.push(byte[0]);
     }
     if !head.starts_with(b"HTTP/1.1 101") {
@@ -189,16 +189,16 @@ fn until_told_to_go(port: u16) -> Result<(), String> {
         let mut start = [0; 2];
         stream.read_exact(&mut start).map_err(|error| format!("no close frame: {error}"))?;
         let mut payload = vec![0; usize::from(start[1])];
-        stream.read_exact(&mut payload).map_err(told)?;
+        stream.read_exact(&mut payload).map_err(failed)?;
         match start[0] {
             0x81 if payload == b"tick" => {}
             0x88 if payload == [0x03, 0xE9] => break,
             other => return Err(format!("a frame {other:#x} with {payload:?}")),
         }
     }
-    stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9]).map_err(told)?;
+    stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9]).map_err(failed)?;
     let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).map_err(told)?;
+    stream.read_to_end(&mut rest).map_err(failed)?;
     if rest.is_empty() { Ok(()) } else { Err(format!("after the close frame: {rest:?}")) }
 }
 

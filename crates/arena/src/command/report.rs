@@ -53,8 +53,8 @@ impl ReportCommand {
     }
 
     fn splice(&self, file: &Path, all: &[ReportedRun], out: &mut dyn Write) -> Result<(), String> {
-        let told = |error: std::io::Error| format!("{}: {error}", file.display());
-        let before = std::fs::read_to_string(file).map_err(told)?;
+        let failed = |error: std::io::Error| format!("{}: {error}", file.display());
+        let before = std::fs::read_to_string(file).map_err(failed)?;
         let mut text = before.clone();
         let mut places = BTreeMap::new();
         for run in all {
@@ -86,7 +86,7 @@ impl ReportCommand {
                 file.display()
             ));
         }
-        std::fs::write(file, text).map_err(told)?;
+        std::fs::write(file, text).map_err(failed)?;
         say(out, &format!("{}: its tables are written anew", file.display()))
     }
 }

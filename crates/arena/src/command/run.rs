@@ -128,20 +128,20 @@ impl RunCommand {
         home: &Home,
         out: &mut dyn Write,
     ) -> Result<(), String> {
-        let told = |error: String| format!("--resume {}: {error}", path.display());
+        let refused = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
-        let _lock = folder.lock().map_err(told)?;
+        let _lock = folder.lock().map_err(refused)?;
         let plan = folder.plan()?;
         if plan.get("study").is_some_and(|study| study == "duel") {
-            return Err(told("it is a duel, which cannot go on: begin anew with arena duel".to_owned()));
+            return Err(refused("it is a duel, which cannot go on: begin anew with arena duel".to_owned()));
         }
         let asked: RunRequest = serde_json::from_value(plan)
-            .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
+            .map_err(|error| refused(format!("its run.json is not that of a study: {error}")))?;
         if asked.machine.is_some() {
-            return Err(told("it was loaded elsewhere: arena import --into adds to it".to_owned()));
+            return Err(refused("it was loaded elsewhere: arena import --into adds to it".to_owned()));
         }
         if let Some(lost) = lost_samples(&folder)? {
-            return Err(told(format!(
+            return Err(refused(format!(
                 "{lost}, and a new summary would lose that. Put the whole raw.jsonl back; or remove summary.json, and \
                  --resume measures what is missing"
             )));
@@ -149,7 +149,7 @@ impl RunCommand {
         let earlier = folder.read_who()?;
         let study = studies.get(&asked.study)?;
         let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, context.catalogue)).transpose();
-        let joined = joined.map_err(told)?;
+        let joined = joined.map_err(refused)?;
         let (study, catalogue) = joined.as_ref().map_or((study, context.catalogue), |(study, all)| (study, all));
         let context = &Context { catalogue, ..*context };
         let ready = ReadyRun::make(&asked, study, context, &earlier)?;
@@ -164,12 +164,12 @@ impl RunCommand {
                 true => "it is whole, and was measured with others than those that are here now",
                 false => "what is left cannot be measured as the rest was",
             };
-            return Err(told(format!(
+            return Err(refused(format!(
                 "{why}:\n  {differences}\nGo on where it began, with the same --ring, --gemfile, --foolsgold and \
                  --yjit; or begin anew"
             )));
         }
-        takes_part(&ready, self.must.iter()).map_err(told)?;
+        takes_part(&ready, self.must.iter()).map_err(refused)?;
         let must: Vec<String> = self.must.iter().cloned().chain(ready.challenger()).collect();
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;

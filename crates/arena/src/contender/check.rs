@@ -10,7 +10,7 @@ use super::recipe::{Recipe, signal};
 use crate::record::plain;
 
 /// Keys of a recipe's `cannot`.
-const CANNOT: [&str; 8] = ["allocator", "duel", "extra", "idle", "kill", "reload", "threads", "workers"];
+const CANNOT: [&str; 7] = ["allocator", "duel", "idle", "kill", "reload", "threads", "workers"];
 
 /// All errors of a recipe, each with what would be right.
 pub(crate) fn recipe(recipe: &Recipe) -> Vec<String> {

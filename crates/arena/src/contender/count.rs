@@ -65,8 +65,9 @@ impl Server {
                 self.processes_in_words()
             ));
         }
-        let told = counts.workers * threads;
-        let is_right = counts.threads == told || (self.recipe.count.at_least && counts.threads > told);
+        let wanted = counts.workers * threads;
+        let may_have_more = self.recipe.count.at_least || self.recipe.chooses_workers();
+        let is_right = counts.threads == wanted || (may_have_more && counts.threads > wanted);
         if !is_right {
             return Err(format!(
                 "{name} was told to have {workers} x {threads} threads and has {} in all: it ignores the setting, or \

@@ -31,8 +31,7 @@ pub struct Recipe {
     /// Sentences that a reader of its figures should know.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What it cannot do, and why; keys are `threads`, `workers`, `reload`, `kill`, `idle`, `extra`, `allocator`,
-    /// `duel`.
+    /// What it cannot do, and why; keys are `threads`, `workers`, `reload`, `kill`, `idle`, `allocator`, `duel`.
     #[serde(default)]
     pub cannot: BTreeMap<String, String>,
     /// Programs, libraries and files that it requires.
@@ -74,6 +73,11 @@ impl Recipe {
         let of_parts = self.processes.iter().flat_map(|part| part.command.iter().chain(part.env.values()));
         let mut texts = of_parts.chain(self.files.iter().map(|file| &file.text));
         texts.any(|text| ["{{ rackup", "{{ file", "{{ folder"].iter().any(|name| text.contains(name)))
+    }
+
+    /// Whether it chooses the numbers of its workers and threads itself, and may have more of both while it runs.
+    pub fn chooses_workers(&self) -> bool {
+        self.cannot.get("workers").is_some_and(|why| why == "it chooses their number")
     }
 
     /// Notes for the report: what it cannot do, and what a reader should know.

@@ -451,15 +451,15 @@ fn only_those_that_are_not_shown_to_carry_the_rate_may() {
         advise(&at_rate(three(), &rows), &now("quick")).reasons
     };
     let has = |reasons: &[String], part: &str| reasons.iter().any(|one| one.contains(part));
-    let told = reasons(WELL, WELL);
-    assert!(has(&told, "twice that, as do quick -w 2 -t 3 and other -w 1 -t 3; capacity"), "{told:?}");
-    let told = reasons(unsure, WELL);
-    assert!(has(&told, "twice that, as does other -w 1 -t 3, and as may quick -w 2 -t 3; capacity"), "{told:?}");
+    let found = reasons(WELL, WELL);
+    assert!(has(&found, "twice that, as do quick -w 2 -t 3 and other -w 1 -t 3; capacity"), "{found:?}");
+    let found = reasons(unsure, WELL);
+    assert!(has(&found, "twice that, as does other -w 1 -t 3, and as may quick -w 2 -t 3; capacity"), "{found:?}");
     // The recommended one is not shown to carry the rate itself.
-    let told = reasons(&[(1, 1)], &[(1, 1)]);
+    let found = reasons(&[(1, 1)], &[(1, 1)]);
     let words = "small -w 1 -t 3 may carry your rate, but the rounds do not show it, as may quick -w 2 -t 3, while \
                  other -w 1 -t 3 carries it; capacity";
-    assert!(has(&told, words), "{told:?}");
+    assert!(has(&found, words), "{found:?}");
 }
 
 #[test]

@@ -50,13 +50,13 @@ impl<'a> AnswerTimeout<'a> {
     fn fetch(&mut self, port: u16, asked: &DuelRequest, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
-        let mut told = || {
+        let mut notice = || {
             let asked = asked.in_words();
             let so_far = slow.as_secs_f64();
             let most = limit.as_secs_f64();
             (self.tell)(&format!("{asked} has not been answered for {so_far} s; it is waited for {most} s"));
         };
-        fetch_with_notice(port, asked, limit, (slow, &mut told))
+        fetch_with_notice(port, asked, limit, (slow, &mut notice))
     }
 }
 
@@ -119,18 +119,18 @@ pub fn from_other(
     let answers = several(port, &asked, timeout).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
-        let mut told = None;
+        let mut difference = None;
         for answer in answers {
             match known.judge(&answer) {
                 AnswerVerdict::Right => {}
                 AnswerVerdict::Wrong(why) => return Err(why),
                 AnswerVerdict::Differs(how) => {
                     known.widen(&answer);
-                    told.get_or_insert(how);
+                    difference.get_or_insert(how);
                 }
             }
         }
-        differences.extend(told);
+        differences.extend(difference);
     }
     Ok(shortened(differences))
 }

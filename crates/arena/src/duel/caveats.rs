@@ -253,8 +253,8 @@ mod tests {
         assert!(loaded(40.0)[0].contains("at 80 % load rests on 40 requests only, where 400 are needed"));
         assert!(loaded(400.0).is_empty(), "{:?}", loaded(400.0));
         // At half a request per second a load at the user's rate has some twenty.
-        let told = of_samples(&[of(cases::load(80), 40.0), of(cases::traffic(1), 20.0)]);
-        assert!(told.len() == 2 && told[1].contains("the p99 at your rate rests on 20 requests only"), "{told:?}");
+        let found = of_samples(&[of(cases::load(80), 40.0), of(cases::traffic(1), 20.0)]);
+        assert!(found.len() == 2 && found[1].contains("the p99 at your rate rests on 20 requests only"), "{found:?}");
         // As seen in a run that was shown: the p99.9 of 771 requests was the longest one, without a word.
         let at_rate = |requests: f64| of_samples(&[of(cases::traffic(1), 4e3), of(cases::traffic(1), requests)]);
         let words = "some rounds at your rate have 771 requests only, and a p99.9 needs 4000: in its place stands";

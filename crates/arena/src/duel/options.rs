@@ -180,8 +180,8 @@ mod tests {
             ("puma -t 5:", "-t : give"),
             ("puma -t 0:5", "under load it has 5: -t 5"),
         ] {
-            let told = Now::parse(wrong).unwrap_err();
-            assert!(told.contains(says), "{wrong}: {told}");
+            let error = Now::parse(wrong).unwrap_err();
+            assert!(error.contains(says), "{wrong}: {error}");
         }
     }
 }

@@ -332,8 +332,8 @@ mod tests {
         let whole = Probe { cpu_us: 500.0, latency_us: 10_000.0, delay_us: 20.0, worker_kib: Some(9) };
         assert_eq!(of(100.0, 0.0), Ok(whole));
         assert!(of(100.0, 1.0).is_ok() && of(3.0, 1.0).is_ok() && of(1000.0, 9.0).is_ok());
-        let told = "under the probe 40 of 40 requests got no right answer (status 500: 40)";
-        assert_eq!(of(0.0, 40.0), Err(told.to_owned()));
+        let error = "under the probe 40 of 40 requests got no right answer (status 500: 40)";
+        assert_eq!(of(0.0, 40.0), Err(error.to_owned()));
         assert!(of(0.0, 1.0).is_err() && of(50.0, 2.0).is_err());
         let nothing = Probe::of(&outcome(&[], &[]), 0.0, None);
         assert_eq!(nothing, Err("under the probe 0 of 0 requests got no right answer".to_owned()));

@@ -148,20 +148,20 @@ impl Environment {
 
     /// An error if the program that the user names as foolsgold does not run here, or is another one.
     fn check_foolsgold(&self, named: &Path) -> Result<(), String> {
-        let told = |why: String| format!("--foolsgold {}: {why}", named.display());
-        let program = self.program(OURS).map_err(told)?;
+        let refused = |why: String| format!("--foolsgold {}: {why}", named.display());
+        let program = self.program(OURS).map_err(refused)?;
         let output = output_within(self.command(&program, Path::new("/")).arg("--version"), VERSION_LIMIT);
-        let output = output.map_err(|error| told(format!("--version: {error}")))?;
+        let output = output.map_err(|error| refused(format!("--version: {error}")))?;
         let line = |bytes: &[u8]| -> String {
             String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().chars().take(SAID_MOST).collect()
         };
         if !output.status.success() {
-            return Err(told(format!("it is no foolsgold: --version fails: {}", line(&output.stderr))));
+            return Err(refused(format!("it is no foolsgold: --version fails: {}", line(&output.stderr))));
         }
         let said = line(&output.stdout);
         match said.split(' ').next() {
             Some(OURS) => Ok(()),
-            _ => Err(told(format!("it is no foolsgold: --version prints {said:?}"))),
+            _ => Err(refused(format!("it is no foolsgold: --version prints {said:?}"))),
         }
     }
 
@@ -239,11 +239,11 @@ impl Environment {
     /// same path and version. Empty if there is none.
     pub fn builds(&self, programs: &BTreeSet<&str>) -> String {
         let found = programs.iter().filter(|name| is_ours(name)).filter_map(|name| Some((name, self.build(name)?)));
-        let told = found.map(|(name, path)| {
+        let builds = found.map(|(name, path)| {
             let print = fs::read(path).map_or_else(|error| error.to_string(), |bytes| fingerprint_of_many(&bytes));
             format!("{name} {print}")
         });
-        told.collect::<Vec<_>>().join(", ")
+        builds.collect::<Vec<_>>().join(", ")
     }
 
     /// Makes a file or folder of this machine available in the environment, and returns its path there.
@@ -532,16 +532,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ring = folder.path().canonicalize().unwrap();
         let options = EnvironmentOptions { ring: Some(ring.clone()), ..EnvironmentOptions::default() };
-        let told = Environment::open(&options).unwrap_err();
-        assert!(told.ends_with(&format!(": `arena ring {}` mounts it again", ring.display())), "{told}");
+        let error = Environment::open(&options).unwrap_err();
+        assert!(error.ends_with(&format!(": `arena ring {}` mounts it again", ring.display())), "{error}");
     }
 
     #[test]
     fn a_full_disk_is_no_matter_of_rings() {
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        let told = |is_in_ring| not_made(Path::new("/tmp/arena-1-0"), &full, is_in_ring);
-        assert_eq!(told(false), format!("/tmp/arena-1-0: {full}"));
-        assert_eq!(told(true), format!("/tmp/arena-1-0: {full} (a ring takes root)"));
+        let error = |is_in_ring| not_made(Path::new("/tmp/arena-1-0"), &full, is_in_ring);
+        assert_eq!(error(false), format!("/tmp/arena-1-0: {full}"));
+        assert_eq!(error(true), format!("/tmp/arena-1-0: {full} (a ring takes root)"));
     }
 
     /// Writes a shell script that can be run at once. This process must not write it: a program is not started while it
@@ -560,11 +560,11 @@ mod tests {
             Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).map(drop)
         };
         fs::write(&path, "no program").unwrap();
-        let told = open().unwrap_err();
-        assert!(told.contains("server: it is no foolsgold: --version fails: ") && told.contains("denied"), "{told}");
+        let error = open().unwrap_err();
+        assert!(error.contains("server: it is no foolsgold: --version fails: ") && error.contains("denied"), "{error}");
         script(&path, "echo \"ls (GNU coreutils) 9.1$*\"");
-        let told = open().unwrap_err();
-        assert!(told.ends_with("it is no foolsgold: --version prints \"ls (GNU coreutils) 9.1--version\""), "{told}");
+        let error = open().unwrap_err();
+        assert!(error.ends_with("it is no foolsgold: --version prints \"ls (GNU coreutils) 9.1--version\""), "{error}");
         script(&path, "echo foolsgolder");
         assert!(open().is_err());
         script(&path, "echo 'foolsgold 0.0.1 (nothing)'; exit 3");
@@ -620,11 +620,11 @@ mod tests {
     #[test]
     fn all_variables_are_told() {
         let here = Environment::open(&EnvironmentOptions::default()).unwrap();
-        let told = here.variables_in_words();
+        let words = here.variables_in_words();
         let command = here.command("true", Path::new("/"));
-        let missing = |name: &&OsStr| !told.contains(&*name.to_string_lossy());
+        let missing = |name: &&OsStr| !words.contains(&*name.to_string_lossy());
         let missing: Vec<&OsStr> = command.get_envs().map(|(name, _)| name).filter(missing).collect();
-        assert!(missing.is_empty() && told.contains("ARENA_SERVER"), "{missing:?}: {told}");
+        assert!(missing.is_empty() && words.contains("ARENA_SERVER"), "{missing:?}: {words}");
     }
 
     #[test]

@@ -453,12 +453,12 @@ mod tests {
         // Of few it is told, and that is all.
         let few = of(6.0, 0.0);
         assert!(few.numbers.contains_key(P99) && few.remarks.len() == 1, "{few:?}");
-        let told = |numbers: &[(&str, f64)]| measured("x", &[&sample(numbers)]);
-        let one = told(&[&numbers[..], &[(NOT_SENT, 2.0)]].concat());
+        let result = |numbers: &[(&str, f64)]| measured("x", &[&sample(numbers)]);
+        let one = result(&[&numbers[..], &[(NOT_SENT, 2.0)]].concat());
         let words = "in the only round the load generator could not keep the rate, and did not send up to 0.1 % of";
         assert!(one.remarks[0].starts_with(words), "{one:?}");
         // A closed loop has no rate, and its latencies are right.
-        let left = told(&[(RATE, 6.0), (REQUESTS, 6000.0), (P99, 430.0), (NOT_SENT, 4000.0)]);
+        let left = result(&[(RATE, 6.0), (REQUESTS, 6000.0), (P99, 430.0), (NOT_SENT, 4000.0)]);
         assert!(left.numbers.contains_key(P99) && left.remarks.len() == 1, "{left:?}");
         assert!(left.remarks[0].contains("had no time left, and did not send up to 40.0 %"), "{left:?}");
     }
@@ -525,8 +525,8 @@ mod tests {
         let used = |used: f64, threads: f64| sample(&[(GENERATOR, used), (GENERATOR_THREADS, threads), (RATE, 7.0)]);
         let of = |samples: &[&Sample]| measured("x", samples);
         assert!(of(&[&used(1.0, 2.0), &used(0.89, 1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
-        let told = of(&[&used(0.95, 1.0), &used(1.0, 2.0), &used(1.8, 2.0)]);
-        assert!(told.remarks[0].contains("in 2 of 3 rounds the load generator’s threads were busy"), "{told:?}");
+        let result = of(&[&used(0.95, 1.0), &used(1.0, 2.0), &used(1.8, 2.0)]);
+        assert!(result.remarks[0].contains("in 2 of 3 rounds the load generator’s threads were busy"), "{result:?}");
     }
 
     #[test]
@@ -534,8 +534,8 @@ mod tests {
         let settled = |settled: f64| sample(&[(SETTLED, settled), (RATE, 7.0)]);
         let of = |samples: &[&Sample]| measured("x", samples);
         assert!(of(&[&settled(1.0), &settled(1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
-        let told = of(&[&settled(0.0), &settled(1.0), &settled(0.0)]);
-        assert_eq!(told.remarks, ["the rate had not settled before the load in 2 of 3 rounds"]);
+        let result = of(&[&settled(0.0), &settled(1.0), &settled(0.0)]);
+        assert_eq!(result.remarks, ["the rate had not settled before the load in 2 of 3 rounds"]);
         assert!(of(&[&settled(0.0), &settled(1.0), &settled(0.5), &settled(1.0)]).remarks.is_empty());
         let unknown = of(&[&settled(0.5), &settled(0.0), &settled(1.0)]);
         assert!(unknown.remarks[0].starts_with("for 2 of 3 rounds it is not known whether"), "{:?}", unknown.remarks);
@@ -544,7 +544,7 @@ mod tests {
         assert_eq!(remark(&[settled(0.0)]), "the rate had not settled before the load in the only round");
         let words = "it is not known whether the rate had settled before the load: it varied too much, or";
         assert!(remark(&[settled(0.5)]).starts_with(words), "{}", remark(&[settled(0.5)]));
-        assert_eq!(told.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
+        assert_eq!(result.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
     }
 
     #[test]

@@ -54,12 +54,12 @@ impl Folder {
     /// Locks the folder for this program, until the value is dropped or the program exits: two programs would mix their
     /// samples.
     pub fn lock(&self) -> Result<Lock, String> {
-        let told = |error: std::io::Error| format!("{}: {error}", self.path.display());
-        let file = File::open(&self.path).map_err(told)?;
+        let failed = |error: std::io::Error| format!("{}: {error}", self.path.display());
+        let file = File::open(&self.path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Lock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(format!("{}: another arena is writing there", self.path.display())),
-            Err(TryLockError::Error(error)) => Err(told(error)),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
 
@@ -335,8 +335,8 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let folder = Folder::create(root.path(), "x", &json!({})).expect("a run");
         assert_eq!(folder.samples(), Ok((vec![], None)));
-        let told = folder.read_summary().expect_err("a run without its end");
-        assert!(told.contains("was interrupted (of a study, arena run --resume measures the rest"), "{told}");
+        let error = folder.read_summary().expect_err("a run without its end");
+        assert!(error.contains("was interrupted (of a study, arena run --resume measures the rest"), "{error}");
         folder.append(&sample(1)).expect("a line");
         folder.append(&sample(2)).expect("a line");
         let raw = folder.path().join(RAW);
@@ -389,8 +389,8 @@ mod tests {
         assert_eq!(folder.read_summary(), Ok(summary));
         let refused = |text: &str, says: &str| {
             fs::write(folder.path().join(SUMMARY), text).expect("a file");
-            let told = folder.read_summary().expect_err("a refusal");
-            assert!(told.contains(says), "{told}");
+            let error = folder.read_summary().expect_err("a refusal");
+            assert!(error.contains(says), "{error}");
         };
         refused("{\"format\": 99}", "it has format 99, this program reads format 1");
         refused("{}", "no number `format`");

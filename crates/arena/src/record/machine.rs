@@ -117,9 +117,9 @@ fn memory() -> Option<String> {
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags")).flat_map(str::split_whitespace);
     let is_guest = flags.any(|flag| flag == "hypervisor");
-    let told = said("systemd-detect-virt", &[]).filter(|text| text != "none");
+    let hypervisor = said("systemd-detect-virt", &[]).filter(|text| text != "none");
     let maker = one_line("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest);
-    told.or(maker).or_else(|| is_guest.then(|| "a virtual machine".to_owned()))
+    hypervisor.or(maker).or_else(|| is_guest.then(|| "a virtual machine".to_owned()))
 }
 
 fn distribution(os_release: &str) -> Option<String> {

@@ -268,8 +268,8 @@ fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<Change> {
     let mut found = Vec::new();
     let mut note = |what: &str, old: &str, new: &str| {
         if old != new {
-            let told = |text: &str| if text.is_empty() { "not recorded".to_owned() } else { text.to_owned() };
-            found.push(Change { what: format!("{what}: {}, then {}", told(old), told(new)), lines: Vec::new() });
+            let shown = |text: &str| if text.is_empty() { "not recorded".to_owned() } else { text.to_owned() };
+            found.push(Change { what: format!("{what}: {}, then {}", shown(old), shown(new)), lines: Vec::new() });
         }
     };
     let form = |summary: &Summary| if summary.is_quick { "quick" } else { "full" };

@@ -661,14 +661,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_the_page_is_said() {
-        let told = |page: &str| splice(page, "s", shown(&summary(), "x")).expect_err("a complaint");
-        assert!(told("").contains("no place \"s\"") && told("").contains("it has none"));
-        assert!(told("<!-- arena:begin t -->").contains("it has t"));
-        assert!(told("<!-- arena:begin s -->").contains("never ends"));
+        let error = |page: &str| splice(page, "s", shown(&summary(), "x")).expect_err("a complaint");
+        assert!(error("").contains("no place \"s\"") && error("").contains("it has none"));
+        assert!(error("<!-- arena:begin t -->").contains("it has t"));
+        assert!(error("<!-- arena:begin s -->").contains("never ends"));
         let twice = "<!-- arena:begin s -->\n<!-- arena:end s -->\n".repeat(2);
-        assert!(told(&twice).contains("twice"));
+        assert!(error(&twice).contains("twice"));
         let knot = "<!-- arena:begin s -->\n<!-- arena:begin t -->\n<!-- arena:end s -->";
-        assert!(told(knot).contains("another place begins"));
+        assert!(error(knot).contains("another place begins"));
         assert!(placed("s/nonsense", &summary()).is_err_and(|text| text.contains("no metric")));
         assert!(placed("s/nonsense", &Summary::default()).is_err());
     }
@@ -796,7 +796,7 @@ mod tests {
             ("s/nonsense", "\"nonsense\" is no metric; of those in this run there are requests_per_s".to_owned()),
         ] {
             match placed(name, &run) {
-                Err(told) => assert_eq!(told, format!("the place {name:?}: {says}"), "{name}"),
+                Err(error) => assert_eq!(error, format!("the place {name:?}: {says}"), "{name}"),
                 Ok(page) => assert!(says.is_empty(), "{name}: {page}"),
             }
         }
@@ -838,8 +838,8 @@ mod tests {
         assert!(new.contains("[Run](x), which has 1 further entry that is not shown here."), "{new}");
         assert!(new.contains("3 rounds of loads of 3.3 s; medians"), "{new}");
         assert!(new.contains("| tuned, jemalloc |") && !new.contains("| its own |"), "settings of others: {new}");
-        let told = placed("s/requests_per_s//e", &run).expect_err("a complaint");
-        assert!(told.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{told}");
+        let error = placed("s/requests_per_s//e", &run).expect_err("a complaint");
+        assert!(error.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{error}");
     }
 
     #[test]

@@ -180,19 +180,19 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
         false => say(out, "Nobody has a figure for this.", width)?,
     }
     // Whom they concern, their words, and where.
-    let mut told: Vec<(String, String, Vec<String>)> = Vec::new();
+    let mut gathered: Vec<(String, String, Vec<String>)> = Vec::new();
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
         let at = case.x.map_or_else(String::new, number::tick);
         let results: Vec<&Measured> = case.results.iter().collect();
         for remark in remarks::of_all(case, &results) {
             let whom = remark.whom(styles);
-            match told.iter_mut().find(|(known, words, _)| *known == whom && *words == remark.words) {
+            match gathered.iter_mut().find(|(known, words, _)| *known == whom && *words == remark.words) {
                 Some((_, _, places)) => places.push(at.clone()),
-                None => told.push((whom, remark.words, vec![at.clone()])),
+                None => gathered.push((whom, remark.words, vec![at.clone()])),
             }
         }
     }
-    for (whom, words, places) in told {
+    for (whom, words, places) in gathered {
         say(out, &format!("At {}, {whom}: {words}.", grammar::list(&places)), width)?;
     }
     Ok(())

@@ -99,13 +99,13 @@ fn of_metric(case: &Case, metric: &Metric, styles: &Styles, begin: &str) -> Vec<
         ahead.map(|(name, spread)| rival(&styles.title(name), own, spread)).collect()
     };
     let entries = figures.iter().filter(|(name, _)| name.starts_with(begin));
-    let told = entries.map(|(name, own)| Worse {
+    let worse = entries.map(|(name, own)| Worse {
         case: case.title.clone(),
         metric: metric.title.to_owned(),
         entry: format!("{}: {}", styles.title(name), number::with_unit(own.median, metric)),
         rivals: rivals_of(own),
     });
-    told.filter(|one| !one.rivals.is_empty()).collect()
+    worse.filter(|one| !one.rivals.is_empty()).collect()
 }
 
 fn rival(title: &str, own: &Spread, other: &Spread) -> String {
@@ -133,10 +133,10 @@ mod tests {
         let case = Case { title: "Page".into(), metrics, results, ..Case::default() };
         let again = Case { title: "Again".into(), ..case.clone() };
         let summary = Summary { cases: vec![case, again], ..Summary::default() };
-        let told = list(&summary, &Styles::default(), "ours");
+        let worse = list(&summary, &Styles::default(), "ours");
         let short: Vec<(&str, &str, &str)> =
-            told.iter().map(|one| (one.case.as_str(), one.metric.as_str(), one.rivals[0].as_str())).collect();
-        assert!(told.iter().all(|one| one.rivals.len() == 1), "{told:?}");
+            worse.iter().map(|one| (one.case.as_str(), one.metric.as_str(), one.rivals[0].as_str())).collect();
+        assert!(worse.iter().all(|one| one.rivals.len() == 1), "{worse:?}");
         assert_eq!(short.iter().filter(|(case, ..)| *case == "Page").count(), 4, "{short:?}");
         assert!(short[0].2.starts_with("a 0.50× (") && short[1].2.starts_with("a 3.00× ("), "{short:?}");
         assert!(short[2].2.starts_with("quick 3.00× (") && short[3].2.starts_with("quick 3.00× ("), "{short:?}");
@@ -157,11 +157,11 @@ mod tests {
         let results = vec![Measured::of("ours", &figures), wrong, Measured::of("a", &[("requests_per_s", [9.0; 3])])];
         let case = Case { title: "Page".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
         let of = |cases: Vec<Case>| list(&Summary { cases, ..Summary::default() }, &Styles::default(), "ours");
-        let told = of(vec![case.clone(), Case { title: "Again".into(), ..case.clone() }]);
-        let rows: Vec<(&str, &str)> = told.iter().map(|one| (one.case.as_str(), one.entry.as_str())).collect();
+        let worse = of(vec![case.clone(), Case { title: "Again".into(), ..case.clone() }]);
+        let rows: Vec<(&str, &str)> = worse.iter().map(|one| (one.case.as_str(), one.entry.as_str())).collect();
         let [fails, lies] = ["ours: 10.0 % failed", "ours-4x1: disqualified"];
         assert_eq!(rows, [("Page", fails), ("Page", lies), ("Again", fails), ("Again", lies)]);
-        assert!(told.iter().all(|one| one.metric == ANSWERS && one.rivals == ["a"]), "{told:?}");
+        assert!(worse.iter().all(|one| one.metric == ANSWERS && one.rivals == ["a"]), "{worse:?}");
         // Where the figure counts the failures, it is compared; and where nobody else is ranked, nobody is better.
         let metrics = vec!["goodput_per_s".to_owned()];
         let mut good = Case { is_about_failures: true, metrics, ..case.clone() };
@@ -179,8 +179,8 @@ mod tests {
         let results = vec![late("ours"), late("also-late"), Measured::of("quick", &[("p99_ms", [9.0, 9.1, 8.9])])];
         let case = Case { title: "Page".into(), metrics: vec!["p99_ms".into()], results, ..Case::default() };
         let summary = Summary { cases: vec![case], ..Summary::default() };
-        let told = list(&summary, &Styles::default(), "ours");
-        assert!(told.len() == 1 && told[0].entry == "ours: served 62 %" && told[0].rivals == ["quick"], "{told:?}");
+        let worse = list(&summary, &Styles::default(), "ours");
+        assert!(worse.len() == 1 && worse[0].entry == "ours: served 62 %" && worse[0].rivals == ["quick"], "{worse:?}");
         assert!(list(&summary, &Styles::default(), "quick").is_empty());
     }
 }

@@ -15,7 +15,7 @@ const MIDDLEWARE: &str = include_str!("middleware.rb");
 pub(super) fn middleware(environment: &Environment, app: &Path, start: &Path) -> Result<PathBuf, String> {
     let original = environment.bring(app)?;
     let (outside, _) = environment.scratch("timed")?;
-    let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     // Folders above the rackup file are real folders here, with links to their contents: the application may use files
     // beside it.
     let mut below = PathBuf::new();
@@ -24,12 +24,12 @@ pub(super) fn middleware(environment: &Environment, app: &Path, start: &Path) ->
             return Err(format!("{} is no path in the application's folder", start.display()));
         }
         let (here, there) = (outside.join(&below), original.join(&below));
-        fs::create_dir_all(&here).map_err(|error| told(&here, &error))?;
+        fs::create_dir_all(&here).map_err(|error| failed(&here, &error))?;
         let seen = environment.outside(&there);
-        for entry in fs::read_dir(&seen).map_err(|error| told(&seen, &error))?.flatten() {
+        for entry in fs::read_dir(&seen).map_err(|error| failed(&seen, &error))?.flatten() {
             let name = entry.file_name();
             if name != step.as_os_str() {
-                symlink(there.join(&name), here.join(&name)).map_err(|error| told(&here.join(&name), &error))?;
+                symlink(there.join(&name), here.join(&name)).map_err(|error| failed(&here.join(&name), &error))?;
             }
         }
         below.push(step);
@@ -40,7 +40,7 @@ pub(super) fn middleware(environment: &Environment, app: &Path, start: &Path) ->
         return Err(format!("{path}: a path with such letters cannot be written into Ruby"));
     }
     let text = MIDDLEWARE.replace("{{ header }}", HEADER).replace("{{ path }}", &path);
-    fs::write(&file, text).map_err(|error| told(&file, &error))?;
+    fs::write(&file, text).map_err(|error| failed(&file, &error))?;
     // The whole folder, not only the one of the rackup file.
     environment.bring(&outside)?;
     Ok(file)

@@ -34,12 +34,12 @@ impl Challenge {
     pub fn join(&self, study: &Study, catalogue: &Catalogue) -> Result<(Study, Catalogue), String> {
         let name =
             if catalogue.get(&self.name).is_some() { format!("{}{SUFFIX}", self.name) } else { self.name.clone() };
-        let told = |found: Vec<String>| {
+        let refused = |found: Vec<String>| {
             let lines: Vec<String> = found.into_iter().map(|one| format!("{}.toml: {one}", self.name)).collect();
             lines.join("\n")
         };
         let by = self.by.as_ref().map_or_else(|| "challenge".to_owned(), |by| format!("as {by} sets it"));
-        let catalogue = catalogue.with(&name, &self.text, &by).map_err(told)?;
+        let catalogue = catalogue.with(&name, &self.text, &by).map_err(refused)?;
         let like = study.contenders.iter().find(|entry| entry.recipe == self.name);
         let ours = study.contenders.iter().find(|entry| entry.recipe == OURS);
         let against: Vec<&Entry> = match self.against.as_slice() {

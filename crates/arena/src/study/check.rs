@@ -101,24 +101,24 @@ fn contenders(study: &Study, found: &mut Vec<String>) {
         found.push(format!("a contender is named {TWIN}: that is the name of the one that takes part twice"));
     }
     for entry in &study.contenders {
-        let mut told = |words: String| found.push(format!("contender {}: {words}", entry.name()));
+        let mut complain = |words: String| found.push(format!("contender {}: {words}", entry.name()));
         if let Err(words) = plain(entry.name()) {
-            told(format!("name: {words}"));
+            complain(format!("name: {words}"));
         }
         for (what, number, range) in [("workers", entry.workers, WORKERS), ("threads", entry.threads, THREADS)] {
             if !range.contains(&number) {
-                told(format!("{what} is {number}: {}", from(&range)));
+                complain(format!("{what} is {number}: {}", from(&range)));
             }
         }
         if entry.idle_s.is_some_and(|seconds| f64::from(seconds) > SECONDS_MOST) {
-            told(format!("idle_s is at most {SECONDS_MOST}"));
+            complain(format!("idle_s is at most {SECONDS_MOST}"));
         }
         if let Some(wrong) = entry.warm_up_s.and_then(wrong_warm_up) {
-            told(wrong.to_owned());
+            complain(wrong.to_owned());
         }
         let is_below = |file: &String| file.split('/').all(|part| plain(part).is_ok()) && file.ends_with(".ru");
         if entry.rackup.as_ref().is_some_and(|file| !is_below(file)) {
-            told("rackup is a file below the application's folder whose name ends in .ru".to_owned());
+            complain("rackup is a file below the application's folder whose name ends in .ru".to_owned());
         }
     }
 }

@@ -116,17 +116,17 @@ impl Import {
 
     /// Opens the folder of an earlier import, if this load may be added to it.
     pub fn joins(&self, path: &Path) -> Result<Folder, String> {
-        let told = |why: &str| format!("--into {}: {why}", path.display());
+        let refused = |why: &str| format!("--into {}: {why}", path.display());
         let folder = Folder::open(path)?;
         let asked: RunRequest = serde_json::from_value(folder.plan()?)
-            .map_err(|error| told(&format!("its run.json is not that of a study: {error}")))?;
+            .map_err(|error| refused(&format!("its run.json is not that of a study: {error}")))?;
         match asked.machine {
             None => {
-                Err(told("it was measured here: loads of other machines have a run of their own (leave --into out)"))
+                Err(refused("it was measured here: loads of other machines have a run of their own (leave --into out)"))
             }
-            Some(_) if asked.study != self.asked.study => Err(told(&format!("it is a run of {}", asked.study))),
+            Some(_) if asked.study != self.asked.study => Err(refused(&format!("it is a run of {}", asked.study))),
             Some(machine) if machine != self.machine => {
-                Err(told(&format!("its servers ran on {machine:?}, and this one on another machine: begin a run")))
+                Err(refused(&format!("its servers ran on {machine:?}, and this one on another machine: begin a run")))
             }
             Some(_) => Ok(folder),
         }

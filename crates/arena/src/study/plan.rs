@@ -143,11 +143,11 @@ impl Plan {
     /// Removes families that need a library which is missing. Returns sentences on them.
     pub fn leave_out(&mut self, is_here: &dyn Fn(&str) -> bool) -> Vec<String> {
         let lacking = |family: &Family| family.recipe.needs.iter().find(|name| !is_here(name)).cloned();
-        let told = self.families.iter().filter_map(|family| Some((family.recipe.title.clone(), lacking(family)?)));
-        let told = told.map(|(title, name)| format!("left out: {title}: this Ruby has no {name} (gem install {name})"));
-        let told: Vec<String> = told.collect();
+        let out = self.families.iter().filter_map(|family| Some((family.recipe.title.clone(), lacking(family)?)));
+        let out = out.map(|(title, name)| format!("left out: {title}: this Ruby has no {name} (gem install {name})"));
+        let out: Vec<String> = out.collect();
         self.families.retain(|family| lacking(family).is_none());
-        told
+        out
     }
 
     /// All cases, in the order of the study.

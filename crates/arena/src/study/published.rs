@@ -27,9 +27,9 @@ impl Figures {
         match all.remove("study") {
             Some(Value::Table(studies)) => {
                 let found: Vec<String> = studies.iter().flat_map(|(name, study)| complaints(name, study)).collect();
-                let told = |words: &String| format!("{}: {words}", file.display());
-                let told: Vec<String> = found.iter().map(told).collect();
-                if told.is_empty() { Ok(Figures(studies)) } else { Err(told.join("\n")) }
+                let named = |words: &String| format!("{}: {words}", file.display());
+                let named: Vec<String> = found.iter().map(named).collect();
+                if named.is_empty() { Ok(Figures(studies)) } else { Err(named.join("\n")) }
             }
             _ => Err(format!("{}: it has no [study.NAME]", file.display())),
         }

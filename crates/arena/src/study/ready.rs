@@ -106,12 +106,12 @@ impl<'a> ReadyRun<'a> {
         for (then, now) in
             earlier.iter().filter_map(|then| Some((then, self.who.iter().find(|w| w.name == then.name)?)))
         {
-            let told = |who: &Who| match who.missing.is_empty() {
+            let version = |who: &Who| match who.missing.is_empty() {
                 true => format!("{} on {}", who.version, who.ruby),
                 false => "missing".to_owned(),
             };
-            if told(then) != told(now) {
-                found.push(format!("{} was {}, now it is {}", then.name, told(then), told(now)));
+            if version(then) != version(now) {
+                found.push(format!("{} was {}, now it is {}", then.name, version(then), version(now)));
             }
         }
         found
@@ -123,11 +123,11 @@ impl<'a> ReadyRun<'a> {
         let Some(Origin { machine: then, .. }) = &self.asked.origin else { return Vec::new() };
         let now = machine::facts();
         let differs = |name: &&str| {
-            let told = |facts: &[(String, String)]| {
+            let known = |facts: &[(String, String)]| {
                 let fact = facts.iter().find(|(key, _)| key == name);
                 fact.map_or_else(|| "not there".to_owned(), |(_, value)| value.clone())
             };
-            let (then, now) = (told(then), told(&now));
+            let (then, now) = (known(then), known(&now));
             (then != now).then(|| format!("{name}: it was {then}, now it is {now}"))
         };
         machine::LASTING.iter().filter(|fact| self.is_about(fact)).filter_map(differs).collect()
@@ -183,8 +183,8 @@ pub(super) struct Present<'a> {
 
 fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
     let mut command = environment.command(ruby, Path::new("/"));
-    let told = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
-    told.is_ok_and(|output| output.status.success())
+    let required = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
+    required.is_ok_and(|output| output.status.success())
 }
 
 /// All selected contenders, installed or missing. A resumed run has those with which it began (`earlier`): one that its
@@ -298,6 +298,7 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arena/contenders/foolsgold-default.toml");
         let recipe: contender::Recipe = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         assert!(recipe.all_notes().iter().any(|note| note == CHOOSES_WORKERS), "{:?}", recipe.all_notes());
+        assert!(recipe.chooses_workers());
     }
 
     #[test]

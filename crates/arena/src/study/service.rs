@@ -34,12 +34,12 @@ impl Postgres {
         let user = user()?;
         // The name shows a later run whose folder it was, so that it removes the folder of a killed run.
         let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
-        let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-        let own = OwnFolder::create(folder.clone()).map_err(told)?;
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let own = OwnFolder::create(folder.clone()).map_err(failed)?;
         let ports = free_ports(1)?;
         let port = ports.numbers[0];
         if let Some((uid, gid)) = user {
-            chown(&folder, Some(uid), Some(gid)).map_err(told)?;
+            chown(&folder, Some(uid), Some(gid)).map_err(failed)?;
         }
         let data = folder.join("data");
         let command = |name: &str| {

@@ -41,13 +41,13 @@ impl Studies {
 impl Study {
     /// Reads one file.
     pub fn read(file: &Path) -> Result<Study, Vec<String>> {
-        let told = |words: String| format!("{}: {words}", file.display());
-        let text = fs::read_to_string(file).map_err(|error| vec![told(error.to_string())])?;
-        let mut study: Study = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
+        let named = |words: String| format!("{}: {words}", file.display());
+        let text = fs::read_to_string(file).map_err(|error| vec![named(error.to_string())])?;
+        let mut study: Study = toml::from_str(&text).map_err(|error| vec![named(error.to_string())])?;
         study.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         study.text = text;
         let complaints = check::study(&study);
-        if complaints.is_empty() { Ok(study) } else { Err(complaints.into_iter().map(told).collect()) }
+        if complaints.is_empty() { Ok(study) } else { Err(complaints.into_iter().map(named).collect()) }
     }
 }
 

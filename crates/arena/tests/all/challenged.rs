@@ -85,8 +85,8 @@ fn a_challenge_that_cannot_be_run_says_why_and_leaves_no_folder() {
         (vec!["challenge", &good, "tiny", "--case", "zzz"], "--case zzz: tiny has page"),
     ] {
         let output = home.run(&words);
-        let told = said(&output);
-        assert!(!output.status.success() && told.contains(says), "{words:?}: {told}");
-        assert!(!home.path("arena/runs").exists(), "{words:?}: {told}");
+        let text = said(&output);
+        assert!(!output.status.success() && text.contains(says), "{words:?}: {text}");
+        assert!(!home.path("arena/runs").exists(), "{words:?}: {text}");
     }
 }

@@ -186,8 +186,8 @@ fn mistakes_of_all_files_are_told_at_once() {
         ("no-group.toml", "version.pattern has 0 groups: give it one"),
         ("no-such-limit.toml", "cannot.sleep is unknown: it may say"),
     ] {
-        let told = errors.split(".toml: ").count() > 7 && errors.contains(file) && errors.contains(words);
-        assert!(told, "{file} should be told with `{words}`:\n{errors}");
+        let is_named = errors.split(".toml: ").count() > 7 && errors.contains(file) && errors.contains(words);
+        assert!(is_named, "{file} should be told with `{words}`:\n{errors}");
     }
     let empty = tempfile::tempdir().expect("a folder");
     assert!(Catalogue::read(empty.path()).expect_err("no recipe")[0].contains("there is no recipe"));

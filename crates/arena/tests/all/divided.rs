@@ -142,8 +142,8 @@ fn that_a_server_had_to_be_killed_after_its_time_was_divided_is_in_the_report() 
     home.change("arena/contenders/stays.toml", "[count]", "[stop]\npatience_s = 1\n[count]");
     home.succeeds(&["run", "tiny", "--only", "stays", "--case", "sleep"]);
     let notes = home.summary()["contenders"][0]["notes"].to_string();
-    let told = "it did not stop as it should: round 1, where its time was divided: stays did not end within 1 s";
-    assert!(notes.contains(told), "{notes}");
+    let words = "it did not stop as it should: round 1, where its time was divided: stays did not end within 1 s";
+    assert!(notes.contains(words), "{notes}");
     assert_eq!(notes.matches("did not stop").count(), 1, "it stopped after its timed load: {notes}");
 }
 

@@ -122,25 +122,25 @@ fn two_servers_are_compared_and_one_is_recommended() {
     // Other tests run beside this one, with servers that need the processors.
     loadgen::forbid_real_time();
     let summary = run(&options, &mut heard).unwrap_or_else(|error| panic!("{error}\n{:#?}", heard.words));
-    let told = || format!("{:#?}\n{summary:#?}", heard.words);
+    let shown = || format!("{:#?}\n{summary:#?}", heard.words);
 
     let names: Vec<&str> = summary.cases.iter().map(|case| case.name.as_str()).collect();
-    assert_eq!(names, ["settings", "capacity", "load-50", "load-80", "load-100"], "{}", told());
+    assert_eq!(names, ["settings", "capacity", "load-50", "load-80", "load-100"], "{}", shown());
     for case in &summary.cases[1..] {
         let counting = case.results.iter().filter(|one| one.disqualified.is_none());
-        assert!(counting.clone().any(|one| one.contender == "puma -w 1 -t 3"), "{}", told());
+        assert!(counting.clone().any(|one| one.contender == "puma -w 1 -t 3"), "{}", shown());
         // On a busy machine the load generator may be late, and then no latency is shown.
         let is_whole =
             |name: &str| counting.clone().all(|one| one.numbers.get(name).is_none_or(|all| all.all.len() == 2));
-        assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", told());
-        assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
+        assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", shown());
+        assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", shown());
         let unsettled = "for 2 of 2 rounds it is not known whether the rate had settled before the load";
         let is_told = |remarks: &[String]| remarks.iter().any(|remark| remark.starts_with(unsettled));
-        assert!(counting.clone().all(|one| is_told(&one.remarks)), "{}", told());
+        assert!(counting.clone().all(|one| is_told(&one.remarks)), "{}", shown());
     }
     // If much slower than the other it would not be in the rounds.
     let tried = &summary.cases[0].results;
-    assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
+    assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", shown());
     let advice = summary.advice.as_ref().unwrap();
     assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
     assert!(!advice.command.is_empty() && !advice.reasons.is_empty() && advice.uncertainty.len() >= 4, "{advice:?}");
@@ -156,7 +156,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let of_load_80 =
         |name: &str| heard.samples.iter().filter(|one| one.case == "load-80" && one.contender == name).count();
     let counted = summary.cases[3].results.iter().filter(|one| one.disqualified.is_none());
-    assert!(counted.clone().all(|one| of_load_80(&one.contender) >= 2), "{}", told());
+    assert!(counted.clone().all(|one| of_load_80(&one.contender) >= 2), "{}", shown());
     assert!(summary.is_quick && summary.plots.len() == 4 && !summary.verdicts.is_empty());
 }
 

@@ -376,13 +376,13 @@ fn a_budget_for_which_servers_start_too_slowly_ends_the_duel_before_the_heats() 
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     // With servers that start in a second all of it is to take 18.9 s; this one takes 4 s to start, four times.
     let budget = Duration::from_millis(19_500);
-    let told = duel_with(&["late"], &|options| {
+    let error = duel_with(&["late"], &|options| {
         (options.now, options.contenders) = (None, vec!["late".to_owned()]);
         options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
     })
     .unwrap_err();
-    assert!(told.starts_with("a budget of 0.3 minutes is too short: "), "{told}");
-    assert!(told.ends_with(" s to start for each measurement: give 1"), "there are none to leave out: {told}");
+    assert!(error.starts_with("a budget of 0.3 minutes is too short: "), "{error}");
+    assert!(error.ends_with(" s to start for each measurement: give 1"), "there are none to leave out: {error}");
 }
 
 #[test]

@@ -78,9 +78,9 @@ fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
             assert!(ppm(failing) > 10_000.0, "{tool}: {}", of(failing));
         }
         // Only ab counts a 302 as a failure itself.
-        let told = of("mover")["remarks"].to_string();
-        let is_told = told.contains("% of the requests failed in the loads that check all answers");
-        assert_eq!(is_told, tool != "ab", "{tool}: {told}");
+        let remarks = of("mover")["remarks"].to_string();
+        let is_told = remarks.contains("% of the requests failed in the loads that check all answers");
+        assert_eq!(is_told, tool != "ab", "{tool}: {remarks}");
     }
 }
 
@@ -391,10 +391,10 @@ fn a_single_round_has_no_twin_and_a_busy_machine_is_told() {
     let load: f64 = text.split(' ').next().unwrap().parse().unwrap();
     let per_processor = load / thread::available_parallelism().unwrap().get() as f64;
     let words = "the machine was busy";
-    let told = (home.summary()["notes"].to_string().contains(words), output.contains(words));
+    let noted = (home.summary()["notes"].to_string().contains(words), output.contains(words));
     match per_processor {
-        busy if busy > 1.0 => assert_eq!(told, (true, true), "{output}"),
-        calm if calm < 0.25 => assert_eq!(told, (false, false), "{output}"),
+        busy if busy > 1.0 => assert_eq!(noted, (true, true), "{output}"),
+        calm if calm < 0.25 => assert_eq!(noted, (false, false), "{output}"),
         _ => {}
     }
 }

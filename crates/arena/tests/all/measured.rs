@@ -58,14 +58,14 @@ fn that_a_server_had_to_be_killed_is_in_the_report() {
     let home = Home::with(&["stays"]);
     home.change("arena/contenders/stays.toml", "[count]", "[stop]\npatience_s = 1\n[count]");
     home.succeeds(&["run", "tiny", "--quick"]);
-    let told = "it did not stop as it should: round 1: stays did not end within 1 s of SIGTERM and was killed";
+    let words = "it did not stop as it should: round 1: stays did not end within 1 s of SIGTERM and was killed";
     let notes = || home.summary()["contenders"][0]["notes"].to_string();
-    assert!(notes().contains(told), "{}", notes());
+    assert!(notes().contains(words), "{}", notes());
     let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
-    assert!(page.contains(told), "the page does not say it");
+    assert!(page.contains(words), "the page does not say it");
     // Nor is it forgotten when the run is summed up again.
     let again = home.run(&["run", "--resume", home.folder().to_str().unwrap()]);
-    assert!(again.status.success() && notes().contains(told), "{} {}", said(&again), notes());
+    assert!(again.status.success() && notes().contains(words), "{} {}", said(&again), notes());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_daemon_without_environment_is_measured_and_ends_with_its_server() {
 
 #[test]
 fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
-    let home = Home::with(&["told"]);
+    let home = Home::with(&["strict"]);
     let mut command = home.arena(&["run", "tiny", "--quick"]);
     for (name, value) in [
         ("FOOLS_GOLD_QUEUE_WAIT", "1ms"),
@@ -101,8 +101,8 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     }
     succeeded(&command.output().unwrap());
     let summary = home.summary();
-    let told = &results(&summary)["told"];
-    assert!(told["disqualified"].is_null(), "{told}");
+    let result = &results(&summary)["strict"];
+    assert!(result["disqualified"].is_null(), "{result}");
     // The options are in the record.
     let commands = summary["contenders"][0]["commands"].to_string();
     assert!(commands.contains("RACK_ENV=production") && commands.contains("PATH"), "{commands}");
@@ -111,7 +111,7 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
 /// The Ruby here may be built with YJIT or without: one in front of it says what it is.
 #[test]
 fn with_yjit_all_servers_get_it_and_a_ruby_without_it_is_refused() {
-    let home = Home::with(&["good", "told"]);
+    let home = Home::with(&["good", "strict"]);
     let real = Command::new("sh").args(["-c", "command -v ruby"]).output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     let run = |compiles: &str, words: &[&str]| {
@@ -131,7 +131,7 @@ fn with_yjit_all_servers_get_it_and_a_ruby_without_it_is_refused() {
     let summary = home.summary();
     let results = results(&summary);
     assert!(results["good"]["disqualified"].is_null(), "{}", said(&output));
-    assert!(results["told"]["disqualified"].to_string().contains("RUBY_YJIT_ENABLE"), "{}", results["told"]);
+    assert!(results["strict"]["disqualified"].to_string().contains("RUBY_YJIT_ENABLE"), "{}", results["strict"]);
     assert!(summary["contenders"][0]["commands"].to_string().contains("RUBY_YJIT_ENABLE=1"), "{summary}");
     assert!(summary["command"].as_str().unwrap().ends_with("--yjit"), "{summary}");
     let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
@@ -225,9 +225,9 @@ fn a_place_of_a_page_is_for_one_run() {
     // By the study both would stand there, and the last one did.
     fs::write(&page, place("tiny")).unwrap();
     let output = home.run(&["report", one, two, "--splice", file]);
-    let told = said(&output);
+    let error = said(&output);
     let why = format!("the place \"tiny\" is for one run, and both {one} and {two} would stand there");
-    assert!(!output.status.success() && told.contains(&why), "{told}");
+    assert!(!output.status.success() && error.contains(&why), "{error}");
     assert_eq!(fs::read_to_string(&page).unwrap(), place("tiny"), "it is not changed");
     // The same one twice is no question.
     assert!(home.run(&["report", one, one, "--splice", file]).status.success());
@@ -243,9 +243,9 @@ fn a_place_of_a_page_is_for_one_run() {
     );
     // What is wrong with a place is told with the page's name.
     fs::write(&page, place("9-second/worse/TYPO")).unwrap();
-    let told = said(&home.run(&["report", two, "--splice", file]));
+    let error = said(&home.run(&["report", two, "--splice", file]));
     let words = format!("{file}: the place \"9-second/worse/TYPO\": no name of an entry begins with \"TYPO\"");
-    assert!(told.contains(&words), "{told}");
+    assert!(error.contains(&words), "{error}");
 }
 
 #[test]

@@ -79,9 +79,9 @@ fn what_is_refused_leaves_no_folder_behind() {
     ];
     for (words, says) in rows {
         let output = home.run(words);
-        let told = said(&output);
-        assert!(!output.status.success() && told.contains(says), "{words:?}: {told}");
-        assert!(!told.contains("what was measured") && !home.path("arena/runs").exists(), "{words:?}: {told}");
+        let text = said(&output);
+        assert!(!output.status.success() && text.contains(says), "{words:?}: {text}");
+        assert!(!text.contains("what was measured") && !home.path("arena/runs").exists(), "{words:?}: {text}");
     }
 }
 
@@ -409,9 +409,9 @@ fn what_is_given_wrongly_is_named() {
     ];
     for (words, says) in rows {
         let output = home.run(words);
-        let told = said(&output);
-        assert!(!output.status.success() && says.iter().all(|part| told.contains(part)), "{words:?}: {told}");
-        assert!(!told.contains("tip:"), "{told}");
+        let text = said(&output);
+        assert!(!output.status.success() && says.iter().all(|part| text.contains(part)), "{words:?}: {text}");
+        assert!(!text.contains("tip:"), "{text}");
     }
     let said = said(&home.arena(&["duel", &rackup, "--log", "-"]).output().unwrap());
     assert!(said.contains("reading the access log from standard input") && said.contains("it is empty"), "{said}");

@@ -5,7 +5,7 @@
 # liar, as fast as good, gives one wrong answer in a hundred, late enough that a single check finds none; dies exits
 # after thirty; never does not listen; alone starts one worker whatever number is requested; slow gives one answer after
 # the other, each in four milliseconds; picky takes a second for / alone; hangup closes the connection instead of one
-# answer in ten under load, and mover gives one in ten the status 302 then; told answers wrongly if its environment has
+# answer in ten under load, and mover gives one in ten the status 302 then; strict is wrong if its environment has
 # other variables than those that find programs and those that the arena itself sets; stays does not end when it should.
 # filler answers /small and /headers as the application basics does; tail has another last byte in the former, and bare
 # lacks one header field of the latter. Of hidden the first process only waits: what serves is a daemon without an
@@ -20,7 +20,7 @@ LIMIT = 30
 EXPECTED = /\A(PATH|HOME|LANG|LC_.*|TMPDIR|GEM_.*|BUNDLE_.*|JAVA_HOME|RBENV_.*|ASDF_.*|ARENA_(RUN|SERVER)|
             (RACK|APP|RAILS)_ENV|SECRET_KEY_BASE_DUMMY|RAILS_MAX_THREADS)\z/x
 UNEXPECTED = ENV.keys.grep_v(EXPECTED)
-warn "unexpected: #{UNEXPECTED.join(" ")}" if kind == "told"
+warn "unexpected: #{UNEXPECTED.join(" ")}" if kind == "strict"
 
 sleep if kind == "never"
 if kind == "hidden"
@@ -48,7 +48,7 @@ def wrong?(kind, here)
   when "early" then here > 3 && ($early -= 1) >= 0
   when "later" then $answers > LIMIT
   when "liar" then ($answers % 100) == 99
-  when "told" then !UNEXPECTED.empty?
+  when "strict" then !UNEXPECTED.empty?
   end
 end
 

@@ -27,7 +27,7 @@ const QUEUED_MAX: Duration = Duration::from_millis(20);
 pub enum Activity {
     /// Not known yet: it has been busy for less than two samples.
     Unknown,
-    /// It waits for something else than a processor for a part of the time.
+    /// It waits for something other than a processor for a part of the time.
     Waiting,
     /// It has a processor all the time, or would if there were one for it.
     Computing,

@@ -7,6 +7,7 @@ use tokio::net::UnixStream;
 use super::*;
 use crate::dispatch::activity::Activity;
 use crate::dispatch::job::Death;
+use crate::dispatch::worker::FULL_WAITS;
 use crate::dispatch::worker_thread::Unfinished;
 use crate::wire::control::Control;
 
@@ -80,6 +81,20 @@ impl DispatchScene {
         self.dispatch.done(&thread, took)
     }
 
+    /// Lets samples have shown that the requests of a worker wait for something other than a processor.
+    fn waits(&mut self, worker: u32) {
+        let worker = self.dispatch.worker(worker).unwrap();
+        (worker.activity, worker.full_waits) = (Activity::Waiting, FULL_WAITS);
+    }
+
+    /// Lets a worker open the thread with this number; returns whether it was the next one.
+    fn opens(&mut self, worker: u32, number: u32) -> bool {
+        let worker = self.dispatch.worker(worker).unwrap();
+        let (thread, _, end) = WorkerThread::sample(worker.id, number, worker.control.clone()).unwrap();
+        self._ends.push(end);
+        worker.add_thread(Arc::new(thread))
+    }
+
     fn requests_are_short(&mut self) {
         (0..500).for_each(|_| self.dispatch.service_time.observe(Duration::from_micros(50)));
     }
@@ -115,6 +130,16 @@ async fn a_worker_that_does_not_run_gets_no_request_while_another_runs() {
     scene.dispatch.worker(1).unwrap().is_leaving = true;
     assert!(!scene.dispatch.avoid(&[0], now));
     assert_eq!(scene.get(0), Ok((0, 0)));
+}
+
+/// It may have written the answer before it was stopped, and what it is sent now waits in it until it is continued.
+#[tokio::test]
+async fn a_worker_that_does_not_run_gets_no_request_for_its_answer() {
+    let mut scene = DispatchScene::new(2, 1);
+    assert_eq!([scene.get(0), scene.get(1), scene.get(0)], [Ok((0, 0)), Ok((1, 0)), Err("queued")]);
+    assert!(scene.dispatch.avoid(&[0], Instant::now()));
+    assert!(scene.done(0, 0, Duration::from_millis(5)).next.is_empty());
+    assert_eq!(scene.done(1, 0, Duration::from_millis(5)).next.len(), 1);
 }
 
 #[tokio::test]
@@ -170,6 +195,10 @@ async fn the_run_queue_is_read_while_a_request_waits_that_the_worker_could_take_
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
     assert_eq!(scene.get(0), Err("queued"));
     assert_eq!(is_wanted(&mut scene), [false], "both threads are busy");
+    scene.dispatch.max_threads = 3;
+    assert_eq!(is_wanted(&mut scene), [true], "it could get a third one");
+    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 3), 1);
+    assert_eq!(is_wanted(&mut scene), [false], "which is on its way, or never comes");
     scene.dispatch.growth = Growth::Computing;
     assert_eq!(is_wanted(&mut scene), [true]);
 }
@@ -245,6 +274,65 @@ async fn where_threads_compute_at_the_same_time_each_has_one_request_while_other
     scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
     assert_eq!([scene.get(0), scene.get(0), scene.get(0)], [Ok((0, 1)), Err("queued"), Err("queued")]);
     assert_eq!(scene.done(0, 1, Duration::from_micros(50)).next.len(), 1, "and not both");
+}
+
+#[tokio::test]
+async fn a_worker_whose_requests_all_wait_gets_further_threads_while_others_wait_for_them() {
+    let mut scene = DispatchScene::new(2, 2);
+    scene.dispatch.max_threads = 3;
+    (0..2).for_each(|worker| scene.waits(worker));
+    let places: Vec<_> = (0..6).map(|_| scene.get(0)).collect();
+    assert_eq!(places[3..], [Ok((1, 1)), Err("queued"), Err("queued")]);
+    let late = scene.dispatch.queue.first().unwrap().offered + GROW;
+    let mut ordered = |now| {
+        scene.dispatch.grow_threads(now);
+        scene.dispatch.workers.iter().map(|worker| worker.awaited_threads().len()).collect::<Vec<_>>()
+    };
+    assert_eq!(ordered(late - Duration::from_nanos(1)), [0, 0]);
+    assert_eq!(ordered(late), [1, 1], "up to three each");
+    assert_eq!(ordered(late), [1, 1], "not again");
+    assert_eq!([3, 2, 3].map(|number| scene.opens(0, number)), [false, true, false]);
+    let orders = scene.dispatch.pump(late);
+    assert_eq!(orders.iter().map(|(thread, _)| (thread.owner.worker, thread.number)).collect::<Vec<_>>(), [(0, 2)]);
+}
+
+/// After a time in which all requests waited for another service, as many as there are threads then could begin to
+/// compute at once, and all time out.
+#[tokio::test]
+async fn further_threads_are_for_requests_that_wait() {
+    let mut scene = DispatchScene::new(1, 1);
+    scene.waits(0);
+    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 2), 1);
+    assert!(scene.opens(0, 1));
+    assert_eq!([(); 4].map(|()| scene.get(0)), [Ok((0, 0)), Ok((0, 1)), Err("queued"), Err("queued")]);
+    assert_eq!(scene.done(0, 1, Duration::from_millis(50)).next.len(), 1, "they wait");
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
+    assert!(scene.done(0, 1, Duration::from_millis(50)).next.is_empty());
+    let late = scene.dispatch.queue.first().unwrap().offered + HOLD;
+    assert!(scene.dispatch.pump(late).is_empty());
+    scene.dispatch.worker(0).unwrap().streams = 1;
+    assert_eq!(scene.dispatch.pump(late).len(), 1, "a stream computes little");
+}
+
+#[tokio::test]
+async fn no_threads_are_added_where_one_is_free_or_where_a_worker_computes_or_leaves() {
+    let now = Instant::now() + Duration::from_secs(1);
+    let grown = |change: fn(&mut DispatchScene)| {
+        let mut scene = DispatchScene::new(1, 1);
+        scene.dispatch.max_threads = 9;
+        assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Err("queued")]);
+        scene.waits(0);
+        change(&mut scene);
+        scene.dispatch.grow_threads(now);
+        scene.dispatch.worker(0).unwrap().awaited_threads().len()
+    };
+    assert_eq!(grown(|_| ()), 1, "as many as it has");
+    assert_eq!(grown(|scene| scene.dispatch.worker(0).unwrap().full_waits -= 1), 0, "it may have computed");
+    assert_eq!(grown(|scene| scene.dispatch.worker(0).unwrap().is_leaving = true), 0);
+    assert_eq!(grown(|scene| scene.dispatch.worker(0).unwrap().release(0, 1)), 0);
+    assert_eq!(grown(|scene| scene.dispatch.queue.pause(Instant::now())), 0);
+    assert_eq!(grown(|scene| scene.dispatch.is_closed = true), 0);
+    assert_eq!(grown(|scene| scene.dispatch.max_threads = 1), 0);
 }
 
 /// In overload the first request of a queue would otherwise always begin when its time is almost over, and be
@@ -416,6 +504,20 @@ async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
     assert!(scene.dispatch.lacks_workers(later).is_some(), "nothing is answered without a worker");
 }
 
+/// It does not take requests again in a moment.
+#[tokio::test]
+async fn where_only_computing_adds_workers_one_that_does_not_run_keeps_none_from_being_added() {
+    let mut scene = DispatchScene::new(2, 1);
+    scene.dispatch.growth = Growth::Computing;
+    (0..20).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
+    assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0)), Err("queued")));
+    scene.dispatch.workers[1].computing = COMPUTES_LONG;
+    let later = Instant::now() + 2 * GROW;
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "the first one may be done in a moment");
+    assert!(scene.dispatch.avoid(&[0], later));
+    assert!(scene.dispatch.lacks_workers(later).is_some());
+}
+
 #[tokio::test]
 async fn where_only_computing_adds_workers_only_computing_keeps_them() {
     let mut scene = DispatchScene::new(2, 1);
@@ -555,6 +657,45 @@ async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
     scene.replies.pop();
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+/// Otherwise it would run beside others.
+#[tokio::test]
+async fn a_last_try_whose_worker_died_before_it_was_sent_waits_for_another_one_to_itself() {
+    let mut scene = DispatchScene::new(1, 1);
+    suspect(&mut scene);
+    let now = Instant::now();
+    let jobs: Vec<_> = scene.dispatch.pump(now).into_iter().map(|(_, job)| job).collect();
+    assert_eq!(jobs.len(), 1);
+    scene.dispatch.workers.clear();
+    scene.dispatch.put_back(jobs, now);
+    assert_eq!((scene.dispatch.suspects.len(), scene.dispatch.queue.len()), (1, 0));
+}
+
+/// It may be what ends workers, and nobody waits for its answer.
+#[tokio::test]
+async fn a_last_try_whose_client_has_gone_does_not_begin_when_its_worker_is_empty() {
+    let mut scene = DispatchScene::parallel(1, 2);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), []);
+    scene.replies.pop();
+    assert!(scene.done(0, 0, Duration::ZERO).next.is_empty());
+    assert_eq!(scene.get(0), Ok((0, 0)));
+}
+
+#[tokio::test]
+async fn a_last_try_does_not_wait_for_a_worker_that_does_not_run() {
+    let mut scene = DispatchScene::parallel(2, 2);
+    assert_eq!([scene.get(0), scene.get(1), scene.get(0)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), [], "the second worker is emptied");
+    assert!(scene.dispatch.avoid(&[1], Instant::now()));
+    assert_eq!(pump(&mut scene), [], "now it is the first one");
+    assert!(scene.done(1, 0, Duration::ZERO).next.is_empty());
+    assert!(scene.done(0, 1, Duration::ZERO).next.is_empty());
+    let next = scene.done(0, 0, Duration::ZERO).next;
+    assert!(next.len() == 1 && next[0].is_last_try());
 }
 
 /// What it runs may be a stream without an end.

@@ -84,8 +84,8 @@ const ENDINGS: [&str; 3] = ["FoolsGold::Cancelled", "FoolsGold::RequestTimeout",
 /// Whether an exception is one of [`ENDINGS`], or was caused by one.
 fn is_ending(fault: &Fault) -> bool {
     let Fault::App(error) = fault else { return false };
-    let mut told = error.causes.iter().chain([&error.class, &error.message]);
-    told.any(|text| ENDINGS.iter().any(|words| text.contains(*words)))
+    let mut texts = error.causes.iter().chain([&error.class, &error.message]);
+    texts.any(|text| ENDINGS.iter().any(|words| text.contains(*words)))
 }
 
 impl SentRequest {

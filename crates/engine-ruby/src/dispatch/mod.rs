@@ -8,19 +8,21 @@
 //!
 //! Reading order: `job`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a worker),
 //! `run_queue`, `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request),
-//! `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `board`.
+//! `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `snapshot`.
 
 mod activity;
-pub mod board;
 pub mod buffered_response;
 pub mod direct_writes;
 pub mod in_flight;
 pub mod job;
 pub mod pool;
 pub mod process_title;
+#[cfg(test)]
+mod random_test;
 pub mod relay;
 mod run_queue;
 pub mod service_time;
+pub mod snapshot;
 pub mod upgraded;
 pub mod utilization;
 pub mod watch;
@@ -43,8 +45,9 @@ use worker_thread::WorkerThread;
 
 use crate::settings::Growth;
 
-/// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
-/// slices of up to 100 ms, which is how long a Ruby thread keeps the interpreter lock.
+/// The wait after which a request goes to a busy worker all the same, if that has fewer requests than threads with
+/// which it began. There it gets its share of processor time, in slices of up to 100 ms, which is how long a Ruby
+/// thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
 
 /// The same for a worker that computes a request for much longer than most take, where Ruby's time slices are short
@@ -58,7 +61,7 @@ const SHORT_HOLD: Duration = Duration::from_millis(30);
 const REACH: usize = 32;
 const OVERTAKES: Duration = Duration::from_millis(2);
 
-/// The wait of the first request in the queue after which one more worker would be of use.
+/// The wait of the first request in the queue after which one more worker, or further threads, would be of use.
 const GROW: Duration = Duration::from_millis(20);
 
 /// The age of a request that counts as computing for long: at least this, and at least this multiple of the mean
@@ -136,6 +139,8 @@ pub struct Dispatch {
     pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
     pub growth: Growth,
+    /// Maximum number of threads of a worker. Those with which it begins may be more.
+    pub max_threads: u32,
     /// True while the deadline timer (`watch`) runs each millisecond; else the next request has to wake it
     /// (`lacks_watch`).
     pub is_watched: bool,
@@ -170,6 +175,7 @@ impl Dispatch {
             has_short_slices: false,
             loads_in_workers: false,
             growth: Growth::Waiting,
+            max_threads: 0,
             is_watched: false,
         }
     }
@@ -212,9 +218,10 @@ impl Dispatch {
             return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.has_room());
-        let any = is_urgent || self.is_parallel;
+        let is_parallel = self.is_parallel;
         let may_share = self.has_short_slices && placement.waited >= SHORT_HOLD;
-        let waiting = workers.filter(|worker| any || worker.waits() || may_share && worker.computes_long);
+        let is_open = |worker: &Worker| is_urgent && worker.has_first_room() || may_share && worker.computes_long;
+        let waiting = workers.filter(|worker| is_parallel || worker.waits() || is_open(worker));
         // Of equally busy ones, one of the same I/O thread: otherwise each part of a stream wakes two of them.
         let load = |worker: &&mut Worker| (worker.busy, worker.io_thread != placement.io_thread);
         waiting.min_by_key(load).and_then(Worker::take_thread)
@@ -266,7 +273,8 @@ impl Dispatch {
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
             completion.next.extend(self.next_suspect(at, thread.number, Instant::now()));
         }
-        if self.workers[at].isolation == Isolation::None {
+        // One that does not run may have written the answer before it was stopped.
+        if self.workers[at].is_taking() {
             completion.next = self.next_of(at, thread);
         }
         let worker = &self.workers[at];
@@ -283,10 +291,12 @@ impl Dispatch {
         completion
     }
 
-    /// Takes the next request on its last try for this worker, which has no other request; without one, and in a pause,
-    /// ends the isolation of the worker.
+    /// Takes the next request on its last try for this worker, which has no other request; without one, in a pause, and
+    /// if the worker does not run, ends the isolation of the worker.
     fn next_suspect(&mut self, at: usize, thread: u32, now: Instant) -> Option<Box<Job>> {
-        let job = if self.queue.is_paused() { None } else { self.suspects.pop_front() };
+        self.suspects.retain(|job| !job.is_abandoned());
+        let is_held = self.queue.is_paused() || self.workers[at].is_avoided;
+        let job = if is_held { None } else { self.suspects.pop_front() };
         let worker = &mut self.workers[at];
         worker.isolation = if job.is_some() { Isolation::Running(now) } else { Isolation::None };
         if job.is_some() {
@@ -325,10 +335,12 @@ impl Dispatch {
     /// Takes requests from the queue for a worker thread that has become free.
     fn next_of(&mut self, at: usize, thread: &WorkerThread) -> Vec<Box<Job>> {
         let depth = self.depth();
+        let is_parallel = self.is_parallel;
         let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();
-        if queue.is_empty() {
+        let is_open = is_parallel || worker.waits() || worker.has_first_room();
+        if queue.is_empty() || !is_open && worker.load(thread.number) == 0 {
             return next;
         }
         let now = Instant::now();
@@ -359,13 +371,15 @@ impl Dispatch {
     /// Begins to sample what each worker does with the processor, where that matters and it is time for it.
     pub fn begin_samples(&mut self, now: Instant) -> Vec<ActivitySample> {
         let grows = self.growth == Growth::Computing;
+        let max_threads = self.max_threads;
         // Only then may a request enter a worker that is busy, or another worker be of use.
         let is_waiting = !self.queue.is_empty() && self.depth() == 1;
         // A request never enters a worker of one thread that is busy.
-        let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1);
+        let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1 || max_threads > 1);
         let samples = sampled.filter_map(|worker| {
-            // Where all threads are busy, the next request waits for one of them, whatever the worker does.
-            let is_wanted = is_waiting && (grows || worker.has_room());
+            // Where all threads are busy, and no further ones can be ordered, the next request waits for one of them,
+            // whatever the worker does.
+            let is_wanted = is_waiting && (grows || worker.has_room() || worker.may_get_threads(max_threads));
             worker.begin_sample(now, is_wanted)
         });
         samples.collect()
@@ -414,20 +428,40 @@ impl Dispatch {
         Some(waited).filter(|_| is_missing || self.workers.is_empty())
     }
 
-    /// Whether every worker computes one request for much longer than most take. One that does something else, such as
-    /// its out-of-band hooks, takes requests again in a moment. Where threads of a worker compute at the same time,
-    /// further workers give no request more of the processors.
+    /// Orders further threads while the first request in the queue has waited for long: as many as requests wait, for
+    /// workers whose own all wait for something other than a processor. A worker has at most twice as many then: what
+    /// they do shows whether it needs more.
+    pub fn grow_threads(&mut self, now: Instant) {
+        let most = self.max_threads;
+        let waited = self.queue.first().map(|first| now.saturating_duration_since(first.offered));
+        if self.is_closed || self.queue.is_paused() || waited.is_none_or(|waited| waited < GROW) {
+            return;
+        }
+        let mut missing = self.queue.len();
+        for worker in self.workers.iter_mut().filter(|worker| worker.lacks_threads(most)) {
+            if missing > 0 {
+                missing -= worker.order_threads(missing, most);
+            }
+        }
+    }
+
+    /// Whether every worker that runs computes one request for much longer than most take. One that does something
+    /// else, such as its out-of-band hooks, takes requests again in a moment. Where threads of a worker compute at the
+    /// same time, further workers give no request more of the processors.
     fn all_compute_long(&self) -> bool {
-        let staying = self.workers.iter().filter(|worker| !worker.is_leaving);
+        let mut running = self.workers.iter().filter(|worker| !worker.is_leaving && !worker.is_avoided);
         let may_grow = !self.is_parallel && !self.loads_in_workers;
-        may_grow && staying.clone().all(Worker::is_taking) && self.computing_long() == staying.count()
+        may_grow && running.all(|worker| worker.is_taking() && self.is_computing_long(worker))
     }
 
     /// Returns the number of workers that compute one request for much longer than most take.
     pub fn computing_long(&self) -> usize {
-        let Some(long) = self.long_computing() else { return 0 };
-        let computes_long = |worker: &&Worker| worker.computes_long || worker.computing >= long;
-        self.workers.iter().filter(|worker| !worker.is_leaving).filter(computes_long).count()
+        self.workers.iter().filter(|worker| !worker.is_leaving && self.is_computing_long(worker)).count()
+    }
+
+    /// Whether a worker computes one request for much longer than most take.
+    fn is_computing_long(&self, worker: &Worker) -> bool {
+        self.long_computing().is_some_and(|long| worker.computes_long || worker.computing >= long)
     }
 
     /// Returns the time for which a worker must have been computing to count as computing one request for long; none
@@ -442,7 +476,8 @@ impl Dispatch {
         while let Some(job) = self.queue.peek(now) {
             let placement = Placement::of(job, now);
             let Some(thread) = self.pick(&placement) else { break };
-            let Some(job) = self.queue.pop(now) else { break };
+            // Not the next one if the client has left meanwhile: the thread is reserved, and for this request.
+            let Some(job) = self.queue.pop_peeked(now) else { break };
             orders.push((thread, job));
         }
         orders
@@ -461,6 +496,10 @@ impl Dispatch {
                 is_changed = true;
             }
             if is_avoided {
+                // Another one is emptied for a last try.
+                if matches!(worker.isolation, Isolation::Emptying(_)) {
+                    worker.isolation = Isolation::None;
+                }
                 back.extend(worker.threads().flat_map(|thread| thread.withdraw()));
             }
         }
@@ -469,11 +508,12 @@ impl Dispatch {
         is_changed
     }
 
-    /// Puts requests that were already assigned back at the front of the queue, in their order. Requests whose clients
-    /// have gone are dropped.
+    /// Puts requests that were already assigned back at the front of the queue, in their order; one on its last try,
+    /// whose worker has died before it was sent, waits for another one to itself. Requests whose clients have gone are
+    /// dropped.
     pub fn put_back(&mut self, jobs: Vec<Box<Job>>, now: Instant) {
         for job in jobs.into_iter().rev().filter(|job| !job.is_abandoned()) {
-            self.queue.push_front(job, now);
+            if job.is_last_try() { self.suspects.push_front(job) } else { self.queue.push_front(job, now) }
         }
     }
 

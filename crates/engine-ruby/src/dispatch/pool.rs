@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::io;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,11 +23,11 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use super::board;
 use super::in_flight::Step;
 use super::job::{self, Death, Job};
+use super::snapshot;
 use super::worker::Worker;
-use super::worker_thread::{Unfinished, WorkerThread};
+use super::worker_thread::{ThreadOwner, Unfinished, WorkerThread};
 use super::{Admission, Completion, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, View};
@@ -105,7 +106,11 @@ impl Pool {
         }
         let growth = settings.growth(settings.min_workers, settings.max_workers);
         let pool = Pool::of(io_threads, settings.queue_places, messages);
-        pool.dispatch().growth = growth;
+        {
+            let mut dispatch = pool.dispatch();
+            dispatch.growth = growth;
+            dispatch.max_threads = settings.max_threads;
+        }
         Arc::new(Pool { meter: settings.meter.clone(), app: settings.app.clone(), ..pool })
     }
 
@@ -161,6 +166,35 @@ impl Pool {
             dispatch.pump(Instant::now())
         };
         self.send_all(orders);
+    }
+
+    /// Adds a thread that a worker was ordered to open, and sends it a waiting request. Returns false if the worker is
+    /// gone, or it is not the next thread.
+    pub fn add_thread(&self, thread: Arc<WorkerThread>) -> bool {
+        let orders = {
+            let mut dispatch = self.dispatch();
+            let worker = dispatch.worker(thread.owner.worker);
+            if !worker.is_some_and(|worker| worker.add_thread(thread)) {
+                return false;
+            }
+            dispatch.pump(Instant::now())
+        };
+        self.send_all(orders);
+        true
+    }
+
+    /// Returns the numbers of the threads that a worker was ordered to open and has not, if there are any, and what its
+    /// threads belong to.
+    pub fn awaited_threads(&self, worker: u32) -> Option<(ThreadOwner, Range<u32>)> {
+        let mut dispatch = self.dispatch();
+        let worker = dispatch.worker(worker)?;
+        let owner = worker.threads().next()?.owner.clone();
+        Some((owner, worker.awaited_threads())).filter(|(_, awaited)| !awaited.is_empty())
+    }
+
+    /// Returns the number of workers that are not on their way out.
+    pub fn workers(&self) -> usize {
+        self.dispatch().workers.iter().filter(|worker| !worker.is_leaving).count()
     }
 
     /// Reads the answers of a worker thread until its connection ends, then removes the worker.
@@ -273,7 +307,11 @@ impl Pool {
             let Some(worker) = dispatch.worker(worker) else { return };
             worker.reason.get_or_insert(reason);
             worker.leaving.announce();
-            (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true), worker.pid)
+            let is_new = !std::mem::replace(&mut worker.is_leaving, true);
+            if is_new {
+                worker.control.closing(); // Its endless responses may end.
+            }
+            (worker.is_done(), is_new, worker.pid)
         };
         if is_new {
             let what = if reason.has_successor() { "is being replaced" } else { "shutting down" };
@@ -570,7 +608,7 @@ impl Pool {
     /// Returns the snapshot of this engine for the server itself, which looks each second.
     pub fn glance(&self) -> Snapshot {
         let view = self.view.lock();
-        let snapshot = board::snapshot(&view, &mut self.dispatch(), Instant::now());
+        let snapshot = snapshot::snapshot(&view, &mut self.dispatch(), Instant::now());
         Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }
     }
 

@@ -237,6 +237,7 @@ async fn a_worker_that_is_retired_says_so_once_and_is_stopped_when_it_has_nothin
     pool.dispatch().worker(1).unwrap().busy = 1;
     pool.retire(1, ExitReason::Timeout);
     assert!(matches!(inbox.try_recv(), Ok(Message::Event(Event::Leaving(1, ExitReason::Timeout)))));
+    assert_eq!(orders.try_recv().unwrap(), frame(kind::CLOSING, |_| ()));
     assert!(orders.try_recv().is_err(), "it has a request");
     pool.dispatch().worker(1).unwrap().busy = 0;
     pool.retire(1, ExitReason::Recycle);
@@ -278,7 +279,8 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     thread.push(in_time).map_err(|_| ()).unwrap();
     drop(thread.receive(begun()).unwrap());
     thread.check(Instant::now() + second, 2 * second);
-    assert_eq!(thread.check(deadline + second, 2 * second).expired, None);
+    let found = thread.check(deadline + second, 2 * second);
+    assert_eq!((found.expired, found.is_stream), (None, true));
     let (late, _late) = job(Method::POST);
     let (deadline, thread) = (late.request.deadline, &ends[1].0);
     thread.push(late).map_err(|_| ()).unwrap();
@@ -385,10 +387,10 @@ async fn a_retired_worker_that_does_not_exit_is_to_be_killed() {
     // It has an upgraded connection, for which it may linger; then it has the time to exit.
     pool.dispatch().worker(1).unwrap().upgraded = 1;
     assert!(pool.stop_lingering(start, linger).is_empty() && orders.try_recv().is_err());
-    let told = start + 2 * linger;
-    assert!(pool.stop_lingering(told, linger).is_empty() && orders.try_recv().is_ok());
-    assert!(pool.stop_lingering(told + EXIT_TIME, linger).is_empty());
-    let late = told + EXIT_TIME + Duration::from_millis(1);
+    let stopped = start + 2 * linger;
+    assert!(pool.stop_lingering(stopped, linger).is_empty() && orders.try_recv().is_ok());
+    assert!(pool.stop_lingering(stopped + EXIT_TIME, linger).is_empty());
+    let late = stopped + EXIT_TIME + Duration::from_millis(1);
     assert_eq!(pool.stop_lingering(late, linger), [(1, 7)]);
     assert!(pool.stop_lingering(late, linger).is_empty(), "it is reported again only when that time has passed again");
 }
@@ -735,7 +737,9 @@ async fn a_response_that_begins_after_a_while_is_held_back_no_longer_than_anothe
     let begins = || BytesMut::from(&answer_to(1, 200, flag::MORE)[..]);
     pool.take_frames(thread, &mut begins()).await.unwrap();
     assert_eq!(check(&pool, LAST_ANSWERS, now), Seen::Active, "it is to be sent in a moment");
+    assert_eq!(pool.dispatch().worker(1).unwrap().streams, 0);
     assert_eq!(check(&pool, LAST_ANSWERS, now + Duration::from_secs(1)), Seen::Settled);
+    assert_eq!(pool.dispatch().worker(1).unwrap().streams, 1);
     assert!(timeout(LAST_ANSWERS, &mut reply).await.unwrap().result.is_ok(), "it is sent");
     // While the timer sleeps for longer, a beginning wakes it.
     let other = &ends[1].0;

@@ -126,8 +126,8 @@ impl Pool {
                 continue;
             }
             worker.control.stop();
-            let told = *worker.told_to_stop.get_or_insert(now);
-            if now.saturating_duration_since(told) > EXIT_TIME {
+            let since = *worker.told_to_stop.get_or_insert(now);
+            if now.saturating_duration_since(since) > EXIT_TIME {
                 worker.told_to_stop = None;
                 late.push((worker.id, worker.pid.cast_unsigned()));
             }

@@ -142,6 +142,7 @@ impl Tick<'_> {
         }
         dispatch.put_back(running.withdrawn, self.now);
         dispatch.wake(self.now);
+        dispatch.grow_threads(self.now);
         let checked = Checked {
             lacks_workers: dispatch.lacks_workers(self.now).is_some(),
             overdue: dispatch.overdue(self.now),
@@ -175,18 +176,24 @@ impl Tick<'_> {
             running.is_settled &= !(is_waiting && worker.has_room());
             if worker.busy == 0 {
                 process_title::clear(worker);
-            } else if let Some((thread, age)) = self.check_worker(worker, &mut running) {
-                worker.note_oldest(age, long);
+            } else if let Some((thread, age)) = self.check_worker(worker, &mut running, long) {
                 process_title::show(worker, &thread, age, self.now);
             }
         }
         running
     }
 
-    /// Checks the running requests of one worker. Returns the thread that has been running one for longest, and for how
-    /// long.
-    fn check_worker(&self, worker: &mut Worker, running: &mut Running) -> Option<(Arc<WorkerThread>, Duration)> {
+    /// Checks the running requests of one worker; see [`Worker::note_oldest`] for `long`. Returns the thread that has
+    /// been running one for longest, and for how long.
+    fn check_worker(
+        &self,
+        worker: &mut Worker,
+        running: &mut Running,
+        long: Option<Duration>,
+    ) -> Option<(Arc<WorkerThread>, Duration)> {
         let mut oldest: Option<(Arc<WorkerThread>, Duration)> = None;
+        let mut oldest_unanswered: Option<Duration> = None;
+        worker.streams = 0;
         let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
         for thread in threads {
             let request = thread.check(self.now, self.kill_time);
@@ -194,10 +201,16 @@ impl Tick<'_> {
                 worker.reason = Some(ExitReason::Timeout);
             }
             running.add(&thread, &request);
+            if request.is_stream {
+                worker.streams += 1;
+            } else if request.is_running {
+                oldest_unanswered = oldest_unanswered.max(Some(request.age));
+            }
             if oldest.as_ref().is_none_or(|(_, age)| request.age > *age) {
                 oldest = Some((thread, request.age));
             }
         }
+        worker.note_oldest(oldest_unanswered, long);
         oldest
     }
 

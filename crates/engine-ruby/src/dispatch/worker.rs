@@ -1,5 +1,6 @@
 //! A worker that is ready, as dispatch sees it: its threads and the number of requests in flight on each.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,10 @@ pub enum Isolation {
     /// Since this time it runs a request on its last try.
     Running(Instant),
 }
+
+/// The number of samples in a row that must have shown a worker waiting with a request in each of its threads before it
+/// gets further ones. The first of them also looks back on a time before the last of these requests came.
+pub const FULL_WAITS: u32 = 3;
 
 /// A worker that is ready.
 pub struct Worker {
@@ -50,9 +55,13 @@ pub struct Worker {
     pub activity: Activity,
     /// For how long it has been computing without a pause, and without answering a request.
     pub computing: Duration,
-    /// Whether the oldest request that it runs computes for much longer than most take, as the deadline timer last saw
-    /// it.
+    /// Whether a request that it runs computes for much longer than most take, as the deadline timer last saw it.
     pub computes_long: bool,
+    /// Number of samples in a row that have shown it waiting with a request in each of its threads, while others waited
+    /// for it.
+    pub full_waits: u32,
+    /// Number of its requests whose answer is a stream, as the deadline timer last saw them.
+    pub streams: usize,
     /// Number of requests it has answered.
     pub served: u64,
     /// How many of them the server itself had made, as probes.
@@ -72,7 +81,11 @@ pub struct Worker {
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<ThreadLoad>,
-    /// The age of the oldest request that it runs, as the deadline timer last saw it.
+    /// Number of threads with which it began.
+    first_threads: usize,
+    /// Number of its threads, with those that were ordered and have not come, or never will.
+    ordered: u32,
+    /// The age of the oldest request that it runs and that is no stream, as the deadline timer last saw it.
     oldest: Duration,
     /// What is known of its processor time. `None` during a sample, which has it.
     probe: Option<Probe>,
@@ -88,7 +101,7 @@ struct ThreadLoad {
 impl Worker {
     /// Creates a worker with all threads free.
     pub fn new(id: u32, pid: i32, io_thread: usize, control: Arc<Control>, threads: Vec<Arc<WorkerThread>>) -> Worker {
-        let threads = threads.into_iter().map(|thread| ThreadLoad { thread, load: 0 }).collect();
+        let threads: Vec<_> = threads.into_iter().map(|thread| ThreadLoad { thread, load: 0 }).collect();
         Worker {
             id,
             pid,
@@ -105,6 +118,8 @@ impl Worker {
             activity: Activity::Unknown,
             computing: Duration::ZERO,
             computes_long: false,
+            full_waits: 0,
+            streams: 0,
             served: 0,
             own: 0,
             quota: None,
@@ -114,6 +129,8 @@ impl Worker {
             reason: None,
             titled: None,
             is_due: false,
+            first_threads: threads.len(),
+            ordered: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             threads,
             oldest: Duration::ZERO,
             probe: Some(Probe::of(pid)),
@@ -165,9 +182,53 @@ impl Worker {
         self.is_taking() && self.busy < self.threads.len()
     }
 
+    /// Returns whether it has fewer requests than threads with which it began, apart from streams. The threads that it
+    /// has got since then are for requests that wait: as many that compute would take turns until all time out.
+    pub fn has_first_room(&self) -> bool {
+        self.busy.saturating_sub(self.streams) < self.first_threads
+    }
+
     /// Returns the number of its threads.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
+    }
+
+    /// Adds a thread that was ordered. Returns false if it is not the next one.
+    pub fn add_thread(&mut self, thread: Arc<WorkerThread>) -> bool {
+        let is_next = self.awaited_threads().next() == Some(thread.number);
+        if is_next {
+            self.threads.push(ThreadLoad { thread, load: 0 });
+            self.full_waits = 0;
+        }
+        is_next
+    }
+
+    /// Returns the numbers of the threads that were ordered and have not come. A worker that cannot open them, or may
+    /// not, is not asked again.
+    pub fn awaited_threads(&self) -> Range<u32> {
+        let count = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
+        count..self.ordered
+    }
+
+    /// Returns whether it may be ordered to open further threads, up to this number in all.
+    pub fn may_get_threads(&self, most: u32) -> bool {
+        self.is_taking() && self.awaited_threads().is_empty() && self.ordered < most
+    }
+
+    /// Returns whether it could use further threads, up to this number in all: each has a request, and they wait for
+    /// something other than a processor.
+    pub fn lacks_threads(&self, most: u32) -> bool {
+        self.busy == self.threads.len() && self.full_waits >= FULL_WAITS && self.may_get_threads(most)
+    }
+
+    /// Orders `count` further threads, but no more than there are already, and no more than `most` in all. Returns how
+    /// many were ordered.
+    pub fn order_threads(&mut self, count: usize, most: u32) -> usize {
+        let before = self.ordered;
+        let count = u32::try_from(count).unwrap_or(u32::MAX).min(before);
+        self.ordered = before.saturating_add(count).min(most).max(before);
+        self.control.grow(self.ordered);
+        (self.ordered - before) as usize
     }
 
     /// Reserves the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
@@ -221,6 +282,7 @@ impl Worker {
             // What comes next is another request, of which nothing is known.
             (self.activity, self.computing) = (Activity::Unknown, Duration::ZERO);
             (self.computes_long, self.oldest) = (false, Duration::ZERO);
+            (self.full_waits, self.streams) = (0, 0);
             self.rests += 1;
             self.probe.iter_mut().for_each(Probe::forget);
         }
@@ -231,13 +293,14 @@ impl Worker {
         self.activity == Activity::Waiting
     }
 
-    /// Notes the age of the oldest request that it runs. If the worker has been computing for `long`, that request
-    /// counts as computing for long until it is over or the worker waits, whatever others are answered meanwhile. Its
-    /// age alone would not do: a stream is old, and what computes beside it may be as short as most.
-    pub fn note_oldest(&mut self, age: Duration, long: Option<Duration>) {
-        let goes_on = self.computes_long && self.activity == Activity::Computing && age >= self.oldest;
+    /// Notes the age of the oldest request that it runs and that is no stream, if there is one. If the worker has been
+    /// computing for `long`, that request counts as computing for long until it is over or the worker waits, whatever
+    /// others are answered meanwhile. A stream does not: it is old, and what computes beside it may be short.
+    pub fn note_oldest(&mut self, age: Option<Duration>, long: Option<Duration>) {
+        let is_same = age.is_some_and(|age| age >= self.oldest);
+        let goes_on = self.computes_long && self.activity == Activity::Computing && is_same;
         self.computes_long = goes_on || long.is_some_and(|long| self.computing >= long);
-        self.oldest = age;
+        self.oldest = age.unwrap_or_default();
     }
 
     /// Returns the connections of its threads.
@@ -262,9 +325,14 @@ impl Worker {
         self.probe = Some(sample.probe);
         match sample.found {
             Found::Nothing => {}
-            Found::Waiting => (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO),
+            Found::Waiting => {
+                (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
+                // Otherwise its time in the run queue was not read: it may have waited for a processor.
+                let is_full = sample.is_wanted && self.busy == self.threads.len();
+                self.full_waits = if is_full { self.full_waits.saturating_add(1) } else { 0 };
+            }
             Found::Computing(time) => {
-                self.activity = Activity::Computing;
+                (self.activity, self.full_waits) = (Activity::Computing, 0);
                 self.computing += time;
             }
         }
@@ -339,6 +407,26 @@ mod tests {
         assert!(worker.begin_sample(now, true).is_some(), "what was read for the former request is forgotten");
     }
 
+    #[tokio::test]
+    async fn it_lacks_threads_when_some_samples_in_a_row_have_shown_it_waiting_with_requests_in_all() {
+        let control = Arc::new(Control::new().0);
+        let (thread, _reader, _end) = WorkerThread::sample(1, 0, control.clone()).unwrap();
+        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, control, vec![Arc::new(thread)]);
+        assert!(worker.take_thread().is_some());
+        let mut lacks_after = |found: Found, is_wanted: bool| {
+            let mut sample = worker.begin_sample(Instant::now(), is_wanted).expect("it is time for one");
+            sample.found = found;
+            worker.end_sample(sample);
+            worker.lacks_threads(2)
+        };
+        let is_after_each = [Found::Waiting; 4].map(|found| lacks_after(found, true));
+        assert_eq!(is_after_each, [false, false, true, true]);
+        assert!(!lacks_after(Found::Computing(MINUTE), true) && !lacks_after(Found::Waiting, true));
+        // It may have waited for a processor: that was not asked.
+        let is_after_each = [Found::Waiting; 4].map(|found| lacks_after(found, false));
+        assert_eq!(is_after_each, [false; 4]);
+    }
+
     #[test]
     fn computing_is_of_one_request() {
         let mut worker = this_process();
@@ -352,19 +440,20 @@ mod tests {
         let computing = || {
             let mut worker = this_process();
             (worker.activity, worker.computing) = (Activity::Computing, MINUTE);
-            worker.note_oldest(MINUTE, Some(MINUTE));
+            worker.note_oldest(Some(MINUTE), Some(MINUTE));
             // One that has entered meanwhile is answered.
             worker.count();
             worker
         };
-        let computes_long = |mut worker: Worker, age: Duration| {
+        let computes_long = |mut worker: Worker, age: Option<Duration>| {
             worker.note_oldest(age, Some(MINUTE));
             worker.computes_long
         };
-        assert!(computes_long(computing(), 2 * MINUTE));
-        assert!(!computes_long(computing(), MINUTE / 2), "another one is the oldest");
-        assert!(!computes_long(Worker { activity: Activity::Waiting, ..computing() }, 2 * MINUTE));
-        assert!(!computes_long(Worker { computes_long: false, ..computing() }, 2 * MINUTE), "a stream is old");
+        assert!(computes_long(computing(), Some(2 * MINUTE)));
+        assert!(!computes_long(computing(), Some(MINUTE / 2)), "another one is the oldest");
+        assert!(!computes_long(computing(), None), "only streams are left");
+        assert!(!computes_long(Worker { activity: Activity::Waiting, ..computing() }, Some(2 * MINUTE)));
+        assert!(!computes_long(Worker { computes_long: false, ..computing() }, Some(2 * MINUTE)), "it is only old");
     }
 
     #[test]

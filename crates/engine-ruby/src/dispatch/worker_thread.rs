@@ -112,6 +112,8 @@ pub struct RequestState {
     pub is_running: bool,
     /// How long the current request has been running; zero also if it began after the time of the check.
     pub age: Duration,
+    /// Whether the current request has no deadline: its answer has begun, or the application has taken its connection.
+    pub is_stream: bool,
     /// The number of the current request, if its deadline has just passed.
     pub expired: Option<u32>,
     /// Whether the client of the expired request has gone.
@@ -587,6 +589,7 @@ impl WorkerThread {
             sent.release();
         }
         found.is_held_back = sent.buffered.is_some();
+        found.is_stream = sent.until.is_none();
         let Some(until) = sent.until else { return found };
         if let Some(expired) = sent.expired {
             // From the interruption on: this process may have been stopped when the deadline passed.

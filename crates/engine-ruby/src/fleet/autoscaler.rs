@@ -90,10 +90,10 @@ impl Fleet {
     /// Changes the bounds of the number of workers, by order of an operator.
     pub(super) fn scale(&mut self, min: usize, max: usize, loads: &[Load]) {
         if min > max || max == 0 || max > WORKERS_MAX {
-            return self.act(Action::Answer(Err(format!(
+            return self.answer(Err(format!(
                 "from {min} to {max} workers cannot be: give MIN and MAX from 0 to {WORKERS_MAX}, MAX not below MIN \
                  and at least 1"
-            ))));
+            )));
         }
         let before = (self.policy.min_workers, self.policy.max_workers, self.wanted);
         self.policy.min_workers = min;
@@ -109,7 +109,7 @@ impl Fleet {
             self.log(LogLine::Scaled { min, max, wanted });
         }
         let range = range(min, max);
-        self.act(Action::Answer(Ok(if min == max { range } else { format!("{range}, {wanted} now") })));
+        self.answer(Ok(if min == max { range } else { format!("{range}, {wanted} now") }));
     }
 }
 

@@ -53,9 +53,7 @@ impl Fleet {
 
     /// Handles a worker that is gone, or must be killed for an error.
     pub(super) fn worker_ended(&mut self, id: u32, why: Option<String>, now: Instant) {
-        let Some(worker) = self.workers.remove(&id) else { return };
-        self.act(Action::Remove(id));
-        self.forget_worker(id);
+        let Some(worker) = self.forget_worker(id) else { return };
         if let (Some(why), Some(pid)) = (why, worker.pid) {
             self.log_worker(id, Some(pid), WorkerLine::Killed { why });
             self.act(Action::Kill(pid));
@@ -77,11 +75,16 @@ impl Fleet {
         }
     }
 
-    /// Drops everything that is known of a worker.
-    pub(super) fn forget_worker(&mut self, id: u32) {
-        self.workers.remove(&id);
+    /// Drops everything that is known of a worker, and returns its last state. Dispatch knows it only if it has a
+    /// process.
+    pub(super) fn forget_worker(&mut self, id: u32) -> Option<WorkerProcess> {
+        let worker = self.workers.remove(&id)?;
         self.expired.retain(|(expired, _)| *expired != id);
+        if worker.pid.is_some() {
+            self.act(Action::Remove(id));
+        }
         self.act(Action::Forget(Speaker::Worker(id)));
+        Some(worker)
     }
 
     /// Handles the answer whether the kernel has killed a process that was not ready.

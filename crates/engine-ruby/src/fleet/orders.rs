@@ -73,7 +73,8 @@ impl Fleet {
         self.answer(Err(why));
     }
 
-    fn answer(&mut self, outcome: Outcome) {
+    /// Answers the order that is being carried out.
+    pub(super) fn answer(&mut self, outcome: Outcome) {
         self.act(Action::Answer(outcome));
     }
 

@@ -177,8 +177,8 @@ fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is_which_is_t
         scene.feed(Event::Scale { min: 3, max: 4, loads: Vec::new() });
         assert_eq!(forks(&scene.feed(Event::Fill)), started, "{mib} MiB");
         assert_eq!(scene.fleet.view().pool.is_held_by_memory, is_held, "{mib} MiB");
-        let told = matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 3, .. }));
-        assert_eq!(told, is_held, "{mib} MiB");
+        let is_logged = matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 3, .. }));
+        assert_eq!(is_logged, is_held, "{mib} MiB");
     }
 }
 

@@ -5,29 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::scene::{facts, policy, raised, used};
 use super::*;
+use crate::dice::Dice;
 use crate::exit::Exit;
 use crate::start_error::StartError;
 use crate::weight::Weight;
-
-/// Pseudorandom numbers, the same for the same seed (SplitMix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
-    }
-
-    fn one_in(&mut self, sides: usize) -> bool {
-        self.below(sides) == 0
-    }
-
-    fn any_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
-        if all.is_empty() { None } else { Some(all[self.below(all.len())]) }
-    }
-}
 
 /// The process of a mold, and what the fleet has heard of its end.
 #[derive(Debug, Default)]

@@ -117,8 +117,8 @@ fn a_mold_whose_workers_would_share_connections_makes_way_for_one_that_loads_not
     assert_eq!(scene.feed(Event::Fill), [format!("Kill({MOLD})")]);
     scene.mold_ends(MOLD, 0);
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
-    let told = scene.feed(Event::MoldConnected(MOLD + 1));
-    assert_eq!(told, [format!("SetUp {{ mold: {}, preload: No, max_workers: 2 }}", MOLD + 1)]);
+    let done = scene.feed(Event::MoldConnected(MOLD + 1));
+    assert_eq!(done, [format!("SetUp {{ mold: {}, preload: No, max_workers: 2 }}", MOLD + 1)]);
     assert!(scene.read_log().is_empty(), "that it ended is no news");
 }
 

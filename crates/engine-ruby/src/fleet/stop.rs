@@ -8,8 +8,9 @@ use super::speaker::Speaker;
 use super::worker::Life;
 use super::{Fleet, Stage};
 
-/// The time that molds have to exit after their workers, even past the deadline.
-const MOLD_TIME: Duration = Duration::from_millis(500);
+/// The time that molds have to exit after their workers, even past the deadline. An immediate shutdown must be over
+/// within a second in all.
+const MOLD_TIME: Duration = Duration::from_millis(250);
 
 impl Fleet {
     /// Begins the shutdown: workers finish their requests, until this time at most. If it has begun already, an earlier

@@ -91,8 +91,8 @@ fn run(ruby: &Path, user: Option<&User>, arguments: &[&OsStr], time: Duration) -
     command.arg("--disable-gems").arg(folder.path().join("build.rb")).args(arguments);
     // RubyGems and what Bundler puts into RUBYOPT are not needed, and take longer than all the rest.
     command.env_remove("RUBYOPT").stdin(Stdio::null());
-    let told = |error: io::Error| format!("{} cannot be run: {error}", ruby.display());
-    output_within(&mut command, folder.path(), time).map_err(told)
+    let failed = |error: io::Error| format!("{} cannot be run: {error}", ruby.display());
+    output_within(&mut command, folder.path(), time).map_err(failed)
 }
 
 /// Runs a program within a time limit and returns its output. The output goes to files: a child of the program could
@@ -144,7 +144,7 @@ fn printed(output: &Output) -> Result<PathBuf, String> {
         Some(path) if output.status.success() => Ok(path.into()),
         _ => match String::from_utf8_lossy(&output.stderr).trim_end() {
             "" => Err(format!("Ruby named no path, and ended with {}", output.status)),
-            told => Err(told.to_owned()),
+            other => Err(other.to_owned()),
         },
     }
 }

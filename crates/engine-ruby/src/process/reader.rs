@@ -25,7 +25,7 @@ use super::{bundle, heaps, scripts, user};
 use crate::start_error::no_ruby;
 
 /// The parts of the script, in their order: the names of its files, without their ending.
-const SCRIPTS: &str = "heaps plain_text directives puma_options old_words old_file thin_file successor reader";
+const SCRIPTS: &str = "heaps plain_text directives puma_options compat_words compat_file thin_file successor reader";
 /// The time limit for evaluating a configuration, as long as for the loading of new code: some load the application.
 const EVALUATION_TIME: Duration = Duration::from_secs(600);
 /// The interval of checks whether the process still lives.
@@ -63,7 +63,8 @@ pub struct Question<'a> {
     pub names: &'a [&'a str],
     /// The values that override those of the file.
     pub overriding: Overriding,
-    /// Variables that name the environment, with their values, where these override those of the file.
+    /// Variables that the code of the file finds, with their values: those that name the environment, where this
+    /// overrides that of the file, and those of flags.
     pub environment: &'a [(&'a str, &'a str)],
     /// The working directory of the evaluation.
     pub folder: &'a Path,

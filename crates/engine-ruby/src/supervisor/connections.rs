@@ -43,6 +43,29 @@ impl EventLoop {
         if self.fleet.awaits_thread(worker) {
             self.links.entry(Speaker::Worker(worker)).or_default().threads.push((number, stream));
             self.feed(Event::ThreadConnected(worker));
+        } else if self.pool.awaited_threads(worker).is_some_and(|(_, awaited)| awaited.contains(&number)) {
+            let threads = &mut self.links.entry(Speaker::Worker(worker)).or_default().threads;
+            threads.retain(|(other, _)| *other != number);
+            threads.push((number, stream));
+            self.add_threads(worker);
+        }
+    }
+
+    /// Adds to dispatch the threads that a worker was ordered to open, in the order of their numbers, as far as they
+    /// have connected. Their connections arrive in any order.
+    fn add_threads(&mut self, worker: u32) {
+        while let Some((mut owner, awaited)) = self.pool.awaited_threads(worker) {
+            let next = awaited.start;
+            let Some(link) = self.links.get_mut(&Speaker::Worker(worker)) else { return };
+            let Some(at) = link.threads.iter().position(|(number, _)| *number == next) else { return };
+            let (_, stream) = link.threads.swap_remove(at);
+            if !is_of_own_user(&stream) {
+                (owner.may_name_files, owner.memory) = (false, None);
+            }
+            // A connection that cannot be waited for is closed; the worker then ends, since its thread finds no front.
+            if !self.open_thread(owner, next, stream).is_ok_and(|thread| self.pool.add_thread(thread)) {
+                return;
+            }
         }
     }
 
@@ -81,45 +104,51 @@ impl EventLoop {
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
         let has_out_of_band = link.has_out_of_band;
-        let (io_thread_number, io_thread) = self.pool.io_thread(id);
         // A hook may have changed its user, or that of another worker, which has opened connections in its name.
-        let has_same_rights = self.settings.user.is_none() && has_own_user(pid) && are_of_own_user(&streams);
+        let are_own = streams.iter().all(|(_, stream)| is_of_own_user(stream));
+        let has_same_rights = self.settings.user.is_none() && has_own_user(pid) && are_own;
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let app = self.pool.app().map(str::to_owned);
         let may_name_files = has_same_rights;
         let owner = ThreadOwner { worker: id, pid, app, control: control.clone(), may_name_files, memory };
         let mut threads = Vec::new();
         for (number, stream) in streams {
-            let stream = {
-                let _in = io_thread.enter();
-                let broken = |error: io::Error| format!("its connections cannot be waited for: {error}");
-                UnixStream::from_std(stream).map_err(broken)?
-            };
-            let (reader, writer) = stream.into_split();
-            let thread = Arc::new(WorkerThread::new(owner.clone(), number, writer));
-            let flushing = thread.clone();
-            let reading = self.pool.clone().read(thread.clone(), reader);
-            drop(io_thread.spawn(async move {
-                // The flusher ends with the reader.
-                tokio::select! {
-                    () = reading => {}
-                    () = flushing.keep_flushing() => {}
-                }
-            }));
-            threads.push(thread);
+            let broken = |error: io::Error| format!("its connections cannot be waited for: {error}");
+            threads.push(self.open_thread(owner.clone(), number, stream).map_err(broken)?);
         }
-        let mut worker = Worker::new(id, pid.cast_signed(), io_thread_number, control, threads);
+        let (io_thread, _) = self.pool.io_thread(id);
+        let mut worker = Worker::new(id, pid.cast_signed(), io_thread, control, threads);
         worker.user = self.settings.user.as_ref().map(|user| user.uid);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_out_of_band = has_out_of_band;
         Ok(worker)
     }
+
+    /// Begins to read the connection of a thread, and to write what is queued for it.
+    fn open_thread(&self, owner: ThreadOwner, number: u32, stream: StdStream) -> io::Result<Arc<WorkerThread>> {
+        let (_, io_thread) = self.pool.io_thread(owner.worker);
+        let stream = {
+            let _in = io_thread.enter();
+            UnixStream::from_std(stream)?
+        };
+        let (reader, writer) = stream.into_split();
+        let thread = Arc::new(WorkerThread::new(owner, number, writer));
+        let flushing = thread.clone();
+        let reading = self.pool.clone().read(thread.clone(), reader);
+        drop(io_thread.spawn(async move {
+            // The flusher ends with the reader.
+            tokio::select! {
+                () = reading => {}
+                () = flushing.keep_flushing() => {}
+            }
+        }));
+        Ok(thread)
+    }
 }
 
-/// Returns whether a process of this one's user has opened each of these connections. The user of the worker does not
-/// show that: another worker, whose user a hook has changed, knows the token, too, and can open connections in the name
-/// of this worker while it boots.
-fn are_of_own_user(streams: &[(u32, StdStream)]) -> bool {
-    let own = geteuid().as_raw();
-    streams.iter().all(|(_, stream)| getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own))
+/// Returns whether a process of this one's user has opened this connection. The user of the worker does not show that:
+/// another worker, whose user a hook has changed, knows the token, too, and can open connections in the name of this
+/// worker.
+fn is_of_own_user(stream: &StdStream) -> bool {
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == geteuid().as_raw())
 }

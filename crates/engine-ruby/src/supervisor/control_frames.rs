@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn a_hook_that_failed_is_told_with_its_place_if_that_is_known() {
-        let told = |place: &str| failed_hook(list(&["after_fork", place, "IOError", "closed"])).to_string();
-        assert_eq!(told("hooks.rb:3"), "the hook after_fork (hooks.rb:3) failed: IOError: closed");
-        assert_eq!(told(""), "the hook after_fork failed: IOError: closed");
+        let words = |place: &str| failed_hook(list(&["after_fork", place, "IOError", "closed"])).to_string();
+        assert_eq!(words("hooks.rb:3"), "the hook after_fork (hooks.rb:3) failed: IOError: closed");
+        assert_eq!(words(""), "the hook after_fork failed: IOError: closed");
     }
 }

@@ -16,7 +16,7 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
-    let pairs: [(&str, Vec<u8>); 21] = [
+    let pairs: [(&str, Vec<u8>); 23] = [
         ("rackup", of(&settings.rackup)),
         ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
@@ -24,6 +24,8 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize, needs_na
         ("hooks_names", settings.hooks_names.join(",").into()),
         ("passenger", yes(settings.is_passenger)),
         ("threads", settings.threads.to_string().into()),
+        ("max_threads", settings.max_threads.to_string().into()),
+        ("spares_databases", yes(settings.spares_databases)),
         ("workers", settings.first_workers.to_string().into()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.into()),

@@ -54,6 +54,11 @@ impl Control {
         self.send(frame(kind::SERVING, |_| ()));
     }
 
+    /// Orders a worker to open the connections of further threads, up to this number in all.
+    pub fn grow(&self, threads: u32) {
+        self.send(frame(kind::GROW, |out| out.put_u32(threads)));
+    }
+
     /// Orders a mold to fork this worker, which has this index among the workers.
     pub fn fork(&self, worker: u32, index: u32) {
         self.send_numbers(kind::FORK, worker, index);

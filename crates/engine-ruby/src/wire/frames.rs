@@ -43,6 +43,7 @@ pub mod kind {
     pub const NO_NATIVE: u8 = 25;
     pub const CLOSING: u8 = 26;
     pub const SERVING: u8 = 27;
+    pub const GROW: u8 = 28;
     pub const ANSWER: u8 = 30;
     pub const CHUNK: u8 = 31;
     pub const END: u8 = 32;

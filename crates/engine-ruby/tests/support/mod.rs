@@ -16,14 +16,14 @@ use tokio::runtime::{Builder, Handle};
 pub fn io_thread() -> Handle {
     static IO_THREAD: OnceLock<Handle> = OnceLock::new();
     let io_thread = IO_THREAD.get_or_init(|| {
-        let (told, telling) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             Arc::new(IoThread::new(Box::new(|_| false))).enter();
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            told.send(runtime.handle().clone()).unwrap();
+            sender.send(runtime.handle().clone()).unwrap();
             runtime.block_on(std::future::pending::<()>());
         });
-        telling.recv().unwrap()
+        receiver.recv().unwrap()
     });
     io_thread.clone()
 }
@@ -84,6 +84,8 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         slow_time: Duration::from_secs(1),
         meter: Arc::default(),
         threads,
+        max_threads: 0,
+        spares_databases: false,
         queue_places: 100,
         boot_time: Duration::from_secs(60),
         kill_time: Duration::from_millis(500),
@@ -115,11 +117,11 @@ impl App {
     /// Sends a request; its answer comes later.
     pub fn ask(&self, request: Request) -> mpsc::Receiver<Answer> {
         let reply = self.engine.call(request);
-        let (told, telling) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         io_thread().spawn(async move {
-            let _ = told.send(reply.await);
+            let _ = sender.send(reply.await);
         });
-        telling
+        receiver
     }
 
     pub fn get(&self, target: &str) -> Result<(u16, String), Fault> {

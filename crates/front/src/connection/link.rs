@@ -25,7 +25,7 @@ use crate::connection::table::{ConnectionTable, Evictable};
 use crate::connection::upgraded::Upgraded;
 use crate::drain::Stop;
 use crate::log::access_log::AccessLog;
-use crate::log::body_request::BodyRequest;
+use crate::log::body_fault::BodyRequest;
 use crate::log::fault_log;
 use crate::log::notices::Notices;
 use crate::log::record::{Logged, Record};

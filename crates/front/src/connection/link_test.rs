@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::connection::state::Output;
-use crate::log::body_request::FaultCount;
+use crate::log::body_fault::FaultCount;
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::LogFormat;
 use crate::log::query_log::QueryLog;

@@ -202,7 +202,7 @@ async fn obtain_permit(socket: &Socket, peer: Option<SocketAddr>, common: &Commo
 /// if it is among the last all the same, that is noticed when it comes.
 fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
     let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
-    let first_spare = limit - spare.min(limit / 4);
+    let first_spare = limit - spare.min(limit / 2);
     let is_below = |file: RawFd, number: u64| u64::try_from(file).is_ok_and(|file| file < number);
     is_below(socket.as_fd().as_raw_fd(), first_spare / 2)
         || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| is_below(next.as_raw_fd(), first_spare))
@@ -316,7 +316,7 @@ mod tests {
         });
     }
 
-    /// Three quarters of all files are for connections, and their numbers are far from that here.
+    /// Half of all files are for connections, and their numbers are far from that here.
     #[test]
     fn a_connection_with_a_low_number_leaves_all_the_files_that_are_to_be_spared() {
         let (socket, _peer) = block_on(async { tokio::net::UnixStream::pair().unwrap() });

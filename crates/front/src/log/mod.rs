@@ -2,7 +2,7 @@
 //! line or fill the log with warnings, and secrets in a query are not shown.
 
 pub(crate) mod access_log;
-pub(crate) mod body_request;
+pub(crate) mod body_fault;
 pub(crate) mod dropped;
 pub(crate) mod fault_log;
 pub(crate) mod log_line;

@@ -9,7 +9,7 @@ use engine::snapshot::Past;
 use http::{Method, Uri};
 
 use crate::log::access_log::AccessLog;
-use crate::log::body_request::{self, FaultCount};
+use crate::log::body_fault::{self, FaultCount};
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::{self, Entry, LoggedTarget};
 use crate::proxy::request_id::RequestId;
@@ -67,7 +67,7 @@ impl Record {
     pub(crate) fn past(&self) -> Past {
         let (method, path) = (self.method.to_string(), log_line::escaped(self.target.path()));
         let identity = RequestIdentity { id: self.id.as_str().to_owned(), method, path, app: None };
-        body_request::past(identity, self.status, self.complete, self.queued)
+        body_fault::past(identity, self.status, self.complete, self.queued)
     }
 }
 

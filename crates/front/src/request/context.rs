@@ -13,7 +13,7 @@ use http::{Method, Uri, Version};
 use crate::connection::link::Link;
 use crate::connection::request_epoch::RequestEpoch;
 use crate::connection::upgraded::Upgraded;
-use crate::log::body_request::{BodyRequest, FaultCount};
+use crate::log::body_fault::{BodyRequest, FaultCount};
 use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line;
 use crate::log::record::Record;

@@ -2,7 +2,7 @@
 //! fault. A response that its client reads slowly is buffered in memory and then in a file, within limits; and no more
 //! is sent than was announced.
 
-pub(crate) mod coded;
+pub(crate) mod chunked_by_app;
 pub(crate) mod date;
 pub(crate) mod out;
 pub(crate) mod page;

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::connection::link::Link;
-use crate::log::body_request::{BodyRequest, FaultCount};
+use crate::log::body_fault::{BodyRequest, FaultCount};
 use crate::log::fault_log;
 use crate::log::record::Record;
 use crate::response::spool::Spool;
@@ -425,7 +425,7 @@ mod tests {
 
     use super::*;
     use crate::connection::link::tests::{link, logged, record, run, wait_for};
-    use crate::response::coded::CodedSource;
+    use crate::response::chunked_by_app::CodedSource;
     use crate::tests_support::block_on;
 
     /// A spool that begins with a piece.

@@ -16,14 +16,14 @@ use crate::connection::link::Link;
 use crate::connection::raw_head::{reason, write_head};
 use crate::connection::upgraded::Upgraded;
 use crate::limits::FOREVER;
-use crate::log::body_request::FaultCount;
+use crate::log::body_fault::FaultCount;
 use crate::log::dropped;
 use crate::log::fault_log;
 use crate::parse::chars::number;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
-use crate::response::coded::{self, CodedSource};
+use crate::response::chunked_by_app::{self, CodedSource};
 use crate::response::date;
 use crate::response::out::{Direct, FileReader, Kind, Out};
 use crate::response::page::{self, Page};
@@ -32,6 +32,8 @@ use crate::response::spool::Spool;
 /// Value of `Retry-After` if the wait in the queue has no limit from which it could follow.
 const RETRY_TIME: Duration = Duration::from_secs(10);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Headers by which an application has the proxy send a file instead of its body.
+const OF_PROXY: [&str; 3] = ["x-sendfile", "x-accel-redirect", "x-lighttpd-send-file"];
 /// Bytes of a stream that are read before its head is sent. A stream that ends before that is sent in one piece with
 /// its length.
 const GATHERED_BYTES: usize = 64 * 1024;
@@ -145,7 +147,7 @@ pub(crate) fn response(context: RequestContext, response: Response) -> Outcome {
             }
         }
         Body::Empty | Body::Full(_) if head.is_chunked() && is_bodiless(&context, head.status) => Ok(Content::Unknown),
-        Body::Full(bytes) if head.is_chunked() => coded::decode(&bytes).map(Content::Full),
+        Body::Full(bytes) if head.is_chunked() => chunked_by_app::decode(&bytes).map(Content::Full),
         body => whole(body),
     };
     Outcome::Http(made(context, head, content))
@@ -237,6 +239,11 @@ fn checked(
     }
     let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
     match (wanted, content.len()) {
+        // The length is that of the file which the proxy sends.
+        (Some(1..), Some(0)) if !context.is_head && OF_PROXY.iter().any(|name| headers.contains_key(*name)) => {
+            headers.remove(header::CONTENT_LENGTH);
+            Ok((status, headers, content))
+        }
         (Some(wanted), Some(len)) if wanted > len && !is_bodiless(context, status) => {
             bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
         }
@@ -487,7 +494,7 @@ async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
         Poll::Ready(Ok(false))
     })
     .await?;
-    Ok(if is_whole { Gathered::Whole(coded::joined(chunks)) } else { Gathered::Going(chunks, direct, source) })
+    Ok(if is_whole { Gathered::Whole(chunked_by_app::joined(chunks)) } else { Gathered::Going(chunks, direct, source) })
 }
 
 #[cfg(test)]

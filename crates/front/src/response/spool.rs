@@ -16,9 +16,9 @@ use engine::{DirectRequest, Fault};
 use files::TempFile;
 use parking_lot::Mutex;
 
-use crate::log::body_request::BodyRequest;
+use crate::log::body_fault::BodyRequest;
 use crate::log::fault_log;
-use crate::response::coded::CodedSource;
+use crate::response::chunked_by_app::CodedSource;
 use crate::transport::deadline_timer::DeadlineTimer;
 
 /// Bytes of one response kept in memory.

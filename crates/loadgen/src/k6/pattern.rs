@@ -5,10 +5,10 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 /// The expression that matches the same texts, with the flag `u`. The error names what JavaScript lacks.
 pub fn javascript(pattern: &str) -> Result<String, String> {
-    let told = |why: String| format!("the pattern {pattern} cannot be said in JavaScript: {why}");
-    let hir = regex_syntax::parse(pattern).map_err(|error| told(error.to_string()))?;
+    let refused = |why: String| format!("the pattern {pattern} cannot be said in JavaScript: {why}");
+    let hir = regex_syntax::parse(pattern).map_err(|error| refused(error.to_string()))?;
     let mut text = String::new();
-    write(&hir, &mut text).map_err(told)?;
+    write(&hir, &mut text).map_err(refused)?;
     Ok(text)
 }
 

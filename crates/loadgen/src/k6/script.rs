@@ -152,13 +152,13 @@ fn ask(ask: &Ask) -> Result<Value, String> {
         let all = headers.entry(name).or_default();
         *all = if all.is_empty() { value.clone() } else { format!("{all}, {value}") };
     }
-    let told = |why: String| format!("{}: {why}", ask.in_words());
+    let refused = |why: String| format!("{}: {why}", ask.in_words());
     Ok(json!({
         "method": ask.method,
         "path": ask.path,
         "headers": headers,
         "body": body(&ask.body),
-        "expect": expect(ask).map_err(told)?,
+        "expect": expect(ask).map_err(refused)?,
         "weight": ask.weight,
     }))
 }

@@ -49,8 +49,8 @@ impl Sampler {
     /// Starts the thread, which takes the first sample at once.
     pub fn start(tree: Tree) -> Sampler {
         let is_over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_over);
-        let thread = thread::spawn(move || sample(&tree, &told));
+        let end = Arc::clone(&is_over);
+        let thread = thread::spawn(move || sample(&tree, &end));
         Sampler { is_over, thread: Some(thread) }
     }
 

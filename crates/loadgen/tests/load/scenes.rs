@@ -28,65 +28,65 @@ const OVERLOAD: overload::Overload = overload::Overload {
 fn slow_clients_are_held_and_the_others_served() {
     let server = Small::start();
     let plan = slow_clients::SlowClients { slow: 300, pace_ms: 50, others: OTHERS };
-    let told = slow_clients::run(server.port, &workload("/right"), &plan).unwrap();
-    assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
-    assert!(told.words.iter().any(|words| words.starts_with("300 slow clients")), "{:?}", told.words);
+    let found = slow_clients::run(server.port, &workload("/right"), &plan).unwrap();
+    assert_eq!(number(&found.outcome, "failed"), 0.0, "{found:?}");
+    assert!(found.words.iter().any(|words| words.starts_with("300 slow clients")), "{:?}", found.words);
     assert!(server.connections() >= 300);
-    assert!(number(&told.outcome, ASKED) > number(&told.outcome, "requests") * 1.5, "with those before: {told:?}");
-    assert!(told.words[0].contains("before: p99"), "{:?}", told.words);
+    assert!(number(&found.outcome, ASKED) > number(&found.outcome, "requests") * 1.5, "with those before: {found:?}");
+    assert!(found.words[0].contains("before: p99"), "{:?}", found.words);
     // What came of it is no part of what was done.
-    assert!(told.outcome.command.ends_with("; beside it 300 slow clients, a piece each 50 ms"), "{told:?}");
-    assert!(!told.outcome.command.contains("late") && told.outcome.remarks[0].contains("late"), "{told:?}");
+    assert!(found.outcome.command.ends_with("; beside it 300 slow clients, a piece each 50 ms"), "{found:?}");
+    assert!(!found.outcome.command.contains("late") && found.outcome.remarks[0].contains("late"), "{found:?}");
 }
 
 #[test]
 fn a_stuck_endpoint_beside_fast_ones() {
     let server = Small::start();
     let plan = stuck::Stuck { hangs: ask("/slow"), hanging: 8, others: OTHERS };
-    let told = stuck::run(server.port, &workload("/right"), &plan).unwrap();
-    assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
-    assert!(server.asked("/slow") > 8, "{told:?}");
+    let found = stuck::run(server.port, &workload("/right"), &plan).unwrap();
+    assert_eq!(number(&found.outcome, "failed"), 0.0, "{found:?}");
+    assert!(server.asked("/slow") > 8, "{found:?}");
     // One was sent alone first, and is not of the loads.
     let all = server.asked("/right") + server.asked("/slow") - 1;
-    assert_eq!(number(&told.outcome, ASKED) as u64, all, "with those before and those that hang: {told:?}");
-    assert!(told.words[1].contains("8 clients that hang in GET /slow: no request failed"), "{:?}", told.words);
+    assert_eq!(number(&found.outcome, ASKED) as u64, all, "with those before and those that hang: {found:?}");
+    assert!(found.words[1].contains("8 clients that hang in GET /slow: no request failed"), "{:?}", found.words);
 }
 
 #[test]
 fn a_load_beside_what_hangs_is_longer_than_that() {
     let server = Small::start();
     let others = Open { seconds: 0.01, ..OTHERS };
-    let told = stuck::run(server.port, &workload("/right"), &stuck::Stuck { hangs: ask("/slow"), hanging: 1, others });
+    let found = stuck::run(server.port, &workload("/right"), &stuck::Stuck { hangs: ask("/slow"), hanging: 1, others });
     // Five times 50 ms, at a hundred requests per second.
-    assert!(number(&told.unwrap().outcome, "requests") >= 25.0);
+    assert!(number(&found.unwrap().outcome, "requests") >= 25.0);
 }
 
 #[test]
 fn short_requests_are_measured_beside_long_ones() {
     let server = Small::start();
     let plan = uneven::Uneven { long: ask("/slow"), share: 0.2, all: OTHERS };
-    let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
-    assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
-    assert_eq!(number(&told.outcome, "requests") as u64, server.asked("/right"), "{told:?}");
-    assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
+    let found = uneven::run(server.port, &workload("/right"), &plan).unwrap();
+    assert_eq!(number(&found.outcome, "failed"), 0.0, "{found:?}");
+    assert_eq!(number(&found.outcome, "requests") as u64, server.asked("/right"), "{found:?}");
+    assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{found:?}");
     let all = server.asked("/right") + server.asked("/slow");
-    assert_eq!(number(&told.outcome, ASKED) as u64, all, "the server computes for the long ones, too: {told:?}");
-    assert_eq!(number(&told.outcome, "others_right") as u64, server.asked("/slow"), "{told:?}");
+    assert_eq!(number(&found.outcome, ASKED) as u64, all, "the server computes for the long ones, too: {found:?}");
+    assert_eq!(number(&found.outcome, "others_right") as u64, server.asked("/slow"), "{found:?}");
     // A server that fails the long requests has failed.
     let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
-    let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
-    assert!(number(&told.outcome, "failed") > 5.0, "{told:?}");
+    let found = uneven::run(server.port, &workload("/right"), &plan).unwrap();
+    assert!(number(&found.outcome, "failed") > 5.0, "{found:?}");
 }
 
 #[test]
 fn idle_connections_are_weighed() {
     let server = Small::start();
     let memory = || if server.connections() >= 100 { 1500 } else { 500 };
-    let told = idle::run(server.port, &workload("/right"), &idle::Idle { connections: 100 }, &memory).unwrap();
-    assert_eq!((number(&told.outcome, "connections"), number(&told.outcome, "idle_kib")), (100.0, 10.0), "{told:?}");
-    let told = idle::run(server.port, &workload("/close"), &idle::Idle { connections: 100 }, &memory).unwrap();
-    assert!(number(&told.outcome, "failed") == 100.0 && !told.outcome.numbers.contains_key("idle_kib"), "{told:?}");
-    assert!(told.outcome.missing_numbers["idle_kib"].contains("no more than half of 100 connections"), "{told:?}");
+    let found = idle::run(server.port, &workload("/right"), &idle::Idle { connections: 100 }, &memory).unwrap();
+    assert_eq!((number(&found.outcome, "connections"), number(&found.outcome, "idle_kib")), (100.0, 10.0), "{found:?}");
+    let found = idle::run(server.port, &workload("/close"), &idle::Idle { connections: 100 }, &memory).unwrap();
+    assert!(number(&found.outcome, "failed") == 100.0 && !found.outcome.numbers.contains_key("idle_kib"), "{found:?}");
+    assert!(found.outcome.missing_numbers["idle_kib"].contains("no more than half of 100 connections"), "{found:?}");
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn what_a_killed_worker_takes_with_it_is_counted() {
         Ok(7)
     };
     let plan = Acts { kind: ActKind::Kill(0.2), clients: 4, seconds: 1.0, seed: 1 };
-    let told = acts::run(server.port, &workload("/right"), &plan, kill).unwrap();
-    assert!(number(&told.outcome, "failed") > 0.0 && number(&told.outcome, "requests") > 0.0, "{told:?}");
-    assert_eq!(number(&told.outcome, "acts"), 4.0);
-    assert!(told.outcome.errors.contains_key("closed early"), "{told:?}");
-    assert!(told.words.iter().any(|words| words.starts_with("afterwards it answers rightly")), "{:?}", told.words);
+    let found = acts::run(server.port, &workload("/right"), &plan, kill).unwrap();
+    assert!(number(&found.outcome, "failed") > 0.0 && number(&found.outcome, "requests") > 0.0, "{found:?}");
+    assert_eq!(number(&found.outcome, "acts"), 4.0);
+    assert!(found.outcome.errors.contains_key("closed early"), "{found:?}");
+    assert!(found.words.iter().any(|words| words.starts_with("afterwards it answers rightly")), "{:?}", found.words);
     let error = acts::run(server.port, &workload("/right"), &plan, &mut || Err("no worker".into())).unwrap_err();
     assert!(error.contains("never worked: no worker"), "{error}");
 }
@@ -122,7 +122,7 @@ fn a_load_that_cannot_be_made_is_void_in_every_scenario_and_no_fault_of_the_serv
     let nothing = Workload::default();
     let killed = Acts { kind: ActKind::Kill(0.2), clients: 1, seconds: 0.5, seed: 1 };
     let reloaded = Acts { kind: ActKind::Reload(1), ..killed.clone() };
-    for told in [
+    for found in [
         uneven(0.2, &none),
         // Only the long requests cannot be sent.
         uneven(0.0, &OTHERS),
@@ -131,7 +131,7 @@ fn a_load_that_cannot_be_made_is_void_in_every_scenario_and_no_fault_of_the_serv
         acts::run(port, &nothing, &killed, &mut || Ok(1)),
         acts::run(port, &nothing, &reloaded, &mut || Ok(1)),
     ] {
-        let outcome = told.unwrap().outcome;
+        let outcome = found.unwrap().outcome;
         assert!(outcome.void.is_some() && outcome.wrong.is_none(), "{outcome:?}");
     }
 }
@@ -144,35 +144,35 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
         Ok(1)
     };
     let plan = Acts { kind: ActKind::Reload(1), clients: 4, seconds: 1.2, seed: 1 };
-    let told = acts::run(server.port, &workload("/right"), &plan, pause).unwrap();
-    assert_eq!((number(&told.outcome, "failed"), number(&told.outcome, "acts")), (0.0, 1.0), "{told:?}");
-    assert!((200.0..600.0).contains(&number(&told.outcome, "max_ms")), "{told:?}");
+    let found = acts::run(server.port, &workload("/right"), &plan, pause).unwrap();
+    assert_eq!((number(&found.outcome, "failed"), number(&found.outcome, "acts")), (0.0, 1.0), "{found:?}");
+    assert!((200.0..600.0).contains(&number(&found.outcome, "max_ms")), "{found:?}");
 }
 
 #[test]
 fn overload_costs_goodput_and_passes() {
     let server = Small::start();
-    let told = overload::run(server.port, &workload("/limited"), &OVERLOAD).unwrap();
+    let found = overload::run(server.port, &workload("/limited"), &OVERLOAD).unwrap();
     // Of 450 that arrive per second it can answer about 200, and those late.
-    assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
-    assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
-    let offered = number(&told.outcome, "offered_per_s");
+    assert!(number(&found.outcome, "goodput_per_s") < 250.0, "{found:?}");
+    assert!(found.outcome.errors.contains_key("timeout"), "{:?}", found.words);
+    let offered = number(&found.outcome, "offered_per_s");
     assert!((380.0..520.0).contains(&offered), "that of the overload, not of its calm: {offered}");
     // More than one in a hundred failed, so that 99 of 100 did not end at all.
-    assert!(number(&told.outcome, "failed") > 10.0 && !told.outcome.numbers.contains_key("p99_ms"), "{told:?}");
+    assert!(number(&found.outcome, "failed") > 10.0 && !found.outcome.numbers.contains_key("p99_ms"), "{found:?}");
     // The time when p99 has recovered depends on the load of the machine; that the server answers again does not.
-    let answers = |second: usize| told.timeline[second].within(Duration::from_millis(500));
-    assert!((3..6).any(|over| told.timeline[over].failed > 0), "{:?}", told.timeline);
-    assert!((0..7).any(|after| answers(4 + after) > 20), "{:?}", told.timeline);
-    assert!(told.outcome.numbers.get("recovery_s").is_none_or(|seconds| *seconds >= 1.0), "{:?}", told.words);
-    assert!(told.words[1].contains("p99") && told.words[1].contains("before"), "{:?}", told.words);
+    let answers = |second: usize| found.timeline[second].within(Duration::from_millis(500));
+    assert!((3..6).any(|over| found.timeline[over].failed > 0), "{:?}", found.timeline);
+    assert!((0..7).any(|after| answers(4 + after) > 20), "{:?}", found.timeline);
+    assert!(found.outcome.numbers.get("recovery_s").is_none_or(|seconds| *seconds >= 1.0), "{:?}", found.words);
+    assert!(found.words[1].contains("p99") && found.words[1].contains("before"), "{:?}", found.words);
     let plan = overload::Overload { over_s: 0, ..OVERLOAD };
     assert!(overload::run(server.port, &workload("/"), &plan).is_err());
 }
 
 /// Whether a wrong answer was seen that disqualifies.
-fn is_wrong(told: &ScenarioReport) -> bool {
-    told.outcome.wrong.as_ref().is_some_and(|wrong| wrong.contains("not the right one"))
+fn is_wrong(found: &ScenarioReport) -> bool {
+    found.outcome.wrong.as_ref().is_some_and(|wrong| wrong.contains("not the right one"))
 }
 
 #[test]
@@ -183,10 +183,10 @@ fn a_wrong_answer_is_seen_beside_slow_clients_before_them_and_by_them() {
     std::thread::scope(|scope| {
         let liars = ["/liar", "/first", "/closing"].map(|path| (path, scope.spawn(move || of(path))));
         for (path, liar) in liars {
-            let told = liar.join().unwrap();
-            assert!(is_wrong(&told), "{path}: {told:?}");
-            let to_slow = told.outcome.wrong.as_ref().is_some_and(|wrong| wrong.starts_with("to a slow client: "));
-            assert_eq!(to_slow, path == "/closing", "{told:?}");
+            let found = liar.join().unwrap();
+            assert!(is_wrong(&found), "{path}: {found:?}");
+            let to_slow = found.outcome.wrong.as_ref().is_some_and(|wrong| wrong.starts_with("to a slow client: "));
+            assert_eq!(to_slow, path == "/closing", "{found:?}");
         }
     });
 }
@@ -203,12 +203,12 @@ fn a_wrong_answer_is_seen_beside_what_hangs_before_it_and_of_it() {
     // The others; only before; only the first look at what hangs; what hangs.
     for (hangs, path) in [("/slow", "/wrong"), ("/slow", "/first"), ("/first", "/right"), ("/liar", "/right")] {
         lock(&server.control.asked).clear();
-        let told = of(hangs, path);
-        assert!(is_wrong(&told), "{hangs} {path}: {told:?}");
+        let found = of(hangs, path);
+        assert!(is_wrong(&found), "{hangs} {path}: {found:?}");
     }
     // Who lets what hangs fail has failed.
-    let told = of("/status", "/right");
-    assert!(number(&told.outcome, "failed") > 1.0 && !is_wrong(&told), "{told:?}");
+    let found = of("/status", "/right");
+    assert!(number(&found.outcome, "failed") > 1.0 && !is_wrong(&found), "{found:?}");
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn a_wrong_answer_is_seen_in_every_other_scenario() {
         uneven::run(port, &workload(path), &plan).unwrap()
     };
     assert!(is_wrong(&uneven("/wrong", "/right")) && is_wrong(&uneven("/slow", "/liar")));
-    let told = idle::run(port, &liar, &idle::Idle { connections: 100 }, &|| 1).unwrap();
-    assert!(is_wrong(&told) && number(&told.outcome, "failed") == 2.0, "{told:?}");
+    let found = idle::run(port, &liar, &idle::Idle { connections: 100 }, &|| 1).unwrap();
+    assert!(is_wrong(&found) && number(&found.outcome, "failed") == 2.0, "{found:?}");
     for kind in [ActKind::Kill(0.2), ActKind::Reload(1)] {
         let plan = Acts { kind, clients: 2, seconds: 0.5, seed: 1 };
         assert!(is_wrong(&acts::run(port, &liar, &plan, &mut || Ok(7)).unwrap()), "{kind:?}");

@@ -41,20 +41,20 @@ pub struct Small {
 impl Small {
     pub fn start() -> Small {
         let control = Arc::new(Control::default());
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let shared = Arc::clone(&control);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-                tell.send(listener.local_addr().expect("an address").port()).expect("somebody who waits");
+                sender.send(listener.local_addr().expect("an address").port()).expect("somebody who waits");
                 tokio::select! {
                     () = accept(listener, Arc::clone(&shared)) => {}
                     () = shared.end.notified() => {}
                 }
             });
         });
-        Small { port: told.recv().expect("the port"), control, thread: Some(thread) }
+        Small { port: receiver.recv().expect("the port"), control, thread: Some(thread) }
     }
 
     pub fn connections(&self) -> u64 {

@@ -5,6 +5,9 @@ use std::cell::Cell;
 
 use memchr::memmem;
 
+/// The end of a head.
+const END: &[u8] = b"\r\n\r\n";
+
 thread_local! {
     /// Head of the last response in this thread; None while a request has no response yet.
     static HEAD: Cell<Option<Vec<u8>>> = const { Cell::new(None) };
@@ -26,13 +29,22 @@ pub fn forget() {
     HEAD.set(None);
 }
 
-/// Keeps the head of a response, and returns whether it is whole in this input.
+/// Keeps the head of a response, and returns whether it is whole in this input. Informational ones, such as 103, may
+/// come before it.
 pub fn keep(input: &[u8]) -> bool {
-    // Another head follows an informational one, such as 100.
-    let is_final = input.get("HTTP/1.1 ".len()) != Some(&b'1');
-    let end = memmem::find(input, b"\r\n\r\n").filter(|_| is_final);
-    if let Some(end) = end {
-        HEAD.set(Some(input[..end].to_vec()));
+    let mut rest = input;
+    while let Some(end) = memmem::find(rest, END) {
+        if is_final(&rest[..end]) {
+            HEAD.set(Some(rest[..end].to_vec()));
+            return true;
+        }
+        rest = &rest[end + END.len()..];
     }
-    end.is_some()
+    false
+}
+
+/// Whether no other head follows this one. After a switch of protocols (101) none does.
+fn is_final(head: &[u8]) -> bool {
+    let status = head.get("HTTP/1.1 ".len()..).unwrap_or_default();
+    !status.starts_with(b"1") || status.starts_with(b"101")
 }

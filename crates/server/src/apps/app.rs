@@ -215,11 +215,11 @@ impl App {
         if matches!(order, Order::Pause | Order::Resume) {
             return self.hold(&mut overrides, order);
         }
-        let told = self.engine().order(order.clone())?;
+        let report = self.engine().order(order.clone())?;
         if let Order::Scale { min, max } = order {
             overrides.scale = Some((min, max));
         }
-        Ok(told)
+        Ok(report)
     }
 
     fn hold(&self, overrides: &mut Overrides, order: Order) -> Result<String, String> {
@@ -228,11 +228,11 @@ impl App {
             // A generation that is just ending has nothing to pause.
             let _ = old.engine().order(order.clone());
         }
-        let told = self.engine().order(order)?;
+        let report = self.engine().order(order)?;
         overrides.is_paused = is_paused;
         overrides.pauses += u64::from(is_paused);
         self.shutdown.set_paused(is_paused);
-        Ok(told)
+        Ok(report)
     }
 
     /// Ends a pause at shutdown, so that waiting requests are answered.
@@ -280,6 +280,9 @@ impl App {
     pub fn wait_for_scale(&self) {
         let Some((min, _)) = self.overrides().scale else { return };
         let current = self.current();
+        if current.bounds().is_none() {
+            return;
+        }
         let until = Instant::now() + current.settings.ruby.boot_time.min(LATER_BOOT_TIME);
         wait_until(until, || current.workers_now() >= min || self.shutdown.is_hurried());
     }

@@ -163,11 +163,11 @@ impl RunningEngine {
             RunningEngine::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
-                let threads = count(settings.ruby.threads, "thread");
-                let workers = match workers {
-                    (min, max) if min == max => count(max, "worker"),
-                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                let range = |(min, max): (usize, usize), what: &str| {
+                    if min == max { count(max, what) } else { format!("{min} to {}", count(max, what)) }
                 };
+                let threads = range((settings.ruby.threads, settings.ruby.max_threads), "thread");
+                let workers = range(workers, "worker");
                 let loaded = if fact("preload") == "no" { ", loaded in each worker" } else { ", preloaded" };
                 format!("{workers} ({kind}) with {threads} each{loaded}, rack {}, {}", fact("rack"), fact("ruby"))
             }
@@ -271,7 +271,7 @@ fn start_ruby(
             needs_native: extensions.is_needed,
             preload: ruby.preload,
             environment: settings.environment.clone(),
-            environment_variables: environment_variables(settings.names_environment, &ruby.variables),
+            environment_variables: environment_variables(settings.environment_by, &ruby.variables),
             variables: ruby.variables.clone(),
             tag: tag(spec, settings),
             app: name(settings).cloned(),
@@ -293,6 +293,8 @@ fn start_ruby(
             slow_time: settings.slow_time,
             meter: engine_context.meter.clone(),
             threads: ruby.threads,
+            max_threads: u32::try_from(ruby.max_threads).unwrap_or(u32::MAX),
+            spares_databases: ruby.spares_databases,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,

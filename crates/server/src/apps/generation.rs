@@ -97,9 +97,12 @@ impl Generation {
         matches!(self.running, RunningEngine::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
     }
 
-    /// Number of workers now, without those that are exiting.
+    /// Number of worker processes that serve, without those that are exiting.
     pub fn workers_now(&self) -> usize {
-        self.engine.status().capacity / self.settings.ruby.threads.max(1)
+        match &self.running {
+            RunningEngine::Ruby(engine) => engine.workers(),
+            RunningEngine::Mruby(_) => 0,
+        }
     }
 
     /// Number of worker processes now, including those that were stopped and have not exited.

@@ -22,12 +22,12 @@ pub fn build(ruby: &Path) -> Result<PathBuf, String> {
     if !geteuid().is_root() || set("XDG_CACHE_HOME").is_some() {
         return native::build(ruby, None, &cache()?);
     }
-    let told = |error: io::Error| format!("{OF_ALL}: {error}");
+    let failed = |error: io::Error| format!("{OF_ALL}: {error}");
     let folder = Path::new(OF_ALL);
-    fs::create_dir_all(folder).map_err(told)?;
-    [folder.parent(), Some(folder)].into_iter().flatten().try_for_each(let_all_read).map_err(told)?;
+    fs::create_dir_all(folder).map_err(failed)?;
+    [folder.parent(), Some(folder)].into_iter().flatten().try_for_each(let_all_read).map_err(failed)?;
     let built = native::build(ruby, None, folder)?;
-    [built.parent(), Some(&*built)].into_iter().flatten().try_for_each(let_all_read).map_err(told)?;
+    [built.parent(), Some(&*built)].into_iter().flatten().try_for_each(let_all_read).map_err(failed)?;
     Ok(built)
 }
 

@@ -85,12 +85,12 @@ impl Apps {
 
     /// Reloads the application of this name, or all in turn. Returns a report for the user.
     pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
-        let told = match name {
+        let report = match name {
             None => self.each(&self.0, "\n", |app| app.reload())?,
             Some(name) => self.find(name)?.reload()?,
         };
         let waiting = self.0.first().map(|app| app.context.waiting.lock().clone()).unwrap_or_default();
-        Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
+        Ok(waiting.iter().fold(report, |report, change| format!("{report}\nnot by a reload: {change}")))
     }
 
     /// Runs an action for each of these applications; a failure does not keep it from the others. Returns the joined
@@ -132,8 +132,8 @@ impl Apps {
                 app.name()
             ));
         }
-        let told = app.order(Order::Scale { min, max })?;
-        Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
+        let report = app.order(Order::Scale { min, max })?;
+        Ok(if max <= total { report } else { format!("{report}; with all other applications {total} at most") })
     }
 
     /// Ends all pauses, at shutdown.
@@ -188,9 +188,9 @@ impl Apps {
     pub fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         let mut wanted = Surroundings::default();
         for app in &self.0 {
-            let told = app.engine().before_exec(limit).map_err(|why| named(self.0.len() > 1, app.name(), why))?;
-            wanted.variables.extend(told.variables);
-            wanted.folder = told.folder.or(wanted.folder);
+            let own = app.engine().before_exec(limit).map_err(|why| named(self.0.len() > 1, app.name(), why))?;
+            wanted.variables.extend(own.variables);
+            wanted.folder = own.folder.or(wanted.folder);
         }
         Ok(wanted)
     }

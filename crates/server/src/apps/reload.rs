@@ -50,16 +50,16 @@ impl App {
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
             Err(ReloadError::ShuttingDown) => {
-                let told = format!("generation {number} was not loaded: this process shuts down");
-                self.note(DeployRecord::new(number, begun, DeployOutcome::Failed, Some(told.clone())));
-                info!(target: "server", "reload of {name}: {told}");
-                Err(told)
+                let report = format!("generation {number} was not loaded: this process shuts down");
+                self.note(DeployRecord::new(number, begun, DeployOutcome::Failed, Some(report.clone())));
+                info!(target: "server", "reload of {name}: {report}");
+                Err(report)
             }
             Err(ReloadError::Failed(why)) => {
-                let told = format!("generation {number} failed, generation {old} goes on: {why}");
+                let report = format!("generation {number} failed, generation {old} goes on: {why}");
                 self.note(DeployRecord::new(number, begun, DeployOutcome::Failed, Some(why)));
-                error!(target: "server", "reload failed: {name}: {told}");
-                Err(told)
+                error!(target: "server", "reload failed: {name}: {report}");
+                Err(report)
             }
         }
     }

@@ -164,7 +164,9 @@ impl Search<'_> {
             Required::Library(_) => (self.load_path.clone(), false),
         };
         let (Required::Beside(name) | Required::Library(name)) = required;
-        if let Some(found) = bases.iter().find_map(|base| with_suffix(&base.join(name))) {
+        // `load` takes a file of any name, such as bin/app.
+        let exact = || bases.iter().map(|base| base.join(name)).find(|path| is_own && path.is_file());
+        if let Some(found) = bases.iter().find_map(|base| with_suffix(&base.join(name))).or_else(exact) {
             return self.file(&found, place.is_certain);
         }
         // A missing file of the application is missing for every engine.

@@ -67,8 +67,9 @@ fn what_may_be_required_or_is_computed_is_a_doubt() {
         ("require \"roda\" + kind", "config.ru requires what is not known before it runs (config.ru:1)"),
         ("require File.join(__dir__, 'gone')", "config.ru requires what is not known before it runs (config.ru:1)"),
         ("if it\n  require_relative 'lib/part'\nend", "lib/part.rb may require \"pg\" (lib/part.rb:1)"),
+        ("load 'bin/part'", "bin/part may require \"pg\" (bin/part:1)"),
     ] {
-        let found = found(&[("config.ru", text), ("lib/part.rb", "require 'pg'")]);
+        let found = found(&[("config.ru", text), ("lib/part.rb", "require 'pg'"), ("bin/part", "require 'pg'")]);
         assert_eq!((found.unmet, found.doubt.as_deref()), (None, Some(doubt)), "{text}");
     }
 }
@@ -101,9 +102,9 @@ fn computed_paths_of_the_usual_kinds_are_followed() {
             "{line}"
         );
         let found = found(&[("config.ru", &config), ("lib/app.rb", "require 'roda'")]);
-        let told = found.unmet.map(|unmet| unmet.to_string()).or(found.doubt).unwrap();
+        let reason = found.unmet.map(|unmet| unmet.to_string()).or(found.doubt).unwrap();
         let word = if line.starts_with("require") { "requires" } else { "may require" };
-        assert_eq!(told, format!("lib/app.rb {word} \"roda\" (lib/app.rb:1)"), "{line}");
+        assert_eq!(reason, format!("lib/app.rb {word} \"roda\" (lib/app.rb:1)"), "{line}");
     }
 }
 

@@ -13,7 +13,7 @@ use engine::{brief, count};
 use front::{AccessLog, Ended, IoThreads, Listener, LogFormat, Stop};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tracing::{info, warn};
 
 use crate::admin::Admin;
@@ -27,7 +27,7 @@ use crate::boot::prepare::Prepared;
 use crate::boot::setup;
 use crate::config::app_settings::LATER_BOOT_TIME;
 use crate::config::settings::{LogForm, Settings};
-use crate::control::handle::ServerHandle;
+use crate::control::handle::{Rebinding, ServerHandle};
 use crate::control::restart_file::{self, RestartFile};
 use crate::control::signals::Signals;
 use crate::control::upgrade::{Relaunch, Upgrade};
@@ -55,8 +55,9 @@ const CALLED_OFF: &str = "shut down before it served";
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
 /// Time for workers to exit in an immediate shutdown, or when requests were cut off: a worker that still runs one is
-/// not waited for.
-const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
+/// not waited for. With the time that its mold has afterwards it is below the second for which the `restart` of init
+/// scripts waits: those start nothing while the previous process is still there.
+const WORKERS_CUT_TIME: Duration = Duration::from_millis(600);
 
 /// Time after which the log says that workers are waited for.
 const SAY_TIME: Duration = Duration::from_secs(1);
@@ -86,7 +87,8 @@ pub fn versions() -> String {
 
 /// Serves until the shutdown. The error is a text for the user who started the program.
 pub fn serve(mut plan: Plan) -> Result<(), String> {
-    if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
+    let limits = &plan.settings.limits;
+    if let Some(warning) = open_files::make_room(limits.connections, limits.spare_files) {
         warn!(target: "server", "{warning}");
     }
     let waiting = Waiting::new().map_err(no_threads)?;
@@ -344,7 +346,9 @@ async fn run(
     let relaunch = Relaunch { program: prepared.program, log_files: prepared.log_files.clone() };
     let upgrade = Upgrade::new(relaunch, shares, run_files.clone(), apps.clone(), limit, habit, changed);
     let (lag, drain_time) = (settings.drain_lag, settings.limits.drain_time);
-    let server = ServerHandle::new(apps.clone(), stop.clone(), handle, lag, drain_time, upgrade.clone());
+    let (sender, further) = mpsc::channel(settings.binds.len().max(1));
+    let rebinding = Rebinding { endpoints: settings.binds.clone(), further: sender };
+    let server = ServerHandle::new(apps.clone(), rebinding, stop.clone(), handle, lag, drain_time, upgrade.clone());
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
     // Before a successor has the admin listener: connections wait in the backlog, and the previous process is ready.
@@ -359,7 +363,8 @@ async fn run(
     }
     run_files.set_control(admin.state.control());
     run_files.write()?;
-    let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
+    let front_settings = front_settings.clone();
+    let serving = front::serve_further(listeners, further, io_threads, apps.router(), front_settings, stop);
     let serving = serving.map_err(|error| error.to_string())?;
     // Before the parent reports success, so that the log says where the server listens.
     flush();

@@ -264,8 +264,8 @@ mod tests {
         let socket = Path::new("/tmp/foolsgold-1000/a\u{1b}]0;b.sock");
         let seen = Living::seen(ControlClient::to(socket).unwrap(), 0);
         let living = Living { folder: "/tmp/\u{1b}[2J\n".to_owned(), ..seen };
-        let told = list(&[living]);
-        assert!(!told.trim_start().contains(char::is_control) && told.contains("a\u{fffd}]0;b.sock"), "{told:?}");
+        let text = list(&[living]);
+        assert!(!text.trim_start().contains(char::is_control) && text.contains("a\u{fffd}]0;b.sock"), "{text:?}");
     }
 
     #[test]

@@ -51,8 +51,12 @@ pub struct Ruby {
     pub early_hints: bool,
     /// Whether the I/O threads and the threads of native workers have the scheduling policy SCHED_BATCH.
     pub is_batch: bool,
-    /// Threads of each worker.
+    /// Threads with which each worker begins.
     pub threads: usize,
+    /// Greatest number of threads of a worker, which it gets while requests wait.
+    pub max_threads: usize,
+    /// Whether a worker with clients of databases keeps the number of its threads.
+    pub spares_databases: bool,
     pub worker: RubyWorker,
     /// The configured hooks file; [`crate::config::rackup::hooks`] finds the default one.
     pub hooks: Option<PathBuf>,
@@ -112,6 +116,18 @@ pub struct Reload {
 
 /// The environment in which a person works on the application.
 pub const DEVELOPMENT: &str = "development";
+
+/// Source of the environment's name, which decides what variables beside RACK_ENV are set to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnvironmentBy {
+    /// It is set for this program: it replaces the RAILS_ENV and APP_ENV of the server's environment.
+    OwnSetting,
+    /// A variable that other programs read, too, or another server's file: RAILS_ENV and APP_ENV keep their values.
+    Others,
+    /// The default: the application may choose another environment in RAILS_ENV or APP_ENV.
+    Nobody,
+}
+
 /// Default boot time of embedded interpreters.
 const MRUBY_BOOT_TIME: Duration = Duration::from_secs(60);
 
@@ -131,8 +147,8 @@ pub struct AppSettings {
     pub prefix: String,
     /// Value of RACK_ENV.
     pub environment: String,
-    /// Whether it was named for this program: then it replaces the RAILS_ENV and APP_ENV of the server's environment.
-    pub names_environment: bool,
+    /// Source of that value.
+    pub environment_by: EnvironmentBy,
     /// The configured engine; `None` if the application decides.
     pub engine: Option<EngineKind>,
     /// Settings that only one engine has, if no engine is configured, each with a text for the log.
@@ -164,6 +180,15 @@ pub struct AppSettings {
 }
 
 impl AppSettings {
+    /// The most threads that all workers of the application get while requests wait, beyond those they begin with.
+    pub fn later_threads(&self) -> u64 {
+        if self.engine == Some(EngineKind::Mruby) {
+            return 0;
+        }
+        let Ruby { threads, max_threads, max_workers, .. } = self.ruby;
+        max_threads.saturating_sub(threads).saturating_mul(max_workers) as u64
+    }
+
     /// Adapts the settings to the engine, once the application has decided on it; the error lists settings that do not
     /// fit.
     pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
@@ -185,11 +210,27 @@ impl AppSettings {
     }
 }
 
+/// The path prefix that a text names, without a slash at the end; the error says what would be right.
+pub fn path_prefix(word: &str) -> Result<String, String> {
+    let prefix = word.trim_end_matches('/');
+    let plain = |c: char| c.is_ascii_graphic() && !"?#%\"<>\\".contains(c);
+    let fits = prefix.is_empty() || (prefix.starts_with('/') && !prefix.contains("//") && prefix.chars().all(plain));
+    match fits {
+        true => Ok(prefix.to_owned()),
+        false => Err("must be a path such as /shop".to_owned()),
+    }
+}
+
 /// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
-/// keeps its value, unless the environment was named for this program. Those that another server's file sets for the
-/// application (`set`) keep theirs in any case, as in Passenger.
-pub fn environment_variables(is_named: bool, set: &[(String, String)]) -> Vec<&'static str> {
-    let is_free = |name: &&str| is_named || std::env::var_os(name).is_none_or(|value| value.is_empty());
+/// keeps its value, unless the environment was set for this program. If nobody has named it, a missing one stays
+/// missing, as under Puma: Debian's Redmine sets it itself. Those that another server's file sets for the application
+/// (`set`) keep theirs in any case, as in Passenger.
+pub fn environment_variables(by: EnvironmentBy, set: &[(String, String)]) -> Vec<&'static str> {
+    let is_free = |name: &&str| match by {
+        EnvironmentBy::OwnSetting => true,
+        EnvironmentBy::Others => std::env::var_os(name).is_none_or(|value| value.is_empty()),
+        EnvironmentBy::Nobody => false,
+    };
     let all = std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free));
     all.filter(|name| !set.iter().any(|(other, _)| other == name)).collect()
 }

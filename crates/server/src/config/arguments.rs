@@ -157,7 +157,8 @@ pub struct Arguments {
     pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
-    /// Variables that it sets for the application, with their values.
+    /// Variables that it, or a flag of another server, sets for the application, with their values; the last of a name
+    /// counts.
     pub variables: Vec<(String, String)>,
     /// Host and port in another server's configuration: the host counts with `--port` alone, the port with `--host`
     /// alone.
@@ -865,10 +866,10 @@ mod tests {
             (&["--app", "control", "status"], "status: there is no such file", "`foolsgold status --app control`"),
         ];
         for (arguments, what, line) in cases {
-            let told = problems(arguments);
-            assert!(told.len() == 1 && told[0].starts_with(what), "{arguments:?}: {told:?}");
+            let found = problems(arguments);
+            assert!(found.len() == 1 && found[0].starts_with(what), "{arguments:?}: {found:?}");
             let right = if line.is_empty() { "`foolsgold config` is the nearest command" } else { line };
-            assert!(told[0].contains(right), "{arguments:?}: {told:?}");
+            assert!(found[0].contains(right), "{arguments:?}: {found:?}");
         }
         assert_eq!(problems(&["help", "status"]), ["help: there is no such file; that is `foolsgold --help` here"]);
         let secret = problems(&["--admin-token", "0123456789abcdef", "config"]);

@@ -33,24 +33,24 @@ pub fn parse(text: &str, umask: Option<u32>) -> Result<Endpoint, String> {
     let mut own_umask = None;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let told = |why: String| format!("{pair}: {why}");
+        let refused = |why: String| format!("{pair}: {why}");
         match (key, &bind) {
             ("backlog", Bind::Tcp(_) | Bind::Name(..) | Bind::Unix(_)) => {
-                options.backlog = Some(backlog(value).map_err(told)?)
+                options.backlog = Some(backlog(value).map_err(refused)?)
             }
             // Writes are never delayed to be merged.
             ("low_latency", Bind::Tcp(_) | Bind::Name(..)) => {}
-            ("mode", Bind::Unix(_)) => options.mode = Some(octal(value, "0660").map_err(told)?),
-            ("umask", Bind::Unix(_)) => own_umask = Some(umask_of(value).map_err(told)?),
-            ("user" | "owner", Bind::Unix(_)) => options.owner = Some(user_number(value).map_err(told)?),
-            ("group", Bind::Unix(_)) => options.group = Some(group_number(value).map_err(told)?),
+            ("mode", Bind::Unix(_)) => options.mode = Some(octal(value, "0660").map_err(refused)?),
+            ("umask", Bind::Unix(_)) => own_umask = Some(umask_of(value).map_err(refused)?),
+            ("user" | "owner", Bind::Unix(_)) => options.owner = Some(user_number(value).map_err(refused)?),
+            ("group", Bind::Unix(_)) => options.group = Some(group_number(value).map_err(refused)?),
             (_, Bind::Unix(_)) => {
-                return Err(told(format!("is not known; behind a Unix socket there may be {OF_UNIX}")));
+                return Err(refused(format!("is not known; behind a Unix socket there may be {OF_UNIX}")));
             }
             (_, Bind::Tcp(_) | Bind::Name(..)) => {
-                return Err(told(format!("is not known; behind a TCP address there may be {OF_TCP}")));
+                return Err(refused(format!("is not known; behind a TCP address there may be {OF_TCP}")));
             }
-            (_, Bind::Inherited(_)) => return Err(told("a socket that is handed over stays as it is".to_owned())),
+            (_, Bind::Inherited(_)) => return Err(refused("a socket that is handed over stays as it is".to_owned())),
         }
     }
     if matches!(bind, Bind::Unix(_)) && options.mode.is_none() && (own_umask.is_some() || umask.is_none()) {
@@ -117,8 +117,8 @@ mod tests {
             ),
             ("fd://3?mode=0600", "a socket that is handed over stays as it is"),
         ] {
-            let told = parse(text, None).unwrap_err();
-            assert!(told.contains(words), "{text}: {told}");
+            let error = parse(text, None).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 }

@@ -22,9 +22,11 @@ const PUMA: &str = "config/puma.rb";
 const PASSENGER: [&str; 2] = ["Passengerfile.json", "passenger-standalone.json"];
 
 /// Files that other servers read only when they are named. If one is there, it is mentioned at the start.
-const OF_OTHERS: [&str; 6] = [
+const OF_OTHERS: [&str; 8] = [
     "config/unicorn.rb",
     "config/unicorn.conf.rb",
+    "config/rainbows.rb",
+    "config/rainbows.conf.rb",
     "config/pitchfork.rb",
     "config/pitchfork.conf.rb",
     "config/thin.yml",

@@ -115,7 +115,7 @@ pub fn markdown() -> String {
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/config/options.rs. To \
          print it again: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
          An option on the command line overrides its variable in the environment, which overrides the same name in\n\
-         [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows the result.\n\
+         [foolsgold.toml](settings.md); a blank variable counts as absent. `foolsgold config` shows the result.\n\
          The server lists all settings that cannot be used at once, each with its source and what would be \
          right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
          durations with \

@@ -145,14 +145,14 @@ impl Fixed {
     fn changed_from(&self, first: &Fixed) -> Vec<String> {
         let next = "takes effect at the next start";
         let server = self.server.iter().zip(&first.server).filter(|(now, then)| now != then);
-        let told = |name: &str, now: &str, then: &str| {
+        let change = |name: &str, now: &str, then: &str| {
             if Row::called(name).is_some_and(|row| row.name.is_secret()) {
                 format!("{name} has changed: {next}")
             } else {
                 format!("{name} is {} now and was {}: {next}", shown(now), shown(then))
             }
         };
-        let mut changes: Vec<String> = server.map(|((name, now), (_, then))| told(name, now, then)).collect();
+        let mut changes: Vec<String> = server.map(|((name, now), (_, then))| change(name, now, then)).collect();
         for (name, place) in &self.apps {
             match first.apps.iter().find(|(known, _)| known == name) {
                 None => changes.push(format!("the application {name} is new: it {next}")),

@@ -54,6 +54,7 @@ pub enum Name {
     Threads,
     RequestTime,
     Tag,
+    Prefix,
     Probe,
     RestartFile,
     Preload,
@@ -66,6 +67,7 @@ pub enum Name {
     Workers,
     MinWorkers,
     MaxWorkers,
+    MaxThreads,
     IdleTime,
     WorkerMemory,
     WorkerTimeout,
@@ -333,6 +335,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        // Each [[app]] has a key of this name, which is no option.
+        per_app: false,
+        help: "path below which the application is served, such as /shop: it finds this in SCRIPT_NAME, and requests \
+               for other paths get 404; in a settings file with [[app]], each of these has its own",
+        ..row(Name::Prefix, "prefix", "PATH", Section::Application)
+    },
+    Row {
         default: Default::Text("auto"),
         help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
                to 399 within the boot time, the old code goes on; auto asks for /up, then /, and refuses what answers \
@@ -409,6 +418,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         help: "never more worker processes: where this is set, one is added whenever requests wait (default: as many \
                as --workers, or --min-workers if that is more; where nothing is set, two per core)",
         ..row(Name::MaxWorkers, "max-workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(1, 1024),
+        help: "never more threads in a worker: where this is more than --threads, a worker gets more while requests \
+               wait and its own wait for something other than a processor (default: as many as --threads; where \
+               neither threads nor workers are set, and not in development, 32, but 5 where the application has loaded \
+               a client of a database)",
+        ..row(Name::MaxThreads, "max-threads", "N", Section::Ruby)
     },
     Row {
         kind: Kind::Time(1, DAY_MS),

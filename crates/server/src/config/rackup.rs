@@ -1,4 +1,5 @@
-//! Finds the application's file: the named one, or config.ru in the named or current folder.
+//! Finds the files of an application: the named one, or config.ru in the named or current folder; its Gemfile and its
+//! hooks. The folder also gives it its default name.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -78,8 +79,9 @@ pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
 fn is_settings_file(path: &Path) -> bool {
     let text = |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
     let (name, extension) = (text(path.file_name()), text(path.extension()));
-    let of_ruby = ["pitchfork.conf.rb", "pitchfork.rb", "puma.rb", "unicorn.conf.rb", "unicorn.rb"];
-    of_ruby.contains(&name.as_str()) || ["json", "toml", "yaml", "yml"].contains(&extension.as_str())
+    let servers = ["pitchfork", "puma", "rainbows", "unicorn"];
+    let is_of_ruby = name.strip_suffix(".rb").is_some_and(|name| servers.contains(&name.trim_end_matches(".conf")));
+    is_of_ruby || ["json", "toml", "yaml", "yml"].contains(&extension.as_str())
 }
 
 /// Whether a word is a command.

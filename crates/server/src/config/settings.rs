@@ -9,7 +9,9 @@ use engine_ruby::Preload;
 use machine::Machine;
 
 use crate::config::admin::AdminSettings;
-use crate::config::app_settings::{AppSettings, DEFAULT_NAME, Mruby, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
+use crate::config::app_settings::{
+    AppSettings, DEFAULT_NAME, EnvironmentBy, Mruby, Probe, Reload, Ruby, RubyWorker, WorkerBounds, path_prefix,
+};
 use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
@@ -22,6 +24,8 @@ use crate::process::open_files;
 
 /// Default number of threads of a Ruby worker, as in Puma.
 const RUBY_THREADS: usize = 5;
+/// Default of their greatest number, where neither threads nor workers are configured.
+const MAX_RUBY_THREADS: usize = 32;
 /// Longest tag; more would not be visible in a list of processes.
 const TAG_LETTERS: usize = 64;
 
@@ -90,6 +94,8 @@ pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) 
     // Each application has its own; these are for connections, which belong to all.
     limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
     limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
+    // Each thread that a worker gets later is a connection to this process.
+    limits.spare_files = apps.iter().fold(limits.spare_files, |files, app| files.saturating_add(app.later_threads()));
     let mut settings = Settings {
         binds: reader.binds(),
         trusted: reader.trusted(),
@@ -152,7 +158,10 @@ impl SettingsReader<'_> {
     fn apps(&mut self) -> Vec<AppSettings> {
         let asked = self.asked;
         if asked.apps.is_empty() {
-            return vec![self.app(DEFAULT_NAME, asked.rackup.clone())];
+            return vec![AppSettings { prefix: self.prefix(), ..self.app(DEFAULT_NAME, asked.rackup.clone()) }];
+        }
+        if let Some(given) = asked.values(Name::Prefix).last() {
+            self.refuse(given, "is for a single application: the settings file has prefix below each [[app]]");
         }
         let mut apps = Vec::new();
         for (at, one) in asked.apps.iter().enumerate() {
@@ -162,6 +171,15 @@ impl SettingsReader<'_> {
         }
         self.app = None;
         apps
+    }
+
+    /// The prefix of the only application.
+    fn prefix(&mut self) -> String {
+        let given = self.pick(Name::Prefix);
+        path_prefix(&given.value).unwrap_or_else(|why| {
+            self.refuse(&given, &why);
+            String::new()
+        })
     }
 
     /// The configured values of an option that count.
@@ -190,7 +208,7 @@ impl SettingsReader<'_> {
             host: None,
             prefix: String::new(),
             environment: self.environment(),
-            names_environment: self.names_environment(),
+            environment_by: self.environment_by(),
             engine,
             leanings: incompatible::leanings(self.asked, self.app),
             mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
@@ -235,12 +253,17 @@ impl SettingsReader<'_> {
         given.value
     }
 
-    /// Whether the environment replaces other values of RAILS_ENV and APP_ENV: where it was set for this program. Of
-    /// the servers whose files are read, only Passenger sets these variables, too.
-    fn names_environment(&mut self) -> bool {
+    /// The source of the environment's name. Of the servers whose files are read, only Passenger sets RAILS_ENV and
+    /// APP_ENV, too: to what its file says, or to its default.
+    fn environment_by(&self) -> EnvironmentBy {
         let given = self.pick(Name::Environment);
-        let is_named = given.is_for_this_program() && !given.is_for_middleware();
-        is_named || (self.asked.reads_file_of(&["Passenger"]) && matches!(given.origin, Origin::File(_)))
+        let is_passenger = self.asked.reads_file_of(&["Passenger"]);
+        match &given.origin {
+            _ if given.is_for_this_program() && !given.is_for_middleware() => EnvironmentBy::OwnSetting,
+            Origin::File(_) if is_passenger => EnvironmentBy::OwnSetting,
+            Origin::Default if !is_passenger => EnvironmentBy::Nobody,
+            _ => EnvironmentBy::Others,
+        }
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.
@@ -279,8 +302,25 @@ impl SettingsReader<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
+    /// The greatest number of threads of a worker; `None` is the default for an application of which nothing is known.
+    /// A configured number of threads or workers is a limit, such as that of a pool of connections.
+    fn most_threads(&mut self, threads: usize, has_free_workers: bool) -> Option<usize> {
+        if self.optional(Name::MaxThreads).is_some() {
+            let before = self.problems.len();
+            let most = self.small(Name::MaxThreads);
+            if most < threads && self.problems.len() == before {
+                let right = format!("must be at least {threads}, the number with which a worker begins (--threads)");
+                self.refuse_value(Name::MaxThreads, &right);
+            }
+            return Some(most);
+        }
+        let is_free = has_free_workers && self.pick(Name::Threads).origin == Origin::Default;
+        if is_free && !self.asked.has_single_threads() { None } else { Some(threads) }
+    }
+
     fn ruby(&mut self, threads: usize) -> Ruby {
         let WorkerBounds { min: min_workers, max: max_workers, is_for_computing } = self.workers();
+        let max_threads = self.most_threads(threads, is_for_computing);
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
             user: self.ruby_user(),
@@ -295,6 +335,8 @@ impl SettingsReader<'_> {
             early_hints: self.flag(Name::EarlyHints),
             is_batch: self.choice(Name::Scheduling) == "batch",
             threads,
+            max_threads: max_threads.unwrap_or(MAX_RUBY_THREADS),
+            spares_databases: max_threads.is_none(),
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,
                 "native" => RubyWorker::Native,

@@ -25,7 +25,7 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!((app.engine, app.mruby.memory_bytes, app.tag.as_deref()), (None, 64 << 20, None));
     assert_eq!(settings.trusted, [front::Trusted::Private]);
     let ruby = &app.ruby;
-    assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
+    assert_eq!((ruby.threads, ruby.max_threads, ruby.worker), (5, 5, RubyWorker::Auto));
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
     // A debugger may stop all threads.
@@ -199,6 +199,32 @@ fn only_where_nobody_says_a_number_workers_are_added_while_all_compute() {
 }
 
 #[test]
+fn a_worker_gets_further_threads_where_nobody_says_a_number_or_somebody_says_a_greatest_one() {
+    let threads = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = resolved(&[&["-e", "production"], words].concat(), environment).unwrap().apps[0].ruby.clone();
+        (ruby.threads, ruby.max_threads, ruby.spares_databases)
+    };
+    assert_eq!(threads(&[], &[]), (5, 32, true));
+    for (words, environment) in [
+        (&["-w", "2"][..], &[][..]),
+        (&["-w", "auto"], &[]),
+        (&["-t", "5"], &[]),
+        (&["--max-workers", "4"], &[]),
+        (&["-e", "development"], &[]),
+        (&[], &[("RAILS_MAX_THREADS", "5")]),
+        (&[], &[("WEB_CONCURRENCY", "2")]),
+    ] {
+        assert_eq!(threads(words, environment), (5, 5, false), "{words:?} {environment:?}");
+    }
+    assert_eq!(threads(&["-w", "2", "--max-threads", "64"], &[]), (5, 64, false));
+    assert_eq!(threads(&["-t", "8"], &[("FOOLS_GOLD_MAX_THREADS", "8")]), (8, 8, false));
+    let refused = resolved(&["--max-threads", "3"], &[]).unwrap_err();
+    assert_eq!(refused, ["--max-threads 3: must be at least 5, the number with which a worker begins (--threads)"]);
+    let refused = resolved(&["--max-threads", "0"], &[]).unwrap_err();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+}
+
+#[test]
 fn workers_are_counted_as_puma_does() {
     let workers = |words: &[&str], environment: &[(&str, &str)]| {
         let ruby = resolved(words, environment).unwrap().apps[0].ruby.clone();
@@ -228,9 +254,12 @@ fn options_of_ruby_processes_are_taken() {
 /// As recipes for Capistrano start Unicorn: `RAILS_ENV=production unicorn -E deployment`.
 #[test]
 fn a_word_for_middleware_is_no_environment_of_the_application() {
-    let named = |words: &[&str]| resolved(words, &[("RAILS_ENV", "production")]).unwrap().apps[0].names_environment;
+    let by = |words: &[&str]| resolved(words, &[("RAILS_ENV", "production")]).unwrap().apps[0].environment_by;
+    let named = |words: &[&str]| by(words) == EnvironmentBy::OwnSetting;
     assert_eq!(["deployment", "none", "production"].map(|word| named(&["-E", word])), [false, false, true]);
     assert!(named(&["-e", "deployment"]) && named(&["--env=staging"]) && !named(&["--env=none"]));
+    assert_eq!(by(&[]), EnvironmentBy::Others);
+    assert_eq!(resolved(&[], &[]).unwrap().apps[0].environment_by, EnvironmentBy::Nobody);
 }
 
 #[test]
@@ -322,7 +351,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 22] = [
+    let cases: [(&str, &str, &str); 23] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -339,6 +368,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--threads", "99999999999999999999", "must be from 1 to 1024"),
         ("--body-bytes", "99999999999GiB", "is too large"),
         ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
+        ("--prefix", "shop", "must be a path such as /shop"),
         ("--remote-address", "sockett", "must be socket, header:NAME, an IP address, or value:TEXT for any other text"),
         ("--remote-address", "value:", "needs a text behind value:, without line feeds and the like"),
         ("--access-log", "xml", "must be text, json, off"),

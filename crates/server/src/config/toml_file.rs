@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::config::app_settings::path_prefix;
 use crate::config::arguments::{AppArguments, Arguments, Origin, RawValue, SourcePosition};
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::suggest::nearest;
 
 const BRACKETS: &str = "write [[app]], with two brackets on each side";
+const OF_ONE: &str = "is for one application: put it below [[app]]";
 
 /// Number of errors that are reported: more have one common cause.
 const MOST: usize = 50;
@@ -96,6 +98,7 @@ impl Reader<'_> {
 
     fn top(&mut self, table: &DeTable<'_>) {
         let mut seen = Vec::new();
+        let has_apps = table.keys().any(|key| key.get_ref() == "app");
         for entry in entries(table) {
             if self.has_enough() {
                 return self.and_more();
@@ -105,7 +108,8 @@ impl Reader<'_> {
                 ("app", DeValue::Array(apps)) => self.apps(apps.iter().collect(), &entry),
                 ("app", _) => self.refuse_section(&entry, BRACKETS),
                 ("path", value) => self.path(&entry, value),
-                ("name" | "host" | "prefix", _) => self.refuse(&entry, "is for one application: put it below [[app]]"),
+                ("name" | "host", _) => self.refuse(&entry, OF_ONE),
+                ("prefix", _) if has_apps => self.refuse(&entry, OF_ONE),
                 (_, DeValue::Table(_)) => {
                     let why = "there is no such section: settings stand above the first [[app]], without one";
                     self.refuse_section(&entry, why);
@@ -186,7 +190,7 @@ impl Reader<'_> {
                     Ok(())
                 }
                 "host" => host(word).map(|host| app.host = Some(host)),
-                _ => prefix(word).map(|prefix| app.prefix = prefix),
+                _ => path_prefix(word).map(|prefix| app.prefix = prefix),
             };
             if let Err(why) = checked {
                 self.refuse(&entry, &why);
@@ -328,17 +332,6 @@ fn host(word: &str) -> Result<String, String> {
         // A name with the dot of the root is the same name.
         true => Ok(word.strip_suffix('.').unwrap_or(word).to_ascii_lowercase()),
         false => Err("must be a name such as shop.example.org, without a scheme or a port".to_owned()),
-    }
-}
-
-/// Without a slash at the end.
-fn prefix(word: &str) -> Result<String, String> {
-    let prefix = word.trim_end_matches('/');
-    let plain = |c: char| c.is_ascii_graphic() && !"?#%\"<>\\".contains(c);
-    let fits = prefix.is_empty() || (prefix.starts_with('/') && !prefix.contains("//") && prefix.chars().all(plain));
-    match fits {
-        true => Ok(prefix.to_owned()),
-        false => Err("must be a path such as /shop".to_owned()),
     }
 }
 

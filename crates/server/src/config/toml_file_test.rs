@@ -18,8 +18,8 @@ fn resolved(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Res
 }
 
 fn problems(text: &str) -> Vec<String> {
-    let told = resolved(text, &[], &[]).unwrap_err();
-    told.iter().map(|line| line.trim_start_matches("srv/foolsgold.toml").to_owned()).collect()
+    let found = resolved(text, &[], &[]).unwrap_err();
+    found.iter().map(|line| line.trim_start_matches("srv/foolsgold.toml").to_owned()).collect()
 }
 
 #[test]
@@ -86,19 +86,19 @@ fn everything_that_is_wrong_is_told_at_once_with_its_line() {
         ":3: threads = 0: must be from 1 to 1024",
         ":11: max-requests = -1: must be a whole number",
     ];
-    let told = problems(text);
+    let found = problems(text);
     for line in expected {
-        assert!(told.iter().any(|told| told == line), "{line:?} is not in {told:#?}");
+        assert!(found.iter().any(|found| found == line), "{line:?} is not in {found:#?}");
     }
-    assert!(told.iter().any(|line| line.starts_with(":8: memory-limit = true: must be a whole number of bytes")));
-    assert!(told.iter().any(|line| line.starts_with(":12: reload = true: ")), "{told:#?}");
+    assert!(found.iter().any(|line| line.starts_with(":8: memory-limit = true: must be a whole number of bytes")));
+    assert!(found.iter().any(|line| line.starts_with(":12: reload = true: ")), "{found:#?}");
 }
 
 #[test]
 fn what_is_not_toml_is_told_with_its_line_and_nothing_else() {
-    let told = problems("threads = 3\nqueue = \nbind = \"x\n");
-    assert!(told.iter().all(|line| line.contains("is not TOML: ")), "{told:?}");
-    assert!(told[0].starts_with(":2: "), "{told:?}");
+    let found = problems("threads = 3\nqueue = \nbind = \"x\n");
+    assert!(found.iter().all(|line| line.contains("is not TOML: ")), "{found:?}");
+    assert!(found[0].starts_with(":2: "), "{found:?}");
     assert!(problems("threads = 3\nthreads = 4\n")[0].starts_with(":2: is not TOML: duplicate key"));
 }
 
@@ -178,11 +178,22 @@ fn applications_are_checked() {
         assert_eq!(problems(text), [line], "{text}");
     }
     let app = "[[app]]\nname = \"a\"\n";
-    let told = resolved(app, &["other.ru"], &[]).unwrap_err();
-    assert_eq!(told, ["other.ru: srv/foolsgold.toml names the applications: leave it out, or say --no-config"]);
-    let told = resolved(app, &["/tmp/made/config.ru"], &[("FOOLSGOLD_APP_FOLDER", "/srv/shop")]).unwrap_err();
-    assert!(told.len() == 1 && told[0].ends_with("FOOLS_GOLD_CONFIG=- in the environment reads no settings file"));
+    let found = resolved(app, &["other.ru"], &[]).unwrap_err();
+    assert_eq!(found, ["other.ru: srv/foolsgold.toml names the applications: leave it out, or say --no-config"]);
+    let found = resolved(app, &["/tmp/made/config.ru"], &[("FOOLSGOLD_APP_FOLDER", "/srv/shop")]).unwrap_err();
+    assert!(found.len() == 1 && found[0].ends_with("FOOLS_GOLD_CONFIG=- in the environment reads no settings file"));
     assert_eq!(resolved("[[app]]\npath = \"x\"", &[], &[]).unwrap().apps[0].name, "app");
+}
+
+#[test]
+fn a_single_application_has_its_prefix_without_a_section() {
+    let prefix = |text: &str, flags: &[&str]| resolved(text, flags, &[]).unwrap().apps[0].prefix.clone();
+    assert_eq!((prefix("prefix = \"/shop/\"", &[]).as_str(), prefix("", &[]).as_str()), ("/shop", ""));
+    assert_eq!(prefix("prefix = \"/shop\"", &["--prefix", "/a/b"]), "/a/b");
+    let expected = ":1: prefix = \"/shop\": is for one application: put it below [[app]]";
+    assert_eq!(problems("prefix = \"/shop\"\n[[app]]"), [expected]);
+    let expected = "--prefix /x: is for a single application: the settings file has prefix below each [[app]]";
+    assert_eq!(resolved(SHOPS, &["--prefix", "/x"], &[]).unwrap_err(), [expected]);
 }
 
 #[test]
@@ -194,8 +205,8 @@ fn what_is_wrong_for_all_applications_is_told_once() {
 fn what_is_said_for_all_is_not_held_against_one_with_another_engine() {
     let settings = resolved(SHOPS, &[], &[]).unwrap();
     assert!(settings.notices.is_empty(), "{:?}", settings.notices);
-    let told = problems("[[app]]\nengine = \"mruby\"\nworkers = 4");
-    assert!(told[0].starts_with(":3: workers = 4: the embedded engine has threads"), "{told:?}");
+    let found = problems("[[app]]\nengine = \"mruby\"\nworkers = 4");
+    assert!(found[0].starts_with(":3: workers = 4: the embedded engine has threads"), "{found:?}");
 }
 
 #[test]

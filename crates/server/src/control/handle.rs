@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::brief;
-use front::Stop;
+use front::{Endpoint, Listener, Stop};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use tokio::sync::mpsc::Sender;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
@@ -21,8 +22,17 @@ use crate::process::systemd;
 #[derive(Clone)]
 pub struct ServerHandle(Arc<Inner>);
 
+/// What a reload needs to bind Unix sockets again whose file is gone.
+pub struct Rebinding {
+    /// The configured addresses.
+    pub endpoints: Vec<Endpoint>,
+    /// Takes further listeners to the front.
+    pub further: Sender<Listener>,
+}
+
 struct Inner {
     apps: Arc<Apps>,
+    rebinding: Rebinding,
     stop: Stop,
     drain_lag: Duration,
     drain_time: Duration,
@@ -38,10 +48,11 @@ struct Inner {
 }
 
 impl ServerHandle {
-    /// A handle to a server that runs these applications. `stop` shuts down the front; `runtime` is that of the main
-    /// thread; `upgrade` starts its successor.
+    /// A handle to a server that runs these applications. `rebinding` restores its sockets; `stop` shuts down the
+    /// front; `runtime` is that of the main thread; `upgrade` starts its successor.
     pub fn new(
         apps: Arc<Apps>,
+        rebinding: Rebinding,
         stop: Stop,
         runtime: Handle,
         drain_lag: Duration,
@@ -50,6 +61,7 @@ impl ServerHandle {
     ) -> ServerHandle {
         ServerHandle(Arc::new(Inner {
             apps,
+            rebinding,
             stop,
             drain_lag,
             drain_time,
@@ -101,7 +113,8 @@ impl ServerHandle {
         self.0.is_open.store(true, Ordering::SeqCst);
     }
 
-    /// Reloads the application of this name, or all. Blocks until the new code serves or has failed.
+    /// Reloads the application of this name, or all. Blocks until the new code serves or has failed. As in Unicorn,
+    /// Unix sockets whose file is gone are bound again.
     pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
         if self.is_draining() {
             let why = "the server is shutting down: nothing is reloaded any more";
@@ -109,6 +122,11 @@ impl ServerHandle {
             return Err(why.to_owned());
         }
         systemd::reloading("reloading");
+        let Rebinding { endpoints, further } = &self.0.rebinding;
+        for listener in self.0.upgrade.bind_again(endpoints) {
+            // At a shutdown nobody takes it, and it removes its file.
+            let _ = further.try_send(listener);
+        }
         let outcome = self.0.apps.reload(app);
         systemd::reloaded(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
         outcome

@@ -300,10 +300,10 @@ fn step(
 fn backtraces(server: &ServerHandle) -> Result<String, String> {
     each(server, |app| {
         let workers = app.engine().snapshot().workers;
-        let told = workers.iter().map(|worker| match app.order(Order::Backtraces(worker.id)) {
+        let traces = workers.iter().map(|worker| match app.order(Order::Backtraces(worker.id)) {
             Ok(text) | Err(text) => format!("worker {}:\n{text}", worker.id),
         });
-        Ok(told.collect::<Vec<_>>().join("\n"))
+        Ok(traces.collect::<Vec<_>>().join("\n"))
     })
 }
 

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::brief;
-use front::{Bind, Listener};
+use front::{Bind, Endpoint, Listener};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::sync::Notify;
@@ -263,7 +263,6 @@ impl Upgrade {
             state.unname();
             return Err(NoSuccessor::Ended.in_words(&how.to_string()));
         }
-        info!(target: "server", "upgrade: process {pid} serves");
         systemd::reloaded("serving, and so does a successor");
         for changed in self.apps.ordered_since(&ordered) {
             let _ = channel.order(&changed);
@@ -272,6 +271,7 @@ impl Upgrade {
             let _ = channel.say(&format!("{RELOADED}{app}"));
         }
         self.run_files.give_away();
+        info!(target: "server", "upgrade: process {pid} serves");
         // The successor claims the pid file, which is free now.
         let _ = channel.say("free");
         *state = State::Followed { pid, channel, taken: self.bound(&taken) };
@@ -338,6 +338,16 @@ impl Upgrade {
         let share = &shared.ok_or_else(|| format!("{local} is not held any more"))?.share;
         let socket = share.socket.try_clone().map_err(|error| error.to_string())?;
         Listener::adopt(socket, share.asked.clone()).map_err(|error| error.to_string())
+    }
+
+    /// Binds Unix sockets of these endpoints again whose file is gone, unless there is a successor, or one is being
+    /// started: that has the sockets as they are. Returns their listeners.
+    pub fn bind_again(&self, endpoints: &[Endpoint]) -> Vec<Listener> {
+        let state = self.state.lock();
+        if !matches!(*state, State::Alone) {
+            return Vec::new();
+        }
+        self.shares.lock().iter_mut().filter_map(|shared| shared.bind_again(endpoints)).collect()
     }
 
     /// The addresses, as bound, of the sockets that a successor has taken, which names them as configured. If several
@@ -442,6 +452,9 @@ impl Upgrade {
             end(&mut child);
             return Err(why);
         }
+        if self.stays {
+            self.run_files.point_to(child.id());
+        }
         let ordered = self.apps.ordered();
         match self.converse(&channel, &ordered) {
             Ok(taken) => Ok(Successor { channel, taken, ordered, generations, child }),
@@ -457,7 +470,7 @@ impl Upgrade {
     /// Hands over the sockets and the orders, and waits for the report: the addresses that the successor took, or why
     /// it does not serve.
     fn converse(&self, channel: &Channel, ordered: &[Ordered]) -> Result<Vec<String>, NoSuccessor> {
-        let told = |error: io::Error| match error.kind() {
+        let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::WouldBlock => NoSuccessor::Late(self.limit),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
                 NoSuccessor::Ended
@@ -466,14 +479,14 @@ impl Upgrade {
             _ => NoSuccessor::Unreachable(error),
         };
         for Shared { share, is_activated, .. } in &*self.shares.lock() {
-            channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
+            channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(failed)?;
         }
         for ordered in ordered {
-            channel.order(ordered).map_err(told)?;
+            channel.order(ordered).map_err(failed)?;
         }
-        channel.say("begin").map_err(told)?;
-        channel.set_receive_timeout(Some(self.limit)).map_err(told)?;
-        match channel.outcome().map_err(told)? {
+        channel.say("begin").map_err(failed)?;
+        channel.set_receive_timeout(Some(self.limit)).map_err(failed)?;
+        match channel.outcome().map_err(failed)? {
             StartOutcome::Serving(taken) => Ok(taken),
             StartOutcome::NotServing(why) => Err(NoSuccessor::NotServing(why)),
         }
@@ -537,11 +550,11 @@ pub fn follow(
         return Ok(());
     }
     upgrade.predecessor.store(pid, Ordering::SeqCst);
-    let (told, reported) = sync_channel(1);
+    let (sender, reported) = sync_channel(1);
     // The thread is there before the previous process is told to go: at the limit of threads both would end.
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
         report(&channel);
-        let _ = told.send(());
+        let _ = sender.send(());
         let take_place = || {
             run_files.follow();
             // While this process was loading, the signal after a rotation went to the previous one, whose id was in the

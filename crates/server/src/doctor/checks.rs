@@ -30,30 +30,30 @@ pub fn run(
     paths: &[String],
 ) -> Report {
     let rackup = here.rackup.clone();
-    let told = all_missing(here, settings, engine_context);
-    let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
-    let doubts = scan::doubts(&rackup, &own, &told.methods);
+    let missing = all_missing(here, settings, engine_context);
+    let own: Vec<String> = missing.files.into_iter().filter(|file| !is_of(&missing.gems, file)).collect();
+    let doubts = scan::doubts(&rackup, &own, &missing.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
     // If it did not finish with parts left out, it would not do so now.
-    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, engine_context), Err);
+    let real = missing.stuck.map_or_else(|| start(here, settings, Size::Full, engine_context), Err);
     let ours = match real {
         Ok(running) => {
             report.loaded = Some(began.elapsed());
-            report.did_without = told.tried;
+            report.did_without = missing.tried;
             Some(running)
         }
         Err(refusal) => {
             report.refusal = Some(refusal.words);
-            report.findings = told.found;
-            report.unfinished = told.unfinished;
+            report.findings = missing.found;
+            report.unfinished = missing.unfinished;
             ask_ruby(&mut report.findings, &settings.ruby);
             None
         }
     };
-    let load_path = told.gems.iter().filter(|gem| Path::new(&gem.folder).starts_with(report.folder()));
+    let load_path = missing.gems.iter().filter(|gem| Path::new(&gem.folder).starts_with(report.folder()));
     let load_path = load_path.flat_map(|gem| gem.paths.clone()).collect();
-    report.gems = told.gems;
+    report.gems = missing.gems;
     let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, engine_context, &mut report);
     if let Some(ours) = &ours {
         report.asked = asked(ours, theirs.as_ref(), settings, paths);

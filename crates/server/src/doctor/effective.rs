@@ -121,7 +121,8 @@ fn lines(
     let reader = SettingsReader::new(asked, app, machine);
     let several = !asked.apps.is_empty();
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
-    let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
+    let is_shown = |row: &&Row| !several || (row.per_app == app.is_some() && row.name != Name::Prefix);
+    let rows = rows.filter(is_shown);
     rows.map(|row| {
         let is_bound = matches!(row.name, Name::MinWorkers | Name::MaxWorkers);
         let is_outdone = is_bound && reader.is_outdone(row.name);
@@ -141,6 +142,7 @@ fn lines(
             Name::RequestTime if is_default_of_ruby && reader.is_development() => "none".to_owned(),
             Name::MinWorkers if is_outdone || is_default_of_ruby => ruby.min_workers.to_string(),
             Name::MaxWorkers if is_outdone || is_default_of_ruby => ruby.max_workers.to_string(),
+            Name::MaxThreads if is_default_of_ruby => ruby.max_threads.to_string(),
             Name::Workers if is_default_of_ruby && ruby.min_workers != ruby.max_workers => {
                 let range = format!("{} to {}", ruby.min_workers, ruby.max_workers);
                 if ruby.computing_bounds.is_some() { format!("auto ({range})") } else { range }

@@ -85,7 +85,7 @@ module FoolsGoldDoctor
       nil
     end
 
-    def told(ended)
+    def report(ended)
       files = $LOADED_FEATURES.dup
       gems = FoolsGold::Loader.gems.all.select { |gem| files.any? { |file| file.start_with?("#{gem.folder}/") } }
       gems = gems.map { |gem| { name: "#{gem.name}-#{gem.version}", folder: gem.folder, paths: gem.paths } }
@@ -141,5 +141,5 @@ rescue StandardError, ScriptError, SystemExit => error
   FoolsGoldDoctor.wrong(error) unless ended
 end
 
-told = FoolsGoldDoctor.told(ended)
-run ->(_env) { [200, { "content-type" => "application/json" }, [JSON.generate(told)]] }
+report = FoolsGoldDoctor.report(ended)
+run ->(_env) { [200, { "content-type" => "application/json" }, [JSON.generate(report)]] }

@@ -100,7 +100,7 @@ pub struct FileView {
 }
 
 fn append(path: &Path, links: Links) -> Result<File, String> {
-    let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
+    let failed = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
     let kind = fs::metadata(path).ok().map(|found| found.file_type());
     if kind.is_some_and(|kind| kind.is_dir()) {
         return Err(format!("the log file {} is a folder", path.display()));
@@ -108,15 +108,15 @@ fn append(path: &Path, links: Links) -> Result<File, String> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     if !kind.is_some_and(|kind| kind.is_fifo()) {
-        return links.open(path, &options, OFlags::empty()).map_err(told);
+        return links.open(path, &options, OFlags::empty()).map_err(failed);
     }
     // A blocking open of a pipe would wait for a reader.
     let file = links.open(path, &options, OFlags::NONBLOCK);
     let file = file.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::NXIO) => format!("the log file {} is a pipe that nobody reads", path.display()),
-        _ => told(error),
+        _ => failed(error),
     })?;
-    rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|error| told(error.into()))?;
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|error| failed(error.into()))?;
     Ok(file)
 }
 
@@ -366,14 +366,14 @@ mod tests {
             file.write(b"next\n");
             assert_eq!(file.view().failing_since_ms, None);
             let text = fs::read_to_string(&path).unwrap();
-            let [first, told, next] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+            let [first, second, next] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
             assert_eq!((first, next), ("2026", "next"));
-            assert!(told.contains(words) && told.contains("2 lines lost, 14 bytes"), "{text}");
+            assert!(second.contains(words) && second.contains("2 lines lost, 14 bytes"), "{text}");
             if form == LogForm::Json {
-                let line: serde_json::Value = serde_json::from_str(told).unwrap();
+                let line: serde_json::Value = serde_json::from_str(second).unwrap();
                 assert_eq!((&line["lost_lines"], &line["lost_bytes"]), (&2.into(), &14.into()), "{line}");
             } else {
-                assert!(untimed(told).starts_with(words), "{text}");
+                assert!(untimed(second).starts_with(words), "{text}");
             }
         }
     }

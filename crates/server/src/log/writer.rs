@@ -161,14 +161,14 @@ impl Held {
             let (dropped, ended) = self.take(&mut batch);
             let _ = out.write_all(&batch);
             if dropped > 0 {
-                let told = line(self.form, || {
+                let warning = line(self.form, || {
                     tracing::warn!(
                         target: "server",
                         lost_lines = dropped,
                         "{dropped} log lines were dropped: the log is written too slowly"
                     );
                 });
-                let _ = out.write_all(&told);
+                let _ = out.write_all(&warning);
             }
             let _ = out.flush();
             {
@@ -362,8 +362,8 @@ mod tests {
         held.state.lock().ended = true;
         let mut out = Vec::new();
         held.write_all_to(&mut out);
-        let told = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();
-        assert!(told.contains("WARN server: 3 log lines were dropped: the log is written too slowly\n"), "{told}");
+        let text = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();
+        assert!(text.contains("WARN server: 3 log lines were dropped: the log is written too slowly\n"), "{text}");
         assert_eq!(held.ever_dropped.load(Ordering::Relaxed), 3);
     }
 }

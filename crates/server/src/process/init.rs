@@ -55,8 +55,8 @@ pub fn run(program: &Program, environment: &[(OsString, OsString)]) -> Option<Re
     if process::id() != 1 {
         return None;
     }
-    let told = |error: io::Error| format!("process 1 cannot start the server: {error}");
-    Some(Init::start(program, environment).map_err(told).map(|mut init| init.wait()))
+    let failed = |error: io::Error| format!("process 1 cannot start the server: {error}");
+    Some(Init::start(program, environment).map_err(failed).map(|mut init| init.wait()))
 }
 
 /// Must be called first in a child of process 1: rewrites variables that name process 1, by starting the program again.

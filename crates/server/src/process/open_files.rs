@@ -18,24 +18,24 @@ pub fn before() -> Option<u64> {
     BEFORE.get().copied()
 }
 
-/// Raises the limit. Returns a warning if it cannot hold that many connections, each with a temporary file.
-pub fn make_room(connections: usize) -> Option<String> {
-    let told = parent::told(VARIABLE).and_then(|number| number.parse().ok());
-    if let Some(before) = told.or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
+/// Raises the limit. Returns a warning if it cannot hold these connections and the files that are open `beside` them.
+pub fn make_room(connections: usize, beside: u64) -> Option<String> {
+    let handed = parent::variable(VARIABLE).and_then(|number| number.parse().ok());
+    if let Some(before) = handed.or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
         let _ = BEFORE.set(before);
     }
     let allowed = match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(allowed) => allowed,
         Err(error) => return Some(format!("the limit of open files cannot be raised: {error}")),
     };
-    too_few(allowed, connections as u64)
+    too_few(allowed, connections as u64, beside)
 }
 
-fn too_few(allowed: u64, connections: u64) -> Option<String> {
-    if allowed >= connections.saturating_add(BESIDE) {
+fn too_few(allowed: u64, connections: u64, beside: u64) -> Option<String> {
+    if allowed >= connections.saturating_add(beside) {
         return None;
     }
-    let fit = allowed.saturating_sub(BESIDE);
+    let fit = allowed.saturating_sub(beside);
     let advice = if fit > 0 { format!(" or say --connections {fit}") } else { String::new() };
     Some(format!(
         "{allowed} open files are allowed, too few for {connections} connections: raise the hard limit (ulimit -Hn, \
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_too_low_is_told_with_what_fits() {
-        assert_eq!(too_few(1088, 1024), None);
-        let told = "1024 open files are allowed, too few for 1000 connections: raise the hard limit (ulimit -Hn, \
-                    LimitNOFILE) or say --connections 960";
-        assert_eq!(too_few(1024, 1000).as_deref(), Some(told));
+        assert_eq!(too_few(1088, 1024, BESIDE), None);
+        let words = "1024 open files are allowed, too few for 1000 connections: raise the hard limit (ulimit -Hn, \
+                     LimitNOFILE) or say --connections 960";
+        assert_eq!(too_few(1024, 1000, BESIDE).as_deref(), Some(words));
     }
 }

@@ -176,9 +176,9 @@ impl fmt::Display for Ordered {
 }
 
 /// The value of a variable that the parent process has set for this one; `None` if the parent is no FoolsGold.
-pub fn told(variable: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
-    env::var(variable).ok().filter(|_| is_meant)
+    env::var(name).ok().filter(|_| is_meant)
 }
 
 /// Sends this process one SIGTERM when its parent exits, if the parent is a command that asks for it by
@@ -210,10 +210,10 @@ fn asks_to_end(environment: &[(OsString, OsString)], parent: Pid) -> bool {
 impl Parent {
     /// Whether this process was started by another foolsgold process; if so, takes over what that hands over.
     pub fn find(environment: &[(OsString, OsString)]) -> Result<Option<Parent>, String> {
-        let told = environment.iter().find(|(name, _)| name == PARENT).and_then(|(_, value)| value.to_str());
+        let value = environment.iter().find(|(name, _)| name == PARENT).and_then(|(_, value)| value.to_str());
         let pid = parent_id();
         let is_socket = || socket_type(io::stdin()).is_ok_and(|kind| kind == SocketType::SEQPACKET);
-        if told != Some(&pid.to_string()) || !is_socket() {
+        if value != Some(&pid.to_string()) || !is_socket() {
             return Ok(None);
         }
         let broken = |error: io::Error| format!("the process that started this one does not speak to it: {error}");
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn only_a_child_of_the_command_ends_with_it() {
         let parent = Pid::from_raw(4711).unwrap();
-        let ends_with = |told: &str| asks_to_end(&[(ENDS_WITH.into(), told.into())], parent);
+        let ends_with = |value: &str| asks_to_end(&[(ENDS_WITH.into(), value.into())], parent);
         assert_eq!(["4711", "4712", "", "x"].map(ends_with), [true, false, false, false]);
         assert!(!asks_to_end(&[], parent));
     }

@@ -102,11 +102,20 @@ impl Pidfile {
 
     /// Writes this process's id.
     pub fn write(&self) -> Result<(), String> {
-        write_id(&self.file).map_err(|error| not_written(&self.path, &error))
+        self.write_for(process::id())
     }
 
-    /// Leaves the file to a successor; this process's id stays in the `.oldbin` file until it exits.
+    /// Writes this id, of this process or of a successor that is being started.
+    pub fn write_for(&self, pid: u32) -> Result<(), String> {
+        write_id(&self.file, pid).map_err(|error| not_written(&self.path, &error))
+    }
+
+    /// Leaves the file, with this process's id, to a successor, which need not use it; the id stays in the `.oldbin`
+    /// file until this process exits.
     pub fn give_away(self) -> OldPidfile {
+        if let Err(why) = self.write() {
+            warn!(target: "server", "{why}");
+        }
         self.aside()
     }
 
@@ -151,7 +160,7 @@ impl OldPidfile {
     fn write(&self) -> Result<(), String> {
         let file = opened(&self.path, self.links)?;
         is_pid(&self.path, text_in(&file).trim())?;
-        write_id(&file).map_err(|error| {
+        write_id(&file, process::id()).map_err(|error| {
             // On a full disk the file is created without the number by which it would be known as ours.
             let _ = fs::remove_file(&self.path);
             not_written(&self.path, &error)
@@ -205,8 +214,8 @@ fn opened(path: &Path, links: Links) -> Result<File, String> {
     Ok(file)
 }
 
-fn write_id(file: &File) -> io::Result<()> {
-    let text = format!("{}\n", process::id());
+fn write_id(file: &File, pid: u32) -> io::Result<()> {
+    let text = format!("{pid}\n");
     // The length last: at no time is the file empty.
     file.write_all_at(text.as_bytes(), 0).and_then(|()| file.set_len(text.len() as u64))
 }

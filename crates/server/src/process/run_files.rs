@@ -120,8 +120,18 @@ impl RunFiles {
         }
     }
 
-    /// Removes the `.oldbin` file after a failed start of a successor, and writes the state file again: a successor
-    /// that got as far as to serve has written or removed it.
+    /// Writes the id of a successor that is being started into the pid file, where scripts made for Unicorn look for it
+    /// while it loads.
+    pub fn point_to(&self, successor: u32) {
+        if let Pid::Ours(file) = &*self.pid.lock()
+            && let Err(why) = file.write_for(successor)
+        {
+            warn!(target: "server", "{why}");
+        }
+    }
+
+    /// Removes the `.oldbin` file after a failed start of a successor, and writes the others again: the pid file may
+    /// name the successor, and one that got as far as to serve has written or removed the state file.
     pub fn recant(&self) {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.old().remove();

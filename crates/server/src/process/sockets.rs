@@ -1,6 +1,8 @@
 //! The listening sockets of this process: those handed over by systemd or by the previous process, and those that it
 //! binds.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use front::{Bind, Endpoint, Listener, Share};
@@ -58,13 +60,14 @@ struct FoundSocket {
     is_activated: bool,
 }
 
-/// Matches handed-over sockets with the configured addresses and binds the rest. One failure fails all.
+/// Matches handed-over sockets with the configured addresses and binds the rest; one failure fails all. A handed-over
+/// Unix socket whose file is gone is bound again, or taken as it is if that fails.
 pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Sockets, String> {
-    let told = |error: front::BindError| error.to_string();
+    let failed = |error: front::BindError| error.to_string();
     let mut found = Vec::new();
     for InheritedSocket { socket, asked, is_activated } in handed {
         let bind = asked.parse().map_err(|why| format!("a socket was handed over as {asked}: {why}"))?;
-        found.push(FoundSocket { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
+        found.push(FoundSocket { listener: Listener::adopt(socket, bind).map_err(failed)?, asked, is_activated });
     }
     let has_activated = found.iter().any(|one| one.is_activated);
     if wanted.activated == Activated::Only && !has_activated {
@@ -81,12 +84,20 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
     };
     let mut sockets = Sockets::default();
     for endpoint in if no_binds { &[] } else { wanted.binds } {
-        let handed = of(&endpoint.bind, &mut found);
-        if handed.is_empty() {
-            for listener in Listener::bind_all(endpoint).map_err(told)? {
-                sockets.share(&listener, false)?;
-                sockets.listeners.push(listener);
-            }
+        let mut handed = of(&endpoint.bind, &mut found);
+        let bound = if handed.is_empty() {
+            Listener::bind_all(endpoint).map_err(failed)?
+        } else if has_lost_its_file(&endpoint.bind) && !handed.iter().any(|one| one.is_activated) {
+            bound_again(endpoint)
+        } else {
+            Vec::new()
+        };
+        if !bound.is_empty() {
+            handed.clear();
+        }
+        for listener in bound {
+            sockets.share(&listener, false)?;
+            sockets.listeners.push(listener);
         }
         handed.into_iter().try_for_each(|one| sockets.take(one))?;
     }
@@ -101,6 +112,39 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
         }
     }
     Ok(sockets)
+}
+
+/// Whether the file of a Unix socket, by which clients find it, is gone. An abstract socket has none, and a relative
+/// path may start at another folder by now.
+fn has_lost_its_file(bind: &Bind) -> bool {
+    let Bind::Unix(path) = bind else { return false };
+    path.is_absolute() && fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+impl Shared {
+    /// Binds and opens the Unix socket again if its file is gone, with the options of its endpoint, and becomes a share
+    /// of the new one. Returns its listener; `None` if the file is there, or if binding fails.
+    pub fn bind_again(&mut self, endpoints: &[Endpoint]) -> Option<Listener> {
+        let endpoint = endpoints.iter().find(|endpoint| endpoint.bind == self.share.asked)?;
+        if self.is_activated || !has_lost_its_file(&endpoint.bind) {
+            return None;
+        }
+        let listener = bound_again(endpoint).pop()?;
+        let share = listener.open().map_err(|error| error.to_string()).and_then(|()| share_of(&listener));
+        let share = share.inspect_err(|why| warn!(target: "server", "{why}")).ok()?;
+        *self = Shared { share, is_activated: false, is_taken: false };
+        info!(target: "server", "listening on {} again: its file was gone", listener.local());
+        Some(listener)
+    }
+}
+
+/// Binds a Unix socket again whose file is gone. If that fails, clients do not find the socket, as before, and the
+/// others are served.
+fn bound_again(endpoint: &Endpoint) -> Vec<Listener> {
+    Listener::bind_all(endpoint).unwrap_or_else(|error| {
+        warn!(target: "server", "the file of a Unix socket is gone, so that no client finds it: {error}");
+        Vec::new()
+    })
 }
 
 /// Takes out the sockets for this bind: those configured with the same text, or of one of its addresses.
@@ -153,7 +197,6 @@ fn share_of(listener: &Listener) -> Result<Share, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
 
@@ -227,6 +270,36 @@ mod tests {
         };
         assert_eq!(wanted("var/web.sock"), [Bind::Unix(at("run/web.sock"))]);
         assert_eq!(wanted("run/other.sock"), [Bind::Unix(at("run/other.sock"))]);
+    }
+
+    /// Programs that clean /tmp remove it. Unicorn binds such a socket again at a reload.
+    #[test]
+    fn a_unix_socket_that_has_lost_its_file_is_bound_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("web.sock");
+        let socket = UnixListener::bind(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let bind = Bind::Unix(path.clone());
+        let handed = InheritedSocket { socket: socket.into(), asked: bind.to_string(), is_activated: false };
+        let wanted = Wanted { binds: &[endpoint(&bind)], is_default: false, activated: Activated::Matching };
+        let sockets = gather(&wanted, vec![handed]).unwrap();
+        assert!(path.exists() && sockets.taken.is_empty());
+    }
+
+    /// The folder is gone as well: the user that `--user` names could not write in it either.
+    #[test]
+    fn a_unix_socket_that_cannot_be_bound_again_keeps_nothing_else_from_being_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/web.sock");
+        fs::create_dir(folder.path().join("run")).unwrap();
+        let socket = UnixListener::bind(&path).unwrap();
+        fs::remove_dir_all(folder.path().join("run")).unwrap();
+        let unix = Bind::Unix(path);
+        let lost = InheritedSocket { socket: socket.into(), asked: unix.to_string(), is_activated: false };
+        let (other, local) = handed("tcp://127.0.0.1:0", false);
+        let binds = [endpoint(&unix), endpoint(&"tcp://127.0.0.1:0".parse().unwrap())];
+        let wanted = Wanted { binds: &binds, is_default: false, activated: Activated::Matching };
+        assert_eq!(locals(&wanted, vec![lost, other]).unwrap(), [unix, local]);
     }
 
     #[test]

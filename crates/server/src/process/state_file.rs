@@ -27,17 +27,17 @@ pub struct StateFile {
 impl StateFile {
     /// Opens the file before privileges are dropped. A file that is no state file is refused and left as it is.
     pub fn claim(path: &Path, bits: Option<u32>, links: Links) -> Result<StateFile, String> {
-        let told = |error: io::Error| format!("the state file {} cannot be written: {error}", path.display());
-        let path = std::path::absolute(path).map_err(told)?;
+        let failed = |error: io::Error| format!("the state file {} cannot be written: {error}", path.display());
+        let path = std::path::absolute(path).map_err(failed)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(bits.unwrap_or(0o644));
-        let file = links.open(&path, &options, OFlags::empty()).map_err(told)?;
+        let file = links.open(&path, &options, OFlags::empty()).map_err(failed)?;
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the state file {} is not a file", path.display()));
         }
         StateFile::check(&path, &file)?;
         if let Some(bits) = bits {
-            file.set_permissions(Permissions::from_mode(bits)).map_err(told)?;
+            file.set_permissions(Permissions::from_mode(bits)).map_err(failed)?;
         }
         Ok(StateFile { path, bits, file, links })
     }

@@ -164,8 +164,8 @@ pub fn numbers(environment: &[(OsString, OsString)]) -> Result<Range<RawFd>, Str
     if find("LISTEN_PID") != Some(&std::process::id().to_string()) {
         return Ok(FIRST..FIRST);
     }
-    let told = find("LISTEN_FDS").unwrap_or("0");
-    let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
+    let value = find("LISTEN_FDS").unwrap_or("0");
+    let count: u16 = value.parse().map_err(|_| format!("LISTEN_FDS={value} in the environment is not a number"))?;
     let numbers = FIRST..FIRST + RawFd::from(count);
     if let Some(missing) = numbers.clone().find(|number| !is_open(*number)) {
         let right = match missing - FIRST {
@@ -173,7 +173,7 @@ pub fn numbers(environment: &[(OsString, OsString)]) -> Result<Range<RawFd>, Str
             open => format!("LISTEN_FDS={open} would be right"),
         };
         return Err(format!(
-            "LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open: {right}"
+            "LISTEN_FDS={value} in the environment, but file descriptor {missing} is not open: {right}"
         ));
     }
     Ok(numbers)

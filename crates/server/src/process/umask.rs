@@ -20,8 +20,8 @@ pub fn before() -> Option<String> {
 
 /// Sets the umask of the settings, or else the one that the parent process had before it set its own.
 pub fn set(wanted: Option<u32>) {
-    let told = parent::told(VARIABLE).and_then(|text| u32::from_str_radix(&text, 8).ok());
-    let Some(bits) = wanted.or(told) else { return };
+    let handed = parent::variable(VARIABLE).and_then(|text| u32::from_str_radix(&text, 8).ok());
+    let Some(bits) = wanted.or(handed) else { return };
     let inherited = umask(Mode::from_bits_truncate(bits));
-    let _ = BEFORE.set(told.unwrap_or(inherited.bits()));
+    let _ = BEFORE.set(handed.unwrap_or(inherited.bits()));
 }

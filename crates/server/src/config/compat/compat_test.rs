@@ -1,5 +1,5 @@
-//! Detection of files, and translation of single directives. Ruby files are tested in tests/old_configs.rs, with a Ruby
-//! to read them.
+//! Detection of files, and translation of single directives. Ruby files are tested in tests/compat_configs.rs, with a
+//! Ruby to read them.
 
 use serde_json::{Value, json};
 
@@ -50,6 +50,7 @@ fn files_are_known_by_name_and_by_content() {
         ("config/puma.rb", ServerKind::Puma),
         ("config/puma/production.rb", ServerKind::Puma),
         ("config/unicorn.conf.rb", ServerKind::Unicorn),
+        ("config/rainbows.conf.rb", ServerKind::Unicorn),
         ("/etc/pitchfork.rb", ServerKind::Pitchfork),
         ("thin.yml", ServerKind::Thin),
         ("config/thin.production.yaml", ServerKind::Thin),
@@ -61,6 +62,7 @@ fn files_are_known_by_name_and_by_content() {
     assert_eq!(of("server", "threads = 3\nbind = \"x\""), Ok(None));
     assert_eq!(of("server", "threads 1, 3\nbind \"x\""), Ok(Some(ServerKind::Puma)));
     assert_eq!(of("server.rb", "# x\nworker_processes(4)\nlisten 3\n"), Ok(Some(ServerKind::Unicorn)));
+    assert_eq!(of("server.rb", "Rainbows! do\n  use :ThreadPool\nend\n"), Ok(Some(ServerKind::Unicorn)));
     assert_eq!(of("server.rb", "refork_after [50]\nlisten 3\nspawn_timeout 3"), Ok(Some(ServerKind::Pitchfork)));
     assert!(of("server.rb", "before_fork { }").unwrap_err().contains("call it *.toml, puma.rb"));
     // The folder of an application may be called after a server that it does not run on any more.
@@ -364,6 +366,47 @@ fn addresses_and_users_of_unicorn() {
 }
 
 #[test]
+fn a_block_of_rainbows_says_how_many_requests_a_worker_has_at_once() {
+    let of_block = |calls: &[(&str, Value)]| {
+        let block = [("Rainbows!", json!([]))];
+        values(
+            ServerKind::Unicorn,
+            &[&block[..], calls].concat(),
+            ["threads", "request-time", "worker-timeout", "drain-time", "keep-alive", "body-bytes"],
+        )
+    };
+    let many = ("worker_connections", json!([400]));
+    // A worker that lives shows it, whatever its requests do, unless there is one at a time.
+    let pool = ("use", json!(["ThreadPool"]));
+    let timeout = ("timeout", json!([30]));
+    assert_eq!(of_block(&[pool, many.clone(), timeout]), ["400", "none", "30s", "1m", "5s", "1MiB"]);
+    assert_eq!(of_block(std::slice::from_ref(&many)), ["1", "60s", "1m", "1m", "5s", "1MiB"]);
+    let threads = |model: Value, connections: u64| {
+        let [threads, request_time, ..] = of_block(&[("use", model), ("worker_connections", json!([connections]))]);
+        (threads, request_time)
+    };
+    for (model, connections, expected) in [
+        (json!(["ThreadSpawn"]), 5000, ("1024", "none")),
+        (json!(["CoolioThreadPool", { "pool_size": 10 }]), 100, ("10", "none")),
+        (json!(["XEpollThreadPool"]), 100, ("50", "none")),
+        (json!(["WriterThreadPool"]), 100, ("1", "60s")),
+        (json!(["EventMachine"]), 100, ("1", "none")),
+    ] {
+        let found = threads(model.clone(), connections);
+        assert_eq!((found.0.as_str(), found.1.as_str()), expected, "{model}");
+    }
+    let limits = [("keepalive_timeout", json!([7])), ("client_max_body_size", json!([null]))];
+    assert_eq!(of_block(&limits)[4..], ["7s", "none"]);
+    let of_head = |bytes: u64| of(ServerKind::Unicorn, "client_max_header_size", json!([bytes]));
+    assert_eq!(of_head(512), (vec!["header-bytes=8192".to_owned()], vec![RemarkKind::Differs]));
+    assert_eq!(of_head(65_536), (vec!["header-bytes=65536".to_owned()], vec![]));
+    // A middleware in the wrong file, and a block that was forgotten.
+    for (name, value) in [("use", json!(["(Class)"])), many] {
+        assert_eq!(of(ServerKind::Unicorn, name, value), (vec![], vec![RemarkKind::Refused]));
+    }
+}
+
+#[test]
 fn a_trap_for_term_that_sends_quit_is_seen_in_unicorns_file() {
     let seen = unicorn::ends_gracefully_at_term;
     let usual = "before_fork do |server, worker|\n  Signal.trap 'TERM' do\n    puts 'sending myself QUIT instead'\n    \
@@ -490,6 +533,14 @@ fn a_timeout_of_nothing_is_none_in_thin() {
     }
 }
 
+#[test]
+fn the_prefix_of_thin_is_ours() {
+    assert_eq!(of(ServerKind::Thin, "prefix", json!(["/shop"])), (vec!["prefix=/shop".to_owned()], vec![]));
+    for none in [json!([""]), json!([null]), json!([false])] {
+        assert_eq!(of(ServerKind::Thin, "prefix", none), (vec![], vec![RemarkKind::Needless]));
+    }
+}
+
 /// For commands that only look for the server.
 #[test]
 fn folder_and_user_of_thins_file_are_known_without_its_erb() {
@@ -579,16 +630,16 @@ fn keys_of_passenger_have_their_lines() {
 #[test]
 fn that_public_is_not_served_as_in_passenger_is_told_at_the_start_if_there_is_one() {
     let home = tempfile::tempdir().unwrap();
-    let told = |json: &str| {
+    let is_remarked = |json: &str| {
         let mut asked = Arguments::default();
         add(&mut asked, ServerKind::Passenger, Path::new("Passengerfile.json"), home.path(), json);
         let words = "Passengerfile.json: unlike Passenger, the server does not serve public/: ";
         asked.notices.iter().any(|notice| notice.starts_with(words))
     };
-    assert!(!told("{}"));
+    assert!(!is_remarked("{}"));
     std::fs::create_dir_all(home.path().join("web/public")).unwrap();
-    assert!(!told("{}") && told("{ \"app_root\": \"web\" }"));
-    assert!(!told("{ \"app_root\": \"web\", \"envvars\": { \"RAILS_SERVE_STATIC_FILES\": \"1\" } }"));
+    assert!(!is_remarked("{}") && is_remarked("{ \"app_root\": \"web\" }"));
+    assert!(!is_remarked("{ \"app_root\": \"web\", \"envvars\": { \"RAILS_SERVE_STATIC_FILES\": \"1\" } }"));
 }
 
 /// It takes the place of its own key, and of no other.

@@ -46,6 +46,8 @@ pub enum Means {
     AlwaysOrOption(&'static str),
     /// Requests are logged, as in Puma; alone an error, since in other servers it asks for the version.
     LogOrVersion,
+    /// This variable of the application's environment, with the flag's value.
+    Sets(&'static str),
     /// No effect, since it is always so; with an explanation.
     Always(&'static str),
     /// The same; a number may follow.
@@ -69,7 +71,8 @@ pub struct OtherFlag {
 
 use Means::{
     Adapter, Always, AlwaysNumbered, AlwaysOrOption, AppLog, FolderOrConfig, Is, IsOrNone, Listen, ListenOrLog,
-    LogOrVersion, RackupOrCommand, Refused, Says, Servers, ServersOrSilent, Smallest, Socket, Threaded, Variable, Word,
+    LogOrVersion, RackupOrCommand, Refused, Says, Servers, ServersOrSilent, Sets, Smallest, Socket, Threaded, Variable,
+    Word,
 };
 
 const fn flag(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> OtherFlag {
@@ -141,12 +144,7 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--threaded"], "Thin", "", Threaded),
     flag(&["--threadpool-size"], "Thin", "N", Is("threads")),
     flag(&["--timeout"], "Thin", "N", Refused("say --keep-alive for silent connections, --request-time for requests")),
-    flag(
-        &["--prefix", "--path"],
-        "Thin, unicorn_rails",
-        "PATH",
-        Refused("write an [[app]] with a prefix in foolsgold.toml"),
-    ),
+    flag(&["--path"], "unicorn_rails", "PATH", Sets("RAILS_RELATIVE_URL_ROOT")),
     flag(&["-O"], "Thin, rackup", "", AlwaysOrOption(KEEPS_SERVING)),
     flag(&["--onebyone"], "Thin", "", Always(KEEPS_SERVING)),
     flag(&["--option"], "rackup", "X", Refused(RACKUP_OPTION)),
@@ -353,6 +351,7 @@ impl OtherFlag {
             }
             AlwaysOrOption(why) => format!("taken: {why}; with NAME=VALUE refused: {RACKUP_OPTION}"),
             LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
+            Sets(variable) => format!("sets {variable} for the application, as there, and mounts it nowhere"),
             Always(why) | AlwaysNumbered(why) => format!("taken: {why}"),
             Refused(why) => format!("refused: {why}"),
             Variable(variable, before) => format!("refused: say {variable}={before}{} in the environment", self.value),
@@ -475,6 +474,10 @@ impl Arguments {
                 self.refuse(format!("{spelt}: {VERSION}"));
             }
             LogOrVersion => self.take_as("access-log", OsStr::new("text"), spelt),
+            Sets(variable) => match value.to_str() {
+                Some(value) => self.variables.push((variable.to_owned(), value.to_owned())),
+                None => self.refuse(format!("{spelt}: its value is not valid UTF-8")),
+            },
             Always(why) | AlwaysNumbered(why) => self.always(spelt, why),
             Refused(why) => self.refuse(format!("{spelt}: {why}")),
             Variable(variable, before) => {
@@ -622,6 +625,8 @@ mod tests {
         assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
         assert_eq!(said(Name::Daemonize).as_deref(), Some("-D"));
         assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
+        let variable = ("RAILS_RELATIVE_URL_ROOT".to_owned(), "/shop".to_owned());
+        assert_eq!(ask(&["--path", "/shop", "app.ru"]).variables, [variable]);
         let bind = |arguments: &[&str]| ask(arguments).values(Name::Bind)[0].value.clone();
         assert_eq!(bind(&["--listen", "8080"]), "tcp://0.0.0.0:8080");
         assert_eq!(bind(&["start", "--socket", "tmp/thin.sock"]), "unix://tmp/thin.sock");
@@ -658,12 +663,11 @@ mod tests {
             ["--redirect-append: log files are always appended to, with or without this"]
         );
         let expected = [
-            "--prefix: write an [[app]] with a prefix in foolsgold.toml",
             "-A merb: only applications with a config.ru are served",
             "-l y: say --bind for an address, --log-file for a log",
             "--pid: needs a value: --pid FILE",
         ];
-        assert_eq!(problems(&["--prefix", "/x", "-A", "merb", "-l", "y", "--pid"]), expected);
+        assert_eq!(problems(&["-A", "merb", "-l", "y", "--pid"]), expected);
     }
 
     #[test]
@@ -845,9 +849,8 @@ mod tests {
 
     #[test]
     fn a_refused_flag_is_told_with_its_value_and_all_that_is_right() {
-        let cases: [(&[&str], &str); 11] = [
+        let cases: [(&[&str], &str); 10] = [
             (&["-s", "Puma", "app.ru"], "-s Puma: the server is foolsgold; leave it out"),
-            (&["--path", "/shop", "app.ru"], "--path: write an [[app]] with a prefix in foolsgold.toml"),
             (&["-I", "lib", "app.ru"], "-I: say RUBYLIB=lib in the environment"),
             (&["-Ilib"], "-I: say RUBYLIB=lib in the environment"),
             (&["-I"], "-I: say RUBYLIB=PATH in the environment"),

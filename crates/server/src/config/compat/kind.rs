@@ -18,7 +18,7 @@ const TRAITS: [(ServerKind, &[&str]); 3] = [
     (ServerKind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
     (
         ServerKind::Unicorn,
-        &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"],
+        &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen", "Rainbows!"],
     ),
     (ServerKind::Puma, &["threads", "workers", "preload_app!", "plugin", "bind", "port", "before_worker_boot"]),
 ];
@@ -45,13 +45,18 @@ impl ServerKind {
     }
 
     /// The server by the name of a Ruby file, or of its folder, as in `config/puma/production.rb`. A folder with a
-    /// longer name may be the application's.
+    /// longer name may be the application's. Files of Rainbows! are Unicorn's but for one block.
     pub fn by_name(path: &Path) -> Option<ServerKind> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let (file, folder) = (name(path), path.parent().map(name).unwrap_or_default());
-        let kinds = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Pitchfork];
-        let of_file = kinds.into_iter().find(|kind| file.contains(kind.word()));
-        of_file.or_else(|| kinds.into_iter().find(|kind| folder == kind.word()))
+        let words = [
+            ("puma", ServerKind::Puma),
+            ("unicorn", ServerKind::Unicorn),
+            ("pitchfork", ServerKind::Pitchfork),
+            ("rainbows", ServerKind::Unicorn),
+        ];
+        let of_file = words.iter().find(|(word, _)| file.contains(word));
+        of_file.or_else(|| words.iter().find(|(word, _)| folder == *word)).map(|(_, kind)| *kind)
     }
 
     /// The server by the directives in a Ruby file.

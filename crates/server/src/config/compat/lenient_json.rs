@@ -234,8 +234,8 @@ mod tests {
             ("{\"a\": \"\\udc00\"}", "no character"),
             ("{ # x\n}", "line 1: \"#\" stands where the name"),
         ] {
-            let told = read(text).unwrap_err();
-            assert!(told.contains(words), "{text}: {told}");
+            let error = read(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
         }
         let deep = format!("{{\"a\": {}", "[".repeat(100_000));
         assert!(read(&deep).unwrap_err().contains("nested"));

@@ -8,6 +8,7 @@ mod leftover;
 mod lenient_json;
 mod passenger;
 mod puma;
+mod rainbows;
 mod record;
 mod thin;
 mod translation;
@@ -18,7 +19,7 @@ use std::path::{self, Path, PathBuf};
 use engine_ruby::reader::{Overriding, Question, ReadError};
 use serde_json::Value;
 
-use crate::config::app_settings::environment_variables;
+use crate::config::app_settings::{EnvironmentBy, environment_variables};
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
@@ -79,7 +80,8 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     };
     asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
-    asked.variables.clone_from(&translation.variables);
+    // Those of flags count more.
+    asked.variables = translation.variables.iter().chain(&asked.variables).cloned().collect();
     asked.file_host.clone_from(&translation.host);
     asked.file_port = translation.port;
     translation.refused().for_each(|why| asked.refuse(why));
@@ -156,9 +158,9 @@ fn translate(
     };
     let names: Vec<&str> = kind.rules().iter().map(|(name, _)| *name).collect();
     let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
-    let told = |error: std::io::Error| vec![format!("{shown}: {error}")];
-    let absolute = path::absolute(home.join(path)).map_err(told)?;
-    let folder = path::absolute(home.join(".")).map_err(told)?;
+    let failed = |error: std::io::Error| vec![format!("{shown}: {error}")];
+    let absolute = path::absolute(home.join(path)).map_err(failed)?;
+    let folder = path::absolute(home.join(".")).map_err(failed)?;
     let gemfile = gemfile(asked, &folder);
     let lockfile = gemfile.as_deref().and_then(bundle::lockfile);
     let workers = outdoes(Name::Workers);
@@ -233,13 +235,15 @@ fn translate(
     }
 }
 
-/// The variables by which the code of a file finds the environment, with its value; none unless one is set that counts
-/// more than the file.
-fn environment(asked: &Arguments) -> Vec<(&'static str, &str)> {
+/// The variables that the code of a file finds: those of flags, and those for the environment with its value, where one
+/// is set that counts more than the file.
+fn environment(asked: &Arguments) -> Vec<(&str, &str)> {
+    let of_flags = asked.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let given = asked.values(Name::Environment).into_iter().next_back().filter(|given| given.is_for_this_program());
-    let Some(given) = given else { return Vec::new() };
-    let names = environment_variables(!given.is_for_middleware(), &[]);
-    names.into_iter().map(|name| (name, given.value.as_str())).collect()
+    let Some(given) = given else { return of_flags.collect() };
+    let by = if given.is_for_middleware() { EnvironmentBy::Others } else { EnvironmentBy::OwnSetting };
+    let names = environment_variables(by, &[]);
+    of_flags.chain(names.into_iter().map(|name| (name, given.value.as_str()))).collect()
 }
 
 /// `--daemonize` of the command line or the environment, as a key of the file: Thin and Passenger have a log file and a

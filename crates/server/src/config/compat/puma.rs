@@ -365,7 +365,7 @@ fn methods(to: &mut Translation, call: &Directive) {
 }
 
 /// Without a number there is no limit.
-fn body_limit(to: &mut Translation, call: &Directive) {
+pub fn body_limit(to: &mut Translation, call: &Directive) {
     let bytes = whole(call.args.first()).unwrap_or_else(|| "none".to_owned());
     to.set(call, "body-bytes", bytes);
 }

@@ -47,7 +47,7 @@ pub const RULES: &[DirectiveRule] = &[
     ("max_persistent_conns", Rule::Missing("every connection may be kept, as long as --keep-alive says")),
     ("threaded", Rule::Later),
     ("threadpool_size", Rule::Later),
-    ("prefix", Rule::Custom(prefix)),
+    ("prefix", Rule::Same("prefix")),
     ("stats", Rule::Missing("foolsgold status, and the page of --admin, tell more")),
     ("adapter", Rule::Custom(adapter)),
     ("require", Rule::Custom(require)),
@@ -71,14 +71,6 @@ pub const RULES: &[DirectiveRule] = &[
     ("ssl_version", Rule::Missing(TLS)),
     ("ssl_cipher_list", Rule::Missing(TLS)),
 ];
-
-fn prefix(to: &mut Translation, call: &Directive) {
-    // An empty text is none.
-    let is_root = text(call.args.first()).is_none_or(|path| path.trim_matches('/').is_empty());
-    if !is_root {
-        to.remark(call, RemarkKind::Refused, "write an [[app]] with prefix = \"...\" in a foolsgold.toml");
-    }
-}
 
 /// For Passenger, too.
 pub fn rackup(to: &mut Translation, call: &Directive) {

@@ -6,7 +6,8 @@ use nix::unistd::{User, geteuid};
 use serde_json::Value;
 
 use super::ServerKind;
-use super::puma::{REFORK, absolute, capped_backlog};
+use super::puma::{REFORK, absolute, body_limit, capped_backlog};
+use super::rainbows;
 use super::record::Directive;
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, seconds, text};
 use crate::config::bind_query::tcp;
@@ -110,10 +111,23 @@ pub const RULES: &[DirectiveRule] = &[
     ("before_service_worker_ready", Rule::Differs(SERVICE)),
     ("before_service_worker_exit", Rule::Missing("there is no service worker")),
     ("modify_app", Rule::Missing("a middleware in config.ru can do the same")),
+    // Of Rainbows!.
+    ("Rainbows!", Rule::Needless("")),
+    ("use", Rule::Custom(rainbows::model)),
+    ("worker_connections", Rule::Custom(rainbows::connections)),
+    ("keepalive_timeout", Rule::Seconds("keep-alive")),
+    ("keepalive_requests", Rule::Missing("a connection may serve any number of requests")),
+    ("client_max_body_size", Rule::Custom(body_limit)),
+    ("client_max_header_size", Rule::Custom(rainbows::header_limit)),
+    ("client_header_buffer_size", Rule::Needless("a head takes the memory that it needs")),
+    ("copy_stream", Rule::Needless("files are not sent by Ruby")),
 ];
 
 /// Pitchfork's has `cleanup:` as well, the time that a worker has after that.
 fn timeout(to: &mut Translation, call: &Directive) {
+    if rainbows::is_concurrent(to) {
+        return to.seconds(call, "worker-timeout");
+    }
     to.seconds(call, "request-time");
     to.remark(call, RemarkKind::Differs, TIMEOUT);
     if to.kind == ServerKind::Pitchfork {
@@ -252,6 +266,7 @@ fn sends_quit(words: &[&str]) -> bool {
 
 /// Adds defaults. An application that never ran in several threads must not begin here.
 pub fn finish(to: &mut Translation) {
+    rainbows::finish(to);
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
     to.assume("preload", if to.kind == ServerKind::Pitchfork { "yes" } else { "no" }, false);

@@ -4,11 +4,16 @@
 # by themselves.
 
 module FoolsGold
-  # Closes idle connections of such clients, which two processes must not share. Loads no library, and never raises.
-  class Clients
+  # Closes idle connections of such clients, which two processes must not share, and says which of their libraries are
+  # loaded. Loads no library, and never raises.
+  class DatabaseClients
     # Classes of clients whose documentation says that they connect again at their next use, each with the method that
     # closes a connection: redis-client (and redis 5, which is based on it), redis before that, dalli.
     CACHES = { "RedisClient" => :close, "Redis::Client" => :disconnect, "Dalli::Client" => :close }.freeze
+
+    # Libraries with which an application may have a connection to a database for each of its threads.
+    LIBRARIES = %w[PG Mysql2 Trilogy SQLite3 TinyTds OCI8 ActiveRecord::Base Sequel ROM Mongo Redis RedisClient Dalli
+                   Memcached Bunny Cassandra Couchbase Neo4j InfluxDB2 Net::LDAP].freeze
 
     # Types of databases that Sequel has in the memory of this process, unless they have a file.
     EMBEDDED = %i[sqlite duckdb].freeze
@@ -24,6 +29,11 @@ module FoolsGold
     def initialize
       @in_use = []
       @failed = []
+    end
+
+    # The names of the LIBRARIES that are loaded.
+    def libraries
+      LIBRARIES.select { |name| loaded(name) }
     end
 
     def close

@@ -144,7 +144,7 @@ fn hooks_of_pitchfork_get_what_pitchfork_gives_them() {
                 after_worker_fork(->(_, worker) { note \"worker #{worker.nr}\" })\n";
     let server = serve("pitchfork.rb", file);
     assert_eq!(server.get("/").status, 200, "{}", server.log());
-    for note in ["fork FoolsGold::OldServer", "mold FoolsGold::OldWorker", "worker 0"] {
+    for note in ["fork FoolsGold::CompatServer", "mold FoolsGold::CompatWorker", "worker 0"] {
         ruby::wait_for_note(&server, note);
     }
 }
@@ -162,7 +162,7 @@ fn pitchforks_hook_after_each_request_can_end_the_worker() {
                 exit if worker.requests_count >= most\nend\n\
                 before_worker_exit { |_, worker| note \"end after #{worker.requests_count}\" }\n";
     let server = serve("pitchfork.rb", file);
-    ruby::wait_for_note(&server, "monitor FoolsGold::OldServer");
+    ruby::wait_for_note(&server, "monitor FoolsGold::CompatServer");
     let before = ruby::workers(&server);
     for (path, note) in [("/a", "1 of 2: /a"), ("/b", "2 of 2: /b")] {
         assert_eq!(server.get(path).status, 200, "{}", server.log());
@@ -195,14 +195,14 @@ fn directives_of_a_plugin_are_no_mistakes() {
         fs::write(folder.join("puma.rb"), text).unwrap();
         said(&folder, &["explain", "puma.rb"])
     };
-    let told = explain("plugin :solid_queue\nsolid_queue_mode :async\n");
-    assert!(told.contains("puma.rb:2: solid_queue_mode :async\n#       a directive of a plugin"), "{told}");
-    let told = explain("plugin 'prometheus'\nexporter_uri 'tcp://0.0.0.0:9394'\n");
-    assert!(told.contains("puma.rb:2: exporter_uri") && !told.contains("does not start"), "{told}");
+    let answer = explain("plugin :solid_queue\nsolid_queue_mode :async\n");
+    assert!(answer.contains("puma.rb:2: solid_queue_mode :async\n#       a directive of a plugin"), "{answer}");
+    let answer = explain("plugin 'prometheus'\nexporter_uri 'tcp://0.0.0.0:9394'\n");
+    assert!(answer.contains("puma.rb:2: exporter_uri") && !answer.contains("does not start"), "{answer}");
     // A slip of the pen is one all the same, and so is a word that nobody can have brought.
     for text in ["plugin 'prometheus'\nwrokers 3\n", "plugin :tmp_restart\nexporter_uri 'x'\n"] {
-        let told = explain(text);
-        assert!(told.contains("Puma has no such directive"), "{told}");
+        let answer = explain(text);
+        assert!(answer.contains("Puma has no such directive"), "{answer}");
     }
 }
 
@@ -300,8 +300,8 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     assert_eq!(notes, ["as an argument", "forked nil"], "the last block of a hook counts, as in Unicorn");
     server.must_log("mine: worker here");
     server.must_log("server.listen 127.0.0.1:1 in a hook does nothing: workers have no addr");
-    let told = said(&server.folder, &["explain", "unicorn.rb"]);
-    assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
+    let text = said(&server.folder, &["explain", "unicorn.rb"]);
+    assert!(text.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{text}");
 }
 
 #[test]
@@ -357,10 +357,10 @@ fn unicorns_file_learns_the_port_of_the_command_line() {
     let file = "raise RACKUP.inspect unless RACKUP[:set_listener] == (RACKUP[:port] != 8080)\n\
                 listen '127.0.0.1:1' if RACKUP[:port] == 8080\npid \"#{RACKUP[:host]}-#{RACKUP[:port]}.pid\"\n";
     let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
-    let told = said(&folder, &["config", "-C", "unicorn.rb", "-p", "4000", "-o", "127.0.0.2"]);
-    assert!(told.contains("127.0.0.2-4000.pid") && !told.contains("127.0.0.1:1"), "{told}");
-    let told = said(&folder, &["config", "-C", "unicorn.rb"]);
-    assert!(told.contains("0.0.0.0-8080.pid") && told.contains("tcp://127.0.0.1:1"), "{told}");
+    let text = said(&folder, &["config", "-C", "unicorn.rb", "-p", "4000", "-o", "127.0.0.2"]);
+    assert!(text.contains("127.0.0.2-4000.pid") && !text.contains("127.0.0.1:1"), "{text}");
+    let text = said(&folder, &["config", "-C", "unicorn.rb"]);
+    assert!(text.contains("0.0.0.0-8080.pid") && text.contains("tcp://127.0.0.1:1"), "{text}");
 }
 
 /// UnicornWrangler names the server's class when the file calls it, and files require parts of the gem.
@@ -423,8 +423,28 @@ fn methods_of_unicorns_server_can_be_replaced_and_it_is_told_that_nothing_calls_
     ] {
         server.must_log(words);
     }
-    let told = said(&server.folder, &["explain", "unicorn.rb"]);
-    assert!(told.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{told}");
+    let text = said(&server.folder, &["explain", "unicorn.rb"]);
+    assert!(text.contains("unicorn.rb:5: Unicorn::HttpServer :process_client"), "{text}");
+}
+
+/// Libraries start in each worker by it: here they do not, so the log says it.
+#[test]
+fn what_takes_the_place_of_the_start_of_pumas_server_is_named() {
+    let gem = "module Puma\n  class Runner\n    def start_server = nil\n  end\nend\n";
+    let agent = "module Agent\n  def start_server = super\nend\nPuma::Runner.prepend(Agent)\n";
+    let words = "lib/agent.rb:2: Puma::Runner#start_server is never called here: what it starts in each worker";
+    let file = "bind 'tcp://127.0.0.1:0'\nworkers 2\npreload_app!\n";
+    for is_replaced in [true, false] {
+        let more = if is_replaced { "require_relative 'lib/agent'\n" } else { "" };
+        let app = format!("require_relative 'lib/puma/runner'\n{more}{APP}");
+        let files = [("config.ru", &*app), ("puma.rb", file), ("lib/puma/runner.rb", gem), ("lib/agent.rb", agent)];
+        let server = ruby::serve_with("puma.rb", ruby::folder(&files), &[]);
+        assert_eq!(server.get("/").status, 200, "{}", server.log());
+        if is_replaced {
+            server.must_log(words);
+        }
+        assert_eq!(server.log().matches(words).count(), usize::from(is_replaced), "{}", server.log());
+    }
 }
 
 /// Agents such as AppSignal's start in each worker by `worker_loop`: here they report nothing, so the log says it.
@@ -513,10 +533,10 @@ fn a_reload_with_a_hook_that_fails_is_refused() {
 #[test]
 fn a_hooks_file_of_our_own_that_fails_is_an_error_of_the_start_with_its_place() {
     let folder = ruby::folder(&[("config.ru", APP), ("config/foolsgold.rb", "\nafter_fork { exit 4 }\n")]);
-    let told = said(&folder, &["-b", "tcp://127.0.0.1:0", "--engine", "ruby"]);
+    let text = said(&folder, &["-b", "tcp://127.0.0.1:0", "--engine", "ruby"]);
     let place =
         format!("cannot start: the hook after_fork ({}/config/foolsgold.rb:2) failed: SystemExit", folder.display());
-    assert!(told.contains(&place) && !told.contains("cannot be loaded"), "{told}");
+    assert!(text.contains(&place) && !text.contains("cannot be loaded"), "{text}");
 }
 
 #[test]
@@ -536,9 +556,9 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
 #[test]
 fn what_is_not_there_is_named_as_ruby_names_it() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", "threads 1\nworkers Nowhere::N\n")]);
-    let told = said(&folder, &["explain", "puma.rb"]);
-    assert!(told.contains("puma.rb:2: NameError: uninitialized constant Nowhere\n"), "{told}");
-    assert!(!told.contains("const_get"), "no code of this program is shown: {told}");
+    let text = said(&folder, &["explain", "puma.rb"]);
+    assert!(text.contains("puma.rb:2: NameError: uninitialized constant Nowhere\n"), "{text}");
+    assert!(!text.contains("const_get"), "no code of this program is shown: {text}");
 }
 
 #[test]
@@ -546,9 +566,9 @@ fn folders_of_thins_files_are_made_as_thin_makes_them() {
     let yml = "address: 127.0.0.1\nport: 0\nlog: a/b/thin.log\npid: a/c/thin.pid\ndaemonize: true\nsocket: web.sock\n";
     let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
     adopt_orphans();
-    let told = said(&folder, &["-C", "thin.yml"]);
+    let text = said(&folder, &["-C", "thin.yml"]);
     let process = Process::named_in(&folder.join("a/c/thin.pid"), 0);
-    assert_eq!(Client::unix(&folder.join("web.sock")).get("/").status, 200, "{told}");
+    assert_eq!(Client::unix(&folder.join("web.sock")).get("/").status, 200, "{text}");
     assert!(folder.join("a/b/thin.log").is_file());
     process.end(Signal::TERM);
 }
@@ -684,19 +704,24 @@ fn pumas_hook_for_the_beginning_runs_when_the_server_serves() {
     }
 }
 
-/// In Puma's single mode it runs before the requests are answered: files end endless responses with it.
+/// In Puma's single mode it runs before the requests are answered: files end endless responses with it. So it does in a
+/// worker that is being replaced.
 #[test]
 fn pumas_hook_for_the_end_of_a_single_process_runs_while_requests_do() {
     let app = "run(lambda do |env|\n  File.write('notes', \"waits\\n\", mode: 'a')\n  \
                sleep 0.01 until $is_over\n  [200, {}, ['over']]\nend)\n";
     let file = "bind 'tcp://127.0.0.1:0'\nafter_stopped { note 'stopped'; $is_over = true }\n";
-    let mut server = serve_app(app, "puma.rb", file);
-    let mut held = server.send_get("/");
-    ruby::wait_for_note(&server, "waits");
-    server.signal(Signal::TERM);
-    assert_eq!(held.reply().unwrap().text(), "over", "{}", server.log());
-    server.must_end();
-    assert_eq!(ruby::notes(&server), ["waits", "stopped"]);
+    for is_replaced in [false, true] {
+        let mut server = serve_app(app, "puma.rb", file);
+        let mut held = server.send_get("/");
+        ruby::wait_for_note(&server, "waits");
+        signal(if is_replaced { ruby::workers(&server)[0] } else { server.id() }, Signal::TERM);
+        assert_eq!(held.reply().unwrap().text(), "over", "{}", server.log());
+        if !is_replaced {
+            server.must_end();
+        }
+        assert_eq!(ruby::notes(&server), ["waits", "stopped"]);
+    }
 }
 
 /// An application that says what it is told of its server.
@@ -704,14 +729,14 @@ const PROGRAM: &str = "run ->(env) { [200, {}, [env['rack.multiprocess'].inspect
 
 #[test]
 fn applications_are_told_of_processes_as_their_server_does() {
-    for (name, file, told) in [
+    for (name, file, text) in [
         ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 0\n", "false puma"),
         ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\n", "true puma: cluster worker 0: PARENT"),
         ("unicorn.rb", "listen '127.0.0.1:0'\nnote $0\n", "true unicorn worker[0]"),
         ("pitchfork.rb", "listen '127.0.0.1:0'\n", "true pitchfork worker[0]"),
     ] {
         let server = serve_app(PROGRAM, name, file);
-        assert_eq!(server.text("/"), told.replace("PARENT", &ruby::mold(&server).to_string()));
+        assert_eq!(server.text("/"), text.replace("PARENT", &ruby::mold(&server).to_string()));
     }
 }
 
@@ -784,9 +809,9 @@ fn a_hook_of_unicorns_master_that_fails_is_named_as_in_the_file() {
 fn a_hook_that_ends_the_start_is_named() {
     let file = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_fork { exit 3 }\n";
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", file)]);
-    let told = said(&folder, &["-C", "puma.rb"]);
+    let text = said(&folder, &["-C", "puma.rb"]);
     let place = format!("the hook before_fork ({}/puma.rb:3) ends this process: exit 3", folder.display());
-    assert!(told.contains(&place) && told.contains("cannot start"), "{told}");
+    assert!(text.contains(&place) && text.contains("cannot start"), "{text}");
 }
 
 /// Also where another mold forks: it knows nothing of the workers that the one before it has forked.

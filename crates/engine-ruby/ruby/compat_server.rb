@@ -4,7 +4,7 @@
 
 module FoolsGold
   # The server object of Unicorn and Pitchfork.
-  class OldServer
+  class CompatServer
     attr_accessor :pid
     # The directives of the file, with the defaults of its server.
     attr_reader :config, :listener_opts
@@ -47,7 +47,7 @@ module FoolsGold
     def self.chmod(*); end
   end
 
-  OldWorker = Struct.new(:nr, :pid) do
+  CompatWorker = Struct.new(:nr, :pid) do
     # Changes the user and group of this process, as Unicorn's `worker.user` does: nothing if it has them, which needs
     # no root. `group` may be two groups, the second of which Unicorn gives to the log files.
     def user(user, group = nil)
@@ -84,7 +84,7 @@ module FoolsGold
   end
 
   # The argument of Puma's hooks after a worker has exited, with what the process that forks knows of it.
-  OldHandle = Struct.new(:index, :pid, :process_status, :started_at, :booted) do
+  CompatHandle = Struct.new(:index, :pid, :process_status, :started_at, :booted) do
     def uptime
       Time.now - started_at
     end
@@ -110,31 +110,32 @@ module FoolsGold
   end
 
   # Puma's launcher, for hooks before a restart.
-  OldLauncher = Struct.new(:config) do
+  CompatLauncher = Struct.new(:config) do
     def options
       config.options
     end
 
     def log_writer
-      OldLogWriter
+      CompatLogWriter
     end
     alias_method :events, :log_writer
   end
 
-  # What Puma passes to before_thread_start: the number of threads, which does not change here.
-  class OldThreadPool
+  # What Puma passes to before_thread_start: the number of threads, which a hook cannot change here.
+  class CompatThreadPool
     def min_threads
       FoolsGold.threads
     end
     alias max_threads min_threads
 
     def update_thread_pool_min_max(**)
-      Log.warn("update_thread_pool_min_max in a hook does nothing: the number of threads (-t) does not change")
+      Log.warn("update_thread_pool_min_max in a hook does nothing: options set the number of threads (-t, " \
+               "--max-threads)")
     end
   end
 
   # The log writer for hooks of Puma.
-  module OldLogWriter
+  module CompatLogWriter
     { log: :info, error: :error, debug: :debug, unknown_error: :error }.each do |name, level|
       define_singleton_method(name) { |text, *| Log.public_send(level, text) }
     end

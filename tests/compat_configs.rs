@@ -262,6 +262,20 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     assert!(server.log().contains("SIGTERM: graceful shutdown"), "{}", server.log());
 }
 
+#[test]
+fn a_file_of_rainbows_is_one_of_unicorn_with_a_block() {
+    let app = "run ->(env) { [200, {}, [env['rack.multithread'].to_s]] }\n";
+    let file = "listen '127.0.0.1:0'\nRainbows! do\n  use :ThreadPool\n  worker_connections 3\nend\n";
+    let wrong = "Rainbows! do\n  worker_conections 3\nend\n";
+    let folder = ruby::folder(&[("config.ru", app), ("rainbows.conf.rb", file), ("wrong.rb", wrong)]);
+    let said = shown(&folder, &[], &["explain", "rainbows.conf.rb"]);
+    assert_says(&said, &["threads = 3 ", "# line 4: worker_connections 3", "keep-alive = \"5s\""]);
+    let said = refused(&folder, &["-C", "wrong.rb"]);
+    assert_says(&said, &["wrong.rb:2: worker_conections 3: Unicorn has no such directive; worker_connections is"]);
+    let server = serve(&[("config.ru", app), ("rainbows.conf.rb", file)], &[], &["-C", "rainbows.conf.rb"]);
+    assert_eq!(server.text("/"), "true", "{}", server.log());
+}
+
 /// As Unicorn, which expands the path.
 #[test]
 fn the_folder_of_unicorns_file_may_begin_at_the_users_home() {
@@ -416,7 +430,7 @@ fn thins_file_is_explained_and_obeyed() {
         ("only:\nprefix:\nssl:\n", true),
         ("only: false\nprefix: ''\nswiftiply: false\n", true),
         ("prefix: /\n", true),
-        ("prefix: /shop\n", false),
+        ("prefix: shop\n", false),
     ] {
         fs::write(folder.join("thin.yml"), format!("port: 5000\n{more}")).unwrap();
         let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
@@ -429,6 +443,23 @@ fn thins_file_is_explained_and_obeyed() {
         &["-C", "thin.yml"],
     );
     assert!(server.text("/").starts_with("production "), "{}", server.log());
+}
+
+/// Thin puts its prefix before the application, as `map` does. `unicorn_rails --path` leaves that to config.ru.
+#[test]
+fn an_application_is_below_the_prefix_of_thin_and_knows_the_path_of_unicorn_rails() {
+    let app = "run ->(env) { [200, {}, [ENV.fetch('RAILS_RELATIVE_URL_ROOT', 'no'), ' ', env['SCRIPT_NAME'], ' ', \
+               env['PATH_INFO']]] }\n";
+    let yml = "address: 127.0.0.1\nport: 0\nprefix: /shop\n";
+    for (prefix, other, flags) in [("/shop", "/store", &[][..]), ("/store", "/shop", &["--prefix", "/store"][..])] {
+        let server = serve(&[("config.ru", app), ("thin.yml", yml)], &[], &[&["-C", "thin.yml"], flags].concat());
+        assert_eq!(server.text(&format!("{prefix}/a")), format!("no {prefix} /a"), "{}", server.log());
+        assert_eq!(server.get(&format!("{other}/a")).status, 404, "{}", server.log());
+    }
+    let unicorn = "listen '127.0.0.1:0'\nworker_processes 1 if ENV.fetch('RAILS_RELATIVE_URL_ROOT') == '/shop'\n";
+    let files = [("config.ru", app), ("unicorn.rb", unicorn)];
+    let server = serve(&files, &[], &["-C", "unicorn.rb", "--path", "/shop"]);
+    assert_eq!(server.text("/shop/a"), "/shop  /shop/a", "{}", server.log());
 }
 
 /// `thin start -C thin.yml -d`, `passenger start -d`: with the flag, too, there are a log and a pid file.
@@ -720,7 +751,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
         ("puma.rb", "app { |env| [200, {}, []] }", "puma.rb:1: app do ... end: an application inside a configuration"),
         ("unicorn.rb", "timeout 'soon'", "unicorn.rb:1: timeout \"soon\": must be none, or a whole number of seconds"),
         ("thin.yml", "- 1\n", "thin.yml: ArgumentError: is not a list of keys"),
-        ("thin.yml", "port: 1\nport: 2\nprefix: /shop\n", "thin.yml:3: prefix: /shop: write an [[app]]"),
+        ("thin.yml", "port: 1\nport: 2\nprefix: shop\n", "thin.yml:3: prefix: shop: must be a path such as /shop"),
         ("Passengerfile.json", "{\n\"port\": ", "Passengerfile.json: is not JSON, as Passenger takes it: line 2"),
         ("server.rb", "puts 1", "server.rb: cannot be told apart: call it *.toml"),
     ];
@@ -1108,9 +1139,9 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         }
         if text.contains("fork_worker") {
             // What is not as in the other server is named at the start.
-            let told = "puma.rb: without a counterpart: plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` \
-                        says more";
-            assert!(server.log().contains(told), "{}", server.log());
+            let words = "puma.rb: without a counterpart: plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` \
+                         says more";
+            assert!(server.log().contains(words), "{}", server.log());
             // Rails 8 runs its jobs in Puma: without them, mails are not sent, and no request fails.
             let jobs = "puma.rb: plugin :solid_queue is not loaded, so no jobs run: start bin/jobs as a process";
             assert!(server.log().contains(jobs), "{}", server.log());

@@ -3,11 +3,11 @@
 # Hooks of another server's configuration: the file is evaluated in full, and its hooks are registered with the
 # arguments that they expect.
 
-%w[directives puma_options old_words old_server].each { |name| require_relative name }
+%w[directives puma_options compat_words compat_server].each { |name| require_relative name }
 
 module FoolsGold
   # Maps the hooks of other servers to those of this one.
-  class OldHooks
+  class CompatHooks
     # Hooks of Puma, which get the number of the worker and a Hash that the hooks of one worker share.
     PUMA = {
       before_worker_fork: %i[before_worker_fork on_worker_fork],
@@ -68,7 +68,7 @@ module FoolsGold
     # (reader.rb).
     def again(path, setup)
       texts = setup.values_at("hooks_names", "hooks_workers", "hooks_daemonizes", "hooks_host", "hooks_port")
-      OldFile.from_texts(path, @kind, *texts)
+      CompatFile.from_texts(path, @kind, *texts)
     end
 
     # In Puma's single mode the process that reads the file is that which serves. Files keep its id in a constant, and
@@ -110,7 +110,7 @@ module FoolsGold
 
         arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
         arguments.pop if gets_server_alone?(name)
-        arguments = [OldThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
+        arguments = [CompatThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
         HookFailed.guard(name, block) { call(name, block, arguments) }
@@ -153,7 +153,7 @@ module FoolsGold
     # Puma calls its hook with nil, since it is of no worker.
     def register_once(name, block)
       @hooks.add(:before_fork) do
-        call(name, block, @is_puma ? accepted(block, [nil]) : [server, OldWorker.new(0, Process.pid)]) if block
+        call(name, block, @is_puma ? accepted(block, [nil]) : [server, CompatWorker.new(0, Process.pid)]) if block
         block = nil
       end
     end
@@ -178,15 +178,15 @@ module FoolsGold
 
     # Puma gives its launcher to those of the file, and nothing to those of its events.
     def register_exec(name, block)
-      launcher = OldLauncher.new(PumaConfig.new(PumaOptions.new(@said)))
+      launcher = CompatLauncher.new(PumaConfig.new(PumaOptions.new(@said)))
       @hooks.add(:before_exec) { call(name, block, @is_puma ? accepted(block, [launcher]) : [server]) }
     end
 
     def register_exit(name, block)
       @hooks.add(:after_worker_exit) do |number, pid, status, since, booted|
         place = place(number)
-        arguments = [server, OldWorker.new(place, pid), status]
-        call(name, block, @is_puma ? [OldHandle.new(place, pid, status, since, booted)] : arguments)
+        arguments = [server, CompatWorker.new(place, pid), status]
+        call(name, block, @is_puma ? [CompatHandle.new(place, pid, status, since, booted)] : arguments)
       end
     end
 
@@ -202,12 +202,12 @@ module FoolsGold
 
     # The same object for all hooks of a worker, which may keep something in it.
     def worker(index)
-      @worker = OldWorker.new(index, Process.pid) unless @worker && @worker.to_a == [index, Process.pid]
+      @worker = CompatWorker.new(index, Process.pid) unless @worker && @worker.to_a == [index, Process.pid]
       @worker
     end
 
     def server
-      @server ||= OldServer.new(UnicornWords::Configured.new(@said), listener_opts)
+      @server ||= CompatServer.new(UnicornWords::Configured.new(@said), listener_opts)
       @server.pid = pid
       @server
     end

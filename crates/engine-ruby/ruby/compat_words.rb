@@ -172,6 +172,12 @@ module FoolsGold
       Object.singleton_class.prepend(words)
     end
 
+    # Runs the block of Rainbows!, whose files are Unicorn's but for the directives in it.
+    def Rainbows!(&block)
+      @_said.record("Rainbows!", [], nil)
+      instance_eval(&block)
+    end
+
     # The directives so far with their defaults, as a Hash through which more can be given.
     def set
       Configured.new(@_said)

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 # Evaluation of another server's configuration: each directive is recorded with its line, blocks are kept, and nothing
-# is done. Rust decides what directives mean, and old_hooks.rb when hooks run.
+# is done. Rust decides what directives mean, and compat_hooks.rb when hooks run.
 
 module FoolsGold
   # The `self` of the file. Defined without a module around it, so that constants are looked up from the top.
-  class OldFile; end
+  class CompatFile; end
 end
 
-class FoolsGold::OldFile
+class FoolsGold::CompatFile
   # Creates a file from what the server sends about it: the names of its directives, with commas, and what counts more
   # than the file, as texts, which are empty where there is nothing.
   def self.from_texts(path, kind, names, workers, daemonizes, host, port)

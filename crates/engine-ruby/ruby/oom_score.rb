@@ -6,7 +6,7 @@
 # inherit it.
 
 module FoolsGold
-  module LastResort
+  module OomScore
     FILE = "/proc/self/oom_score_adj"
     MOLD = 200
     # So far below LOADING that a worker is killed later even if it is large.
