@@ -181,7 +181,7 @@ fn an_answer_of_which_nobody_has_seen_anything_is_given_by_another_worker() {
       next [200, {}, ['whole']] if File.exist?(File.join(__dir__, 'died'))
       body = Enumerator.new do |out|
         out << 'half'
-        sleep 0.1
+        sleep 0.02
         File.write(File.join(__dir__, 'died'), '')
         Process.kill(:KILL, $$)
       end
