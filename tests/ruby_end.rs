@@ -264,7 +264,7 @@ fn the_variables_of_ruby_people_mean_what_they_expect() {
         assert!(server.text("/environment").starts_with("\"production\" \"production\""), "{name}");
         assert_eq!(server.text("/threads"), "false");
     }
-    // Where nobody names one, the application may: Debian's Redmine sets a missing RAILS_ENV to production.
+    // Without a setting, the application may choose: Debian's Redmine sets a missing RAILS_ENV to production.
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     assert!(server.text("/environment").starts_with("\"development\" nil nil"), "{}", server.text("/environment"));
 }

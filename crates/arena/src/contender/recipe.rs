@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::record::summary::CHOOSES_WORKERS;
+
 /// A recipe: how a server is found, started, counted and stopped.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,7 +79,7 @@ impl Recipe {
 
     /// Whether it chooses the numbers of its workers and threads itself, and may have more of both while it runs.
     pub fn chooses_workers(&self) -> bool {
-        self.cannot.get("workers").is_some_and(|why| why == "it chooses their number")
+        self.all_notes().iter().any(|note| note == CHOOSES_WORKERS)
     }
 
     /// Notes for the report: what it cannot do, and what a reader should know.

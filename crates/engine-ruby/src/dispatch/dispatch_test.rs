@@ -672,7 +672,7 @@ async fn a_last_try_whose_worker_died_before_it_was_sent_waits_for_another_one_t
     assert_eq!((scene.dispatch.suspects.len(), scene.dispatch.queue.len()), (1, 0));
 }
 
-/// It may be what ends workers, and nobody waits for its answer.
+/// The request may be what ends workers, and its client no longer waits for the answer.
 #[tokio::test]
 async fn a_last_try_whose_client_has_gone_does_not_begin_when_its_worker_is_empty() {
     let mut scene = DispatchScene::parallel(1, 2);

@@ -271,7 +271,7 @@ fn start_ruby(
             needs_native: extensions.is_needed,
             preload: ruby.preload,
             environment: settings.environment.clone(),
-            environment_variables: environment_variables(settings.environment_by, &ruby.variables),
+            environment_variables: environment_variables(settings.environment_source, &ruby.variables),
             variables: ruby.variables.clone(),
             tag: tag(spec, settings),
             app: name(settings).cloned(),

@@ -119,13 +119,13 @@ pub const DEVELOPMENT: &str = "development";
 
 /// Source of the environment's name, which decides what variables beside RACK_ENV are set to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnvironmentBy {
+pub enum EnvironmentSource {
     /// It is set for this program: it replaces the RAILS_ENV and APP_ENV of the server's environment.
     OwnSetting,
     /// A variable that other programs read, too, or another server's file: RAILS_ENV and APP_ENV keep their values.
-    Others,
+    OtherSetting,
     /// The default: the application may choose another environment in RAILS_ENV or APP_ENV.
-    Nobody,
+    Default,
 }
 
 /// Default boot time of embedded interpreters.
@@ -148,7 +148,7 @@ pub struct AppSettings {
     /// Value of RACK_ENV.
     pub environment: String,
     /// Source of that value.
-    pub environment_by: EnvironmentBy,
+    pub environment_source: EnvironmentSource,
     /// The configured engine; `None` if the application decides.
     pub engine: Option<EngineKind>,
     /// Settings that only one engine has, if no engine is configured, each with a text for the log.
@@ -222,14 +222,14 @@ pub fn path_prefix(word: &str) -> Result<String, String> {
 }
 
 /// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
-/// keeps its value, unless the environment was set for this program. If nobody has named it, a missing one stays
-/// missing, as under Puma: Debian's Redmine sets it itself. Those that another server's file sets for the application
-/// (`set`) keep theirs in any case, as in Passenger.
-pub fn environment_variables(by: EnvironmentBy, set: &[(String, String)]) -> Vec<&'static str> {
+/// keeps its value, unless the environment was set for this program. If no setting names the environment, a missing
+/// variable stays missing, as under Puma: Debian's Redmine sets it itself. Those that another server's file sets for
+/// the application (`set`) keep theirs in any case, as in Passenger.
+pub fn environment_variables(by: EnvironmentSource, set: &[(String, String)]) -> Vec<&'static str> {
     let is_free = |name: &&str| match by {
-        EnvironmentBy::OwnSetting => true,
-        EnvironmentBy::Others => std::env::var_os(name).is_none_or(|value| value.is_empty()),
-        EnvironmentBy::Nobody => false,
+        EnvironmentSource::OwnSetting => true,
+        EnvironmentSource::OtherSetting => std::env::var_os(name).is_none_or(|value| value.is_empty()),
+        EnvironmentSource::Default => false,
     };
     let all = std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free));
     all.filter(|name| !set.iter().any(|(other, _)| other == name)).collect()

@@ -10,7 +10,7 @@ use machine::Machine;
 
 use crate::config::admin::AdminSettings;
 use crate::config::app_settings::{
-    AppSettings, DEFAULT_NAME, EnvironmentBy, Mruby, Probe, Reload, Ruby, RubyWorker, WorkerBounds, path_prefix,
+    AppSettings, DEFAULT_NAME, EnvironmentSource, Mruby, Probe, Reload, Ruby, RubyWorker, WorkerBounds, path_prefix,
 };
 use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
@@ -208,7 +208,7 @@ impl SettingsReader<'_> {
             host: None,
             prefix: String::new(),
             environment: self.environment(),
-            environment_by: self.environment_by(),
+            environment_source: self.environment_source(),
             engine,
             leanings: incompatible::leanings(self.asked, self.app),
             mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
@@ -255,14 +255,14 @@ impl SettingsReader<'_> {
 
     /// The source of the environment's name. Of the servers whose files are read, only Passenger sets RAILS_ENV and
     /// APP_ENV, too: to what its file says, or to its default.
-    fn environment_by(&self) -> EnvironmentBy {
+    fn environment_source(&self) -> EnvironmentSource {
         let given = self.pick(Name::Environment);
         let is_passenger = self.asked.reads_file_of(&["Passenger"]);
         match &given.origin {
-            _ if given.is_for_this_program() && !given.is_for_middleware() => EnvironmentBy::OwnSetting,
-            Origin::File(_) if is_passenger => EnvironmentBy::OwnSetting,
-            Origin::Default if !is_passenger => EnvironmentBy::Nobody,
-            _ => EnvironmentBy::Others,
+            _ if given.is_for_this_program() && !given.is_for_middleware() => EnvironmentSource::OwnSetting,
+            Origin::File(_) if is_passenger => EnvironmentSource::OwnSetting,
+            Origin::Default if !is_passenger => EnvironmentSource::Default,
+            _ => EnvironmentSource::OtherSetting,
         }
     }
 

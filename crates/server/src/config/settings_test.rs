@@ -254,12 +254,12 @@ fn options_of_ruby_processes_are_taken() {
 /// As recipes for Capistrano start Unicorn: `RAILS_ENV=production unicorn -E deployment`.
 #[test]
 fn a_word_for_middleware_is_no_environment_of_the_application() {
-    let by = |words: &[&str]| resolved(words, &[("RAILS_ENV", "production")]).unwrap().apps[0].environment_by;
-    let named = |words: &[&str]| by(words) == EnvironmentBy::OwnSetting;
+    let by = |words: &[&str]| resolved(words, &[("RAILS_ENV", "production")]).unwrap().apps[0].environment_source;
+    let named = |words: &[&str]| by(words) == EnvironmentSource::OwnSetting;
     assert_eq!(["deployment", "none", "production"].map(|word| named(&["-E", word])), [false, false, true]);
     assert!(named(&["-e", "deployment"]) && named(&["--env=staging"]) && !named(&["--env=none"]));
-    assert_eq!(by(&[]), EnvironmentBy::Others);
-    assert_eq!(resolved(&[], &[]).unwrap().apps[0].environment_by, EnvironmentBy::Nobody);
+    assert_eq!(by(&[]), EnvironmentSource::OtherSetting);
+    assert_eq!(resolved(&[], &[]).unwrap().apps[0].environment_source, EnvironmentSource::Default);
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl ServerHandle {
         systemd::reloading("reloading");
         let Rebinding { endpoints, further } = &self.0.rebinding;
         for listener in self.0.upgrade.bind_again(endpoints) {
-            // At a shutdown nobody takes it, and it removes its file.
+            // If the front does not take it, because it shuts down, the listener is dropped and removes its file.
             let _ = further.try_send(listener);
         }
         let outcome = self.0.apps.reload(app);

@@ -351,7 +351,9 @@ impl OtherFlag {
             }
             AlwaysOrOption(why) => format!("taken: {why}; with NAME=VALUE refused: {RACKUP_OPTION}"),
             LogOrVersion => format!("`--access-log text`; alone refused: {VERSION}"),
-            Sets(variable) => format!("sets {variable} for the application, as there, and mounts it nowhere"),
+            Sets(variable) => format!(
+                "sets {variable} for the application, as in that server; requests are not changed (see `--prefix`)"
+            ),
             Always(why) | AlwaysNumbered(why) => format!("taken: {why}"),
             Refused(why) => format!("refused: {why}"),
             Variable(variable, before) => format!("refused: say {variable}={before}{} in the environment", self.value),

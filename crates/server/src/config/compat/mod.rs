@@ -19,7 +19,7 @@ use std::path::{self, Path, PathBuf};
 use engine_ruby::reader::{Overriding, Question, ReadError};
 use serde_json::Value;
 
-use crate::config::app_settings::{EnvironmentBy, environment_variables};
+use crate::config::app_settings::{EnvironmentSource, environment_variables};
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
@@ -241,7 +241,7 @@ fn environment(asked: &Arguments) -> Vec<(&str, &str)> {
     let of_flags = asked.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let given = asked.values(Name::Environment).into_iter().next_back().filter(|given| given.is_for_this_program());
     let Some(given) = given else { return of_flags.collect() };
-    let by = if given.is_for_middleware() { EnvironmentBy::Others } else { EnvironmentBy::OwnSetting };
+    let by = if given.is_for_middleware() { EnvironmentSource::OtherSetting } else { EnvironmentSource::OwnSetting };
     let names = environment_variables(by, &[]);
     of_flags.chain(names.into_iter().map(|name| (name, given.value.as_str()))).collect()
 }
