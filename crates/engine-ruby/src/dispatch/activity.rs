@@ -39,9 +39,18 @@ pub enum Found {
     /// Nothing new: it was the first sample, or the kernel has not yet counted what the worker did.
     Nothing,
     /// It waited.
-    Waiting,
-    /// It has been computing since the last sample, for this long.
-    Computing(Duration),
+    Waiting(Interval),
+    /// It has been computing since the last sample.
+    Computing(Interval),
+}
+
+/// The time from one sample to the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// Its length.
+    pub time: Duration,
+    /// Number of requests that the worker has answered in it.
+    pub answered: u64,
 }
 
 /// What the threads of a process have done since its start.
@@ -53,6 +62,8 @@ struct Sample {
     /// Time in which a thread was ready to run while others had the processors, summed over threads. `None` if it was
     /// not read: no request waited for it, and it takes one file for each thread.
     queued: Option<Duration>,
+    /// Number of requests that it has answered in all.
+    answered: u64,
 }
 
 /// What is known of the processor time of a process, from one sample to the next.
@@ -85,18 +96,18 @@ impl Probe {
     /// and one that computes look the same from outside. Time in which it was ready to run counts as computing: with
     /// more processes that compute than processors, each has one for a part of the time only. That part is read when
     /// `is_wanted`: while requests wait that it could take, or for which another worker could be added. `was` is what
-    /// it did before.
-    pub fn sample(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
+    /// it did before, and `answered` the number of requests that it has answered in all.
+    pub fn sample(&mut self, now: Instant, is_wanted: bool, was: Activity, answered: u64) -> Found {
         let begun = Instant::now();
-        let found = self.compare(now, is_wanted, was);
+        let found = self.compare(now, is_wanted, was, answered);
         self.pause = (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, QUEUED_MAX / 2);
         found
     }
 
     /// Compares what it has done with the last sample, and remembers it for the next one.
-    fn compare(&mut self, now: Instant, is_wanted: bool, was: Activity) -> Found {
+    fn compare(&mut self, now: Instant, is_wanted: bool, was: Activity, answered: u64) -> Found {
         // Where nothing is known of it for good, its threads are there to be used.
-        let Some(used) = processor_time(self.pid) else { return Found::Waiting };
+        let Some(used) = processor_time(self.pid) else { return Found::Waiting(Interval::default()) };
         let queued = if is_wanted { self.run_queue.time(now) } else { None };
         let mut found = Found::Nothing;
         if let Some(last) = &self.sample {
@@ -109,9 +120,16 @@ impl Probe {
                 // The sample stays: it is compared again when the time in the run queue has been counted.
                 return Found::Nothing;
             }
-            found = if is_computing { Found::Computing(passed) } else { Found::Waiting };
+            // What it has waited for is not known where the time in the run queue is read for the first time.
+            let is_compared = queued.is_none() || last.queued.is_some();
+            let interval = Interval { time: passed, answered: answered.saturating_sub(last.answered) };
+            found = match is_computing {
+                true => Found::Computing(interval),
+                false if is_compared => Found::Waiting(interval),
+                false => Found::Nothing,
+            };
         }
-        self.sample = Some(Sample { at: now, used, queued });
+        self.sample = Some(Sample { at: now, used, queued, answered });
         found
     }
 }
@@ -125,6 +143,10 @@ fn processor_time(pid: i32) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    fn waiting(time: Duration) -> Found {
+        Found::Waiting(Interval { time, answered: 0 })
+    }
+
     fn this_process() -> Probe {
         Probe::of(std::process::id().cast_signed())
     }
@@ -136,7 +158,7 @@ mod tests {
         let mut probe = this_process();
         let now = Instant::now();
         assert!(probe.is_due(now), "there was no sample yet");
-        assert_eq!(probe.sample(now, true, Activity::Unknown), Found::Nothing, "there is nothing to compare with");
+        assert_eq!(probe.sample(now, true, Activity::Unknown, 0), Found::Nothing, "there is nothing to compare with");
         assert!(probe.pause >= SAMPLE && probe.pause <= QUEUED_MAX / 2, "{:?}", probe.pause);
         probe.pause = QUEUED_MAX / 2;
         assert!(!probe.is_due(now + 2 * SAMPLE), "it is too soon");
@@ -147,25 +169,38 @@ mod tests {
     fn a_computing_process_in_the_run_queue_goes_on_computing() {
         let mut probe = this_process();
         let now = Instant::now();
-        let mut sampled = |after: Duration, is_wanted| {
+        let mut sampled = |after: Duration, is_wanted: bool| {
             // Used no processor since then, as the kernel tells it.
-            probe.sample = Some(Sample { at: now, used: Duration::MAX, queued: None });
-            probe.sample(now + after, is_wanted, Activity::Computing)
+            let queued = is_wanted.then_some(Duration::MAX);
+            probe.sample = Some(Sample { at: now, used: Duration::MAX, queued, answered: 0 });
+            probe.sample(now + after, is_wanted, Activity::Computing, 0)
         };
         assert_eq!(sampled(2 * SAMPLE, true), Found::Nothing, "this thread runs");
-        assert_eq!(sampled(QUEUED_MAX, true), Found::Waiting, "not for ever");
-        assert_eq!(sampled(2 * SAMPLE, false), Found::Waiting);
+        assert_eq!(sampled(QUEUED_MAX, true), waiting(QUEUED_MAX), "not for ever");
+        assert_eq!(sampled(2 * SAMPLE, false), waiting(2 * SAMPLE));
+    }
+
+    #[test]
+    fn a_process_may_have_been_in_the_run_queue_before_that_was_first_read() {
+        let mut probe = this_process();
+        let now = Instant::now();
+        probe.sample = Some(Sample { at: now, used: Duration::MAX, queued: None, answered: 0 });
+        let mut sampled = |after| probe.sample(now + after, true, Activity::Unknown, 0);
+        assert_eq!(sampled(Duration::from_secs(3600)), Found::Nothing);
+        assert_eq!(sampled(Duration::from_secs(7200)), waiting(Duration::from_secs(3600)));
     }
 
     #[test]
     fn a_process_that_used_all_the_time_computes() {
         let mut probe = this_process();
         let now = Instant::now();
-        probe.sample = Some(Sample { at: now, used: Duration::ZERO, queued: None });
+        probe.sample = Some(Sample { at: now, used: Duration::ZERO, queued: None, answered: 0 });
         let used = processor_time(probe.pid).expect("this process is there");
-        assert_eq!(probe.sample(now + used, false, Activity::Unknown), Found::Computing(used));
+        let found = probe.sample(now + used, false, Activity::Unknown, 7);
+        assert_eq!(found, Found::Computing(Interval { time: used, answered: 7 }));
         // The kernel's greatest process id is one less.
         let mut missing = Probe::of(1 << 22);
-        assert_eq!(missing.sample(now, true, Activity::Computing), Found::Waiting, "there is no such process");
+        let found = missing.sample(now, true, Activity::Computing, 0);
+        assert_eq!(found, waiting(Duration::ZERO), "there is no such process");
     }
 }

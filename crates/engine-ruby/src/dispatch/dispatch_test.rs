@@ -6,6 +6,7 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::dispatch::activity::Activity;
+use crate::dispatch::activity::Interval;
 use crate::dispatch::job::Death;
 use crate::dispatch::worker::FULL_WAITS;
 use crate::dispatch::worker_thread::Unfinished;
@@ -194,6 +195,8 @@ async fn the_run_queue_is_read_while_a_request_waits_that_the_worker_could_take_
     scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
     assert_eq!(scene.get(0), Err("queued"));
+    assert_eq!(is_wanted(&mut scene), [true], "one thread may be enough");
+    scene.dispatch.is_parallel = true;
     assert_eq!(is_wanted(&mut scene), [false], "both threads are busy");
     scene.dispatch.max_threads = 3;
     assert_eq!(is_wanted(&mut scene), [true], "it could get a third one");
@@ -294,6 +297,30 @@ async fn a_worker_whose_requests_all_wait_gets_further_threads_while_others_wait
     assert_eq!([3, 2, 3].map(|number| scene.opens(0, number)), [false, true, false]);
     let orders = scene.dispatch.pump(late);
     assert_eq!(orders.iter().map(|(thread, _)| (thread.owner.worker, thread.number)).collect::<Vec<_>>(), [(0, 2)]);
+}
+
+#[tokio::test]
+async fn a_worker_that_computes_short_requests_has_them_in_fewer_threads_until_it_waits() {
+    let took = Duration::from_millis(1);
+    let mut scene = DispatchScene::new(1, 4);
+    scene.waits(0);
+    (0..4).for_each(|thread| assert_eq!(scene.get(0), Ok((0, thread))));
+    (0..3).for_each(|_| assert_eq!(scene.get(0), Err("queued")));
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
+    assert_eq!(scene.done(0, 0, took).next.len(), 1, "nothing is known of its requests");
+    let interval = Interval { time: took, answered: 10 };
+    (0..8).for_each(|_| scene.dispatch.worker(0).unwrap().concurrency.computed(interval, 4));
+    let next = [0, 1, 2].map(|thread| scene.done(0, thread, took).next.len());
+    assert_eq!(next, [0, 0, 1], "two at once");
+    (0..2).for_each(|_| assert_eq!(scene.get(0), Err("queued")));
+    assert_eq!(pump(&mut scene), []);
+    scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
+    assert_eq!(pump(&mut scene), [], "one sample is not enough");
+    let late = scene.dispatch.queue.first().unwrap().offered + HOLD + took;
+    assert_eq!(scene.dispatch.pump(late).len(), 2, "they have waited for long");
+    (0..2).for_each(|thread| assert!(scene.done(0, thread, took).next.is_empty()));
+    assert!(scene.dispatch.worker(0).unwrap().concurrency.raise(4));
+    assert_eq!(pump(&mut scene), [(0, 0)]);
 }
 
 /// After a time in which all requests waited for another service, as many as there are threads then could begin to

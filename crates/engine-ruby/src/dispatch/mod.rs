@@ -4,14 +4,15 @@
 //! An idle worker comes first. While requests are short, busy workers get a few more in advance (pipelining). While
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request at once: the request waits for the first worker that becomes free, but not for long ([`HOLD`],
-//! [`SHORT_HOLD`]).
+//! [`SHORT_HOLD`]). One that computes short requests has them in as few threads as keep it computing (`concurrency`).
 //!
 //! Reading order: `job`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a worker),
-//! `run_queue`, `activity` and `worker`, `service_time` and `utilization`, this file, `pool` (the path of a request),
-//! `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `snapshot`.
+//! `run_queue`, `activity`, `concurrency` and `worker`, `service_time` and `utilization`, this file, `pool` (the path
+//! of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `snapshot`.
 
 mod activity;
 pub mod buffered_response;
+mod concurrency;
 pub mod direct_writes;
 pub mod in_flight;
 pub mod job;
@@ -221,7 +222,7 @@ impl Dispatch {
         let is_parallel = self.is_parallel;
         let may_share = self.has_short_slices && placement.waited >= SHORT_HOLD;
         let is_open = |worker: &Worker| is_urgent && worker.has_first_room() || may_share && worker.computes_long;
-        let waiting = workers.filter(|worker| is_parallel || worker.waits() || is_open(worker));
+        let waiting = workers.filter(|worker| is_parallel || worker.may_begin_another() || is_open(worker));
         // Of equally busy ones, one of the same I/O thread: otherwise each part of a stream wakes two of them.
         let load = |worker: &&mut Worker| (worker.busy, worker.io_thread != placement.io_thread);
         waiting.min_by_key(load).and_then(Worker::take_thread)
@@ -267,6 +268,7 @@ impl Dispatch {
         let worker = &mut self.workers[at];
         worker.release(thread.number, count);
         if worker.is_leaving {
+            worker.rest_if_idle();
             completion.has_left = worker.is_done();
             return completion;
         }
@@ -277,13 +279,15 @@ impl Dispatch {
         if self.workers[at].is_taking() {
             completion.next = self.next_of(at, thread);
         }
-        let worker = &self.workers[at];
+        let worker = &mut self.workers[at];
+        worker.rest_if_idle();
         if worker.busy == 0 {
             if self.growth == Growth::Waiting {
                 self.utilization.observe(busy, Instant::now());
             }
             // One worker at a time: the others serve requests.
-            if worker.may_run_out_of_band() && self.workers.iter().all(|worker| worker.out_of_band.is_none()) {
+            if self.workers[at].may_run_out_of_band() && self.workers.iter().all(|worker| worker.out_of_band.is_none())
+            {
                 self.workers[at].begin_out_of_band(Instant::now());
                 completion.begins_out_of_band = true;
             }
@@ -339,7 +343,7 @@ impl Dispatch {
         let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();
-        let is_open = is_parallel || worker.waits() || worker.has_first_room();
+        let is_open = is_parallel || worker.may_go_on();
         if queue.is_empty() || !is_open && worker.load(thread.number) == 0 {
             return next;
         }
@@ -372,15 +376,18 @@ impl Dispatch {
     pub fn begin_samples(&mut self, now: Instant) -> Vec<ActivitySample> {
         let grows = self.growth == Growth::Computing;
         let max_threads = self.max_threads;
+        let is_waiting = !self.queue.is_empty();
+        let is_parallel = self.is_parallel;
         // Only then may a request enter a worker that is busy, or another worker be of use.
-        let is_waiting = !self.queue.is_empty() && self.depth() == 1;
+        let are_long = self.depth() == 1;
         // A request never enters a worker of one thread that is busy.
         let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1 || max_threads > 1);
         let samples = sampled.filter_map(|worker| {
             // Where all threads are busy, and no further ones can be ordered, the next request waits for one of them,
             // whatever the worker does.
-            let is_wanted = is_waiting && (grows || worker.has_room() || worker.may_get_threads(max_threads));
-            worker.begin_sample(now, is_wanted)
+            let may_get_one = are_long && (grows || worker.has_room() || worker.may_get_threads(max_threads));
+            let may_have_too_many = !is_parallel && worker.busy > 1;
+            worker.begin_sample(now, is_waiting && (may_get_one || may_have_too_many))
         });
         samples.collect()
     }

@@ -8,7 +8,7 @@ use bytes::{BufMut, BytesMut};
 use engine::{Fault, Reply, Request, reply};
 use http::Method;
 
-use super::activity::Activity;
+use super::activity::{Activity, Interval};
 use super::in_flight::Step;
 use super::job::Death;
 use super::worker::FULL_WAITS;
@@ -235,6 +235,8 @@ impl World {
         let process = self.workers.get_mut(&worker.id).unwrap();
         let busy = process.busy();
         let has_first_room = busy.saturating_sub(worker.streams) < process.first;
+        let is_waiting = worker.activity == Activity::Waiting;
+        let is_allowed = worker.concurrency.allows(busy);
         let Thread { sent, seq, .. } = &mut process.threads[thread.number as usize];
         let is_right = match taken {
             Taken::Alone => {
@@ -243,11 +245,13 @@ impl World {
             }
             _ if !worker.is_taking() => false,
             _ if !sent.is_empty() => is_safe && sent.len() < depth,
-            _ if busy == 0 || is_parallel || worker.waits() => true,
-            Taken::Next => has_first_room,
+            _ if busy == 0 || is_parallel => true,
+            Taken::Next if worker.computes_long && has_first_room => true,
+            Taken::Next => is_allowed && (is_waiting || has_first_room),
             Taken::Chosen(waited) => {
                 let may_share = has_short_slices && worker.computes_long;
-                *waited >= HOLD && has_first_room || *waited >= SHORT_HOLD && may_share
+                let is_late = *waited >= HOLD && has_first_room || *waited >= SHORT_HOLD && may_share;
+                is_late || is_allowed && is_waiting
             }
         };
         let (number, load) = (thread.number, sent.len());
@@ -434,12 +438,14 @@ impl World {
             match self.dice.below(6) {
                 0..=3 => {
                     (worker.activity, worker.computing) = (Activity::Waiting, Duration::ZERO);
-                    let is_full = worker.busy == worker.thread_count();
-                    worker.full_waits = if is_full { worker.full_waits + 1 } else { 0 };
+                    worker.note_waiting(Interval::default(), true);
                 }
                 4 => {
                     (worker.activity, worker.full_waits) = (Activity::Computing, 0);
                     worker.computing += Duration::from_millis(10);
+                    let answered = self.dice.any_of(&[0, 100]).unwrap();
+                    let interval = Interval { time: Duration::from_millis(1), answered };
+                    (0..20).for_each(|_| worker.concurrency.computed(interval, worker.busy));
                 }
                 _ => {}
             }
@@ -455,7 +461,7 @@ impl World {
         let may_order = is_late && !self.dispatch.is_closed && !self.dispatch.queue.is_paused();
         let is_lacking = |worker: &Worker| {
             let is_full = worker.busy == worker.thread_count() && worker.full_waits >= FULL_WAITS;
-            is_full && worker.is_taking() && worker.activity == Activity::Waiting
+            is_full && worker.is_taking() && worker.activity != Activity::Computing
         };
         let lacking: Vec<bool> = self.dispatch.workers.iter().map(is_lacking).collect();
         self.dispatch.grow_threads(now);

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::activity::{Activity, Found, Probe};
+use super::activity::{Activity, Found, Interval, Probe};
+use super::concurrency::Concurrency;
 use super::relay::Leaving;
 use super::worker_thread::WorkerThread;
 use crate::exit_reason::ExitReason;
@@ -57,8 +58,10 @@ pub struct Worker {
     pub computing: Duration,
     /// Whether a request that it runs computes for much longer than most take, as the deadline timer last saw it.
     pub computes_long: bool,
-    /// Number of samples in a row that have shown it waiting with a request in each of its threads, while others waited
-    /// for it.
+    /// How many of its threads get requests at once.
+    pub concurrency: Concurrency,
+    /// Number of samples in a row that have shown it waiting with a request in each thread that may have one, while
+    /// others waited for it.
     pub full_waits: u32,
     /// Number of its requests whose answer is a stream, as the deadline timer last saw them.
     pub streams: usize,
@@ -118,6 +121,7 @@ impl Worker {
             activity: Activity::Unknown,
             computing: Duration::ZERO,
             computes_long: false,
+            concurrency: Concurrency::unlimited(),
             full_waits: 0,
             streams: 0,
             served: 0,
@@ -279,17 +283,37 @@ impl Worker {
             self.busy -= usize::from(was > 0 && entry.load == 0);
         }
         if self.busy == 0 {
-            // What comes next is another request, of which nothing is known.
-            (self.activity, self.computing) = (Activity::Unknown, Duration::ZERO);
-            (self.computes_long, self.oldest) = (false, Duration::ZERO);
-            (self.full_waits, self.streams) = (0, 0);
+            // What comes next is another request. That one may compute too, and not wait.
+            if self.waits() {
+                self.activity = Activity::Unknown;
+            }
+            (self.computing, self.computes_long) = (Duration::ZERO, false);
+            (self.oldest, self.streams) = (Duration::ZERO, 0);
+        }
+    }
+
+    /// Forgets what it has done if it has no request: it rests until the next one comes.
+    pub fn rest_if_idle(&mut self) {
+        if self.busy == 0 {
+            (self.activity, self.full_waits) = (Activity::Unknown, 0);
             self.rests += 1;
             self.probe.iter_mut().for_each(Probe::forget);
         }
     }
 
     /// Whether a further request is better off in it than in the queue.
-    pub fn waits(&self) -> bool {
+    pub fn may_begin_another(&self) -> bool {
+        self.waits() && self.concurrency.allows(self.busy)
+    }
+
+    /// Whether a thread of it that has no request left gets the next one from the queue at once.
+    pub fn may_go_on(&self) -> bool {
+        let has_first_room = self.has_first_room();
+        self.computes_long && has_first_room || (self.waits() || has_first_room) && self.concurrency.allows(self.busy)
+    }
+
+    /// Whether it waits for something other than a processor for a part of the time.
+    fn waits(&self) -> bool {
         self.activity == Activity::Waiting
     }
 
@@ -312,8 +336,24 @@ impl Worker {
     /// [`Probe::sample`].
     pub fn begin_sample(&mut self, now: Instant, is_wanted: bool) -> Option<ActivitySample> {
         let probe = self.probe.take_if(|probe| self.busy > 0 && probe.is_due(now))?;
-        let (worker, rests, was) = (self.id, self.rests, self.activity);
-        Some(ActivitySample { worker, is_wanted, rests, was, probe, found: Found::Nothing })
+        let (worker, rests, was, answered) = (self.id, self.rests, self.activity, self.served);
+        Some(ActivitySample { worker, is_wanted, rests, was, answered, probe, found: Found::Nothing })
+    }
+
+    /// Notes that it waits. If it has had a request in each thread that may have one for some samples, further threads
+    /// may have one; when all may, it could use more of them ([`Worker::lacks_threads`]).
+    pub fn note_waiting(&mut self, interval: Interval, is_wanted: bool) {
+        // Then it may have waited for this server, which is busy.
+        if is_wanted && self.threads().any(|thread| thread.has_answer_to_read()) {
+            self.full_waits = 0;
+            return self.concurrency.computed(interval, self.busy);
+        }
+        self.concurrency.waited(interval, self.busy);
+        let is_full = is_wanted && (self.busy == self.threads.len() || !self.concurrency.allows(self.busy));
+        self.full_waits = if is_full { self.full_waits.saturating_add(1) } else { 0 };
+        if self.full_waits >= FULL_WAITS && self.concurrency.raise(self.threads.len()) {
+            self.full_waits = 0;
+        }
     }
 
     /// Ends a sample. It counts if the worker has had a request all the time.
@@ -325,15 +365,18 @@ impl Worker {
         self.probe = Some(sample.probe);
         match sample.found {
             Found::Nothing => {}
-            Found::Waiting => {
+            Found::Waiting(interval) => {
                 (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
                 // Otherwise its time in the run queue was not read: it may have waited for a processor.
-                let is_full = sample.is_wanted && self.busy == self.threads.len();
-                self.full_waits = if is_full { self.full_waits.saturating_add(1) } else { 0 };
+                self.note_waiting(interval, sample.is_wanted);
             }
-            Found::Computing(time) => {
+            Found::Computing(interval) => {
                 (self.activity, self.full_waits) = (Activity::Computing, 0);
-                self.computing += time;
+                // Some of the time was for the requests that it has answered since.
+                if interval.answered == 0 {
+                    self.computing += interval.time;
+                }
+                self.concurrency.computed(interval, self.busy);
             }
         }
     }
@@ -348,6 +391,8 @@ pub struct ActivitySample {
     pub is_wanted: bool,
     rests: u64,
     was: Activity,
+    /// Number of requests that the worker has answered in all.
+    answered: u64,
     probe: Probe,
     found: Found,
 }
@@ -355,7 +400,7 @@ pub struct ActivitySample {
 impl ActivitySample {
     /// Asks the kernel.
     pub fn take(&mut self, now: Instant) {
-        self.found = self.probe.sample(now, self.is_wanted, self.was);
+        self.found = self.probe.sample(now, self.is_wanted, self.was, self.answered);
     }
 }
 
@@ -364,10 +409,19 @@ mod tests {
     use super::*;
 
     const MINUTE: Duration = Duration::from_secs(60);
+    const COMPUTING: Found = Found::Computing(Interval { time: MINUTE, answered: 0 });
+    const WAITING: Found = Found::Waiting(Interval { time: MINUTE, answered: 0 });
 
     /// A worker without threads whose process is this one.
     fn this_process() -> Worker {
         Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new())
+    }
+
+    /// The same with a thread, whose connection is closed at the other end.
+    fn of_one_thread() -> Worker {
+        let control = Arc::new(Control::new().0);
+        let (thread, _, _) = WorkerThread::sample(1, 0, control.clone()).unwrap();
+        Worker::new(1, std::process::id().cast_signed(), 0, control, vec![Arc::new(thread)])
     }
 
     #[test]
@@ -378,15 +432,15 @@ mod tests {
         worker.busy = 1;
         let mut sample = worker.begin_sample(now, true).expect("it is time for one");
         assert!(worker.begin_sample(now, true).is_none(), "one at a time");
-        sample.found = Found::Computing(MINUTE);
+        sample.found = COMPUTING;
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Computing, MINUTE));
         let mut sample = worker.begin_sample(now, true).expect("the next one");
-        sample.found = Found::Computing(MINUTE);
+        sample.found = COMPUTING;
         worker.end_sample(sample);
         assert_eq!(worker.computing, 2 * MINUTE);
         let mut sample = worker.begin_sample(now, true).expect("the next one");
-        sample.found = Found::Waiting;
+        sample.found = WAITING;
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Waiting, Duration::ZERO));
     }
@@ -399,19 +453,32 @@ mod tests {
         let mut sample = worker.begin_sample(now, true).expect("it is time for one");
         worker.busy = 0;
         worker.release(0, 1);
+        worker.rest_if_idle();
         worker.busy = 1;
         sample.take(now);
-        sample.found = Found::Computing(MINUTE);
+        sample.found = COMPUTING;
         worker.end_sample(sample);
         assert_eq!((worker.activity, worker.computing), (Activity::Unknown, Duration::ZERO));
         assert!(worker.begin_sample(now, true).is_some(), "what was read for the former request is forgotten");
     }
 
+    /// Otherwise nothing would ever be known of a worker that answers a request in less than the time of a sample.
+    #[tokio::test]
+    async fn a_sample_counts_if_the_worker_goes_on_with_the_next_request_at_once() {
+        let mut worker = of_one_thread();
+        assert!(worker.take_thread().is_some());
+        let mut sample = worker.begin_sample(Instant::now(), true).expect("it is time for one");
+        worker.release(0, 1);
+        worker.take(0);
+        worker.rest_if_idle();
+        sample.found = WAITING;
+        worker.end_sample(sample);
+        assert!(worker.waits());
+    }
+
     #[tokio::test]
     async fn it_lacks_threads_when_some_samples_in_a_row_have_shown_it_waiting_with_requests_in_all() {
-        let control = Arc::new(Control::new().0);
-        let (thread, _reader, _end) = WorkerThread::sample(1, 0, control.clone()).unwrap();
-        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, control, vec![Arc::new(thread)]);
+        let mut worker = of_one_thread();
         assert!(worker.take_thread().is_some());
         let mut lacks_after = |found: Found, is_wanted: bool| {
             let mut sample = worker.begin_sample(Instant::now(), is_wanted).expect("it is time for one");
@@ -419,11 +486,11 @@ mod tests {
             worker.end_sample(sample);
             worker.lacks_threads(2)
         };
-        let is_after_each = [Found::Waiting; 4].map(|found| lacks_after(found, true));
+        let is_after_each = [WAITING; 4].map(|found| lacks_after(found, true));
         assert_eq!(is_after_each, [false, false, true, true]);
-        assert!(!lacks_after(Found::Computing(MINUTE), true) && !lacks_after(Found::Waiting, true));
+        assert!(!lacks_after(COMPUTING, true) && !lacks_after(WAITING, true));
         // It may have waited for a processor: that was not asked.
-        let is_after_each = [Found::Waiting; 4].map(|found| lacks_after(found, false));
+        let is_after_each = [WAITING; 4].map(|found| lacks_after(found, false));
         assert_eq!(is_after_each, [false; 4]);
     }
 
@@ -461,6 +528,7 @@ mod tests {
         let mut worker = this_process();
         (worker.activity, worker.computes_long) = (Activity::Computing, true);
         worker.release(0, 1);
+        worker.rest_if_idle();
         assert!(!worker.waits() && !worker.computes_long && worker.activity == Activity::Unknown);
     }
 }

@@ -550,11 +550,20 @@ impl WorkerThread {
         }
     }
 
-    /// Returns whether the socket has nothing to be read.
+    /// Returns whether the worker has written something that is not read yet.
+    pub fn has_answer_to_read(&self) -> bool {
+        self.peek().is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Returns whether the socket has nothing to be read, and has not reached its end.
     fn is_empty(&self) -> bool {
+        self.peek() == Err(Errno::EAGAIN)
+    }
+
+    /// Looks for a byte to be read. Returns 0 at the end of the connection, and `EAGAIN` if there is none yet.
+    fn peek(&self) -> Result<usize, Errno> {
         let socket: &UnixStream = self.writer.as_ref();
-        let peeked = recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-        matches!(peeked, Err(Errno::EAGAIN))
+        recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT)
     }
 
     /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the

@@ -423,7 +423,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         kind: Kind::Count(1, 1024),
         help: "never more threads in a worker: where this is more than --threads, a worker gets more while requests \
                wait and its own wait for something other than a processor (default: as many as --threads; where \
-               neither threads nor workers are set, and not in development, 32, but 5 where the application has loaded \
+               neither threads nor workers are set, and not in development, 64, but 5 where the application has loaded \
                a client of a database)",
         ..row(Name::MaxThreads, "max-threads", "N", Section::Ruby)
     },

@@ -25,7 +25,7 @@ use crate::process::open_files;
 /// Default number of threads of a Ruby worker, as in Puma.
 const RUBY_THREADS: usize = 5;
 /// Default of their greatest number, where neither threads nor workers are configured.
-const MAX_RUBY_THREADS: usize = 32;
+const MAX_RUBY_THREADS: usize = 64;
 /// Longest tag; more would not be visible in a list of processes.
 const TAG_LETTERS: usize = 64;
 

@@ -204,7 +204,7 @@ fn a_worker_gets_further_threads_where_nobody_says_a_number_or_somebody_says_a_g
         let ruby = resolved(&[&["-e", "production"], words].concat(), environment).unwrap().apps[0].ruby.clone();
         (ruby.threads, ruby.max_threads, ruby.spares_databases)
     };
-    assert_eq!(threads(&[], &[]), (5, 32, true));
+    assert_eq!(threads(&[], &[]), (5, 64, true));
     for (words, environment) in [
         (&["-w", "2"][..], &[][..]),
         (&["-w", "auto"], &[]),
