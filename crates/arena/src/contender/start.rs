@@ -91,10 +91,12 @@ fn launch(wanted: &Wanted<'_>, prepared: PreparedServer) -> Result<Server, Strin
     }
     server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
     let mut settings = wanted.env.clone();
-    // As many database connections as threads, under every server: foolsgold sets it itself. A server of fibers has
-    // fewer threads than requested, one that cannot fork may have more.
-    let threads = server.words.threads.max(server.words.requested_threads);
-    settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
+    // As many database connections as threads, under every server. A server of fibers has fewer threads than requested,
+    // one that cannot fork may have more. One that is to choose the number of its threads must not take it from this.
+    if !recipe.chooses_workers() {
+        let threads = server.words.threads.max(server.words.requested_threads);
+        settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
+    }
     if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));

@@ -95,12 +95,14 @@ impl Probe {
     /// Samples whether the process computes all the time. Only the kernel can tell: a request that waits for a database
     /// and one that computes look the same from outside. Time in which it was ready to run counts as computing: with
     /// more processes that compute than processors, each has one for a part of the time only. That part is read when
-    /// `is_wanted`: while requests wait that it could take, or for which another worker could be added. `was` is what
-    /// it did before, and `answered` the number of requests that it has answered in all.
+    /// `is_wanted`: while requests wait, and what it does decides whether they get more of its threads, fewer, or
+    /// another worker. `was` is what it did before, and `answered` the number of requests that it has answered in all.
     pub fn sample(&mut self, now: Instant, is_wanted: bool, was: Activity, answered: u64) -> Found {
         let begun = Instant::now();
+        // The first reading finds the files, which takes longer; and it shows nothing yet.
+        let is_first = is_wanted && self.sample.as_ref().is_none_or(|last| last.queued.is_none());
         let found = self.compare(now, is_wanted, was, answered);
-        self.pause = (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, QUEUED_MAX / 2);
+        self.pause = (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, if is_first { SAMPLE } else { QUEUED_MAX / 2 });
         found
     }
 

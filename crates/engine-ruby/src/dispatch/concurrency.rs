@@ -13,7 +13,8 @@ use super::activity::Interval;
 const SHORT: Duration = Duration::from_micros(500);
 /// The number of samples that must show a worker computing short requests before it gets fewer at once.
 const SAMPLES: u32 = 8;
-/// The same for a worker that had too few before: each time twice as many, up to this number.
+/// The same for a worker that had too few before: each time twice as many, up to this number; half as many after the
+/// second time in a row that it has had too many.
 const SAMPLES_MAX: u32 = 256;
 /// How many of these samples one that shows something else takes away.
 const WEIGHT: u32 = 4;
@@ -29,6 +30,8 @@ pub struct Concurrency {
     spare: u32,
     /// The number of them at which the limit is halved.
     needed: u32,
+    /// Whether the limit has risen since it was last halved.
+    has_risen: bool,
     /// For how long no sample has shown short requests.
     unproven: Duration,
 }
@@ -36,30 +39,34 @@ pub struct Concurrency {
 impl Concurrency {
     /// All threads may have a request.
     pub fn unlimited() -> Concurrency {
-        Concurrency { limit: None, spare: 0, needed: SAMPLES, unproven: Duration::ZERO }
+        Concurrency { limit: None, spare: 0, needed: SAMPLES, has_risen: false, unproven: Duration::ZERO }
     }
 
-    /// Returns whether one more thread may get a request beside `busy` others.
+    /// Returns whether one more thread may get a request beside `busy` others whose request may be short.
     pub fn allows(&self, busy: usize) -> bool {
         self.limit.is_none_or(|limit| busy < limit)
     }
 
     /// Takes a sample: the worker computed all of this time, or would have if this server had not kept it waiting.
-    /// `busy` of its threads have a request. After some such samples the limit is half of that.
+    /// `busy` of its threads have a request that may be short. After some such samples the limit is half of that.
     pub fn computed(&mut self, interval: Interval, busy: usize) {
         let are_short = are_short(interval, 1);
         self.prove(interval, are_short);
         self.spare = if are_short && busy > 1 { self.spare + 1 } else { self.spare.saturating_sub(WEIGHT) };
         if self.spare >= self.needed {
             self.spare = 0;
+            // Twice in a row: it was right.
+            if !std::mem::take(&mut self.has_risen) {
+                self.needed = (self.needed / 2).max(SAMPLES);
+            }
             let half = busy / 2;
             self.limit = Some(self.limit.map_or(half, |limit| limit.min(half)).max(1));
         }
     }
 
-    /// Takes a sample that has shown the worker waiting, with a request in `busy` threads.
+    /// Takes a sample that has shown the worker waiting, with a request that may be short in `busy` threads.
     pub fn waited(&mut self, interval: Interval, busy: usize) {
-        self.prove(interval, are_short(interval, busy));
+        self.prove(interval, are_short(interval, busy.max(1)));
         self.spare = self.spare.saturating_sub(WEIGHT);
     }
 
@@ -76,6 +83,7 @@ impl Concurrency {
         let Some(limit) = self.limit else { return false };
         self.limit = Some(2 * limit).filter(|limit| *limit < threads);
         self.needed = (2 * self.needed).min(SAMPLES_MAX);
+        self.has_risen = true;
         true
     }
 }

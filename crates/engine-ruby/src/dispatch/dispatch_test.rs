@@ -5,10 +5,9 @@ use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::dispatch::activity::Activity;
-use crate::dispatch::activity::Interval;
+use crate::dispatch::activity::{Activity, Found, Interval};
 use crate::dispatch::job::Death;
-use crate::dispatch::worker::FULL_WAITS;
+use crate::dispatch::worker::{FULL_WAITS, PIPELINED_WAITS};
 use crate::dispatch::worker_thread::Unfinished;
 use crate::wire::control::Control;
 
@@ -286,6 +285,7 @@ async fn a_worker_whose_requests_all_wait_gets_further_threads_while_others_wait
     (0..2).for_each(|worker| scene.waits(worker));
     let places: Vec<_> = (0..6).map(|_| scene.get(0)).collect();
     assert_eq!(places[3..], [Ok((1, 1)), Err("queued"), Err("queued")]);
+    (0..2).for_each(|worker| scene.waits(worker));
     let late = scene.dispatch.queue.first().unwrap().offered + GROW;
     let mut ordered = |now| {
         scene.dispatch.grow_threads(now);
@@ -316,11 +316,55 @@ async fn a_worker_that_computes_short_requests_has_them_in_fewer_threads_until_i
     assert_eq!(pump(&mut scene), []);
     scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
     assert_eq!(pump(&mut scene), [], "one sample is not enough");
-    let late = scene.dispatch.queue.first().unwrap().offered + HOLD + took;
-    assert_eq!(scene.dispatch.pump(late).len(), 2, "they have waited for long");
+    assert_eq!(scene.dispatch.pump(Instant::now() + HOLD).len(), 2, "they have waited for long");
     (0..2).for_each(|thread| assert!(scene.done(0, thread, took).next.is_empty()));
+    assert_eq!(pump(&mut scene), []);
+    scene.dispatch.worker(0).unwrap().lasting = 1;
+    assert_eq!(pump(&mut scene), [(0, 0)], "one beside what keeps its thread");
+    assert_eq!([scene.get(0), scene.get(0)], [Err("queued"), Err("queued")]);
     assert!(scene.dispatch.worker(0).unwrap().concurrency.raise(4));
-    assert_eq!(pump(&mut scene), [(0, 0)]);
+    assert_eq!(pump(&mut scene), [(0, 1)]);
+}
+
+#[tokio::test]
+async fn a_worker_that_waits_although_its_threads_have_as_many_requests_as_they_may_gets_one_in_a_further_thread() {
+    let mut scene = DispatchScene::new(1, 4);
+    scene.requests_are_short();
+    let depth = scene.dispatch.depth();
+    assert!(depth > 1);
+    (0..depth).for_each(|_| assert_eq!(scene.get(0), Ok((0, 0))));
+    (0..3).for_each(|_| assert_eq!(scene.get(0), Err("queued")));
+    let waiting = |scene: &mut DispatchScene| {
+        let worker = scene.dispatch.worker(0).unwrap();
+        worker.activity = Activity::Waiting;
+        worker.note_waiting(Interval { time: Duration::from_millis(1), answered: 5 }, true);
+        pump(scene)
+    };
+    (1..PIPELINED_WAITS).for_each(|_| assert_eq!(waiting(&mut scene), []));
+    assert_eq!(waiting(&mut scene), [(0, 1); 3]);
+    (0..depth - 3).for_each(|_| assert_eq!(scene.get(0), Ok((0, 1))));
+    (0..3).for_each(|_| assert_eq!(scene.get(0), Err("queued")));
+    (1..PIPELINED_WAITS).for_each(|_| assert_eq!(waiting(&mut scene), [], "it is not known yet if that is enough"));
+    scene.dispatch.worker(0).unwrap().full_waits = PIPELINED_WAITS;
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
+    assert_eq!(pump(&mut scene), []);
+}
+
+#[tokio::test]
+async fn a_worker_whose_threads_compute_at_the_same_time_has_requests_in_all() {
+    let limit_after_samples = |mut scene: DispatchScene| {
+        (0..2).for_each(|_| assert!(scene.dispatch.worker(0).unwrap().take_thread().is_some()));
+        for _ in 0..8 {
+            let mut samples = scene.dispatch.begin_samples(Instant::now());
+            let interval = Interval { time: Duration::from_millis(1), answered: 10 };
+            samples.iter_mut().for_each(|sample| sample.found = Found::Computing(interval));
+            assert_eq!(samples.len(), 1);
+            scene.dispatch.end_samples(samples);
+        }
+        (0..4).take_while(|busy| scene.dispatch.worker(0).unwrap().concurrency.allows(*busy)).count()
+    };
+    assert_eq!(limit_after_samples(DispatchScene::new(1, 4)), 1);
+    assert_eq!(limit_after_samples(DispatchScene::parallel(1, 4)), 4);
 }
 
 /// After a time in which all requests waited for another service, as many as there are threads then could begin to

@@ -38,6 +38,7 @@ use std::time::{Duration, Instant};
 use engine::Waiting;
 use engine::queue::{Backlog, Handover, Job as _, Refused};
 
+use concurrency::Concurrency;
 use job::Job;
 use service_time::ServiceTime;
 use utilization::Utilization;
@@ -214,9 +215,12 @@ impl Dispatch {
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
             // in one takes less than half a millisecond.
-            let least =
-                workers.min_by_key(|worker| (worker.io_thread != placement.io_thread, worker.least_in_flight()))?;
-            return least.take_pipelined(depth);
+            let load = |worker: &&mut Worker| (worker.io_thread != placement.io_thread, worker.least_in_flight());
+            if let Some(least) = workers.min_by_key(load) {
+                return least.take_pipelined(depth);
+            }
+            let waiting = self.workers.iter_mut().filter(|worker| worker.may_use_another());
+            return waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.has_room());
         let is_parallel = self.is_parallel;
@@ -245,7 +249,8 @@ impl Dispatch {
     pub fn done(&mut self, thread: &WorkerThread, took: Duration) -> Completion {
         self.service_time.observe(took);
         self.served += 1;
-        let is_worker_expired = self.worker(thread.owner.worker).is_some_and(Worker::count);
+        let now = Instant::now();
+        let is_worker_expired = self.worker(thread.owner.worker).is_some_and(|worker| worker.count(now));
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
@@ -378,25 +383,30 @@ impl Dispatch {
         let max_threads = self.max_threads;
         let is_waiting = !self.queue.is_empty();
         let is_parallel = self.is_parallel;
-        // Only then may a request enter a worker that is busy, or another worker be of use.
+        // Only then are further workers or threads of use.
         let are_long = self.depth() == 1;
         // A request never enters a worker of one thread that is busy.
         let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1 || max_threads > 1);
         let samples = sampled.filter_map(|worker| {
-            // Where all threads are busy, and no further ones can be ordered, the next request waits for one of them,
-            // whatever the worker does.
-            let may_get_one = are_long && (grows || worker.has_room() || worker.may_get_threads(max_threads));
+            // Otherwise the next request waits for one of the threads, whatever the worker does.
+            let may_use_more = worker.has_room() || are_long && (grows || worker.may_get_threads(max_threads));
             let may_have_too_many = !is_parallel && worker.busy > 1;
-            worker.begin_sample(now, is_waiting && (may_get_one || may_have_too_many))
+            worker.begin_sample(now, is_waiting && (may_use_more || may_have_too_many))
         });
         samples.collect()
     }
 
     /// Takes what samples have shown. A worker may have been removed meanwhile: its sample is dropped.
     pub fn end_samples(&mut self, samples: Vec<ActivitySample>) {
+        let (is_parallel, is_pipelined) = (self.is_parallel, self.depth() > 1);
         for sample in samples {
             if let Some(worker) = self.worker(sample.worker) {
                 worker.end_sample(sample);
+                worker.raise_limit(is_pipelined);
+                // Its threads take no turns.
+                if is_parallel {
+                    worker.concurrency = Concurrency::unlimited();
+                }
             }
         }
     }

@@ -235,10 +235,16 @@ impl Pool {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
+                    thread.set_held_back(true);
                     let result = sink.send(chunk).await;
+                    thread.set_held_back(false);
                     thread.return_sink(sink, result);
                 }
-                Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
+                Step::Memory(sink, lent) => {
+                    thread.set_held_back(true);
+                    thread.send_lent(sink, lent).await;
+                    thread.set_held_back(false);
+                }
                 Step::Done { took, was_interrupted, is_own } => {
                     if was_interrupted {
                         self.retire(thread.owner.worker, ExitReason::Timeout);

@@ -784,6 +784,7 @@ async fn from_the_look_of_a_tick_on_that_is_to_be_followed_by_a_long_sleep_a_req
     for (millis, seen) in [(1, Seen::Active), (200, Seen::Settled)] {
         assert_eq!(check(&pool, LAST_ANSWERS, Instant::now() + Duration::from_millis(millis)), seen);
         assert_eq!(pool.dispatch().lacks_watch(), seen == Seen::Settled, "{seen:?}");
+        assert_eq!(pool.dispatch().worker(1).unwrap().lasting, usize::from(millis == 200));
     }
 }
 

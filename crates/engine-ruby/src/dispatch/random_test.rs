@@ -236,7 +236,7 @@ impl World {
         let busy = process.busy();
         let has_first_room = busy.saturating_sub(worker.streams) < process.first;
         let is_waiting = worker.activity == Activity::Waiting;
-        let is_allowed = worker.concurrency.allows(busy);
+        let is_allowed = worker.concurrency.allows(busy.saturating_sub(worker.streams + worker.lasting));
         let Thread { sent, seq, .. } = &mut process.threads[thread.number as usize];
         let is_right = match taken {
             Taken::Alone => {
@@ -425,12 +425,14 @@ impl World {
 
     /// Lets samples show what workers do, and answers become streams.
     fn sample(&mut self) {
+        let is_pipelined = self.dispatch.depth() > 1;
         for worker in &mut self.dispatch.workers {
             let process = self.workers.get_mut(&worker.id).unwrap();
-            worker.streams = 0;
+            (worker.streams, worker.lasting) = (0, 0);
             for first in process.threads.iter_mut().filter_map(|thread| thread.sent.front_mut()) {
                 first.is_stream |= self.dice.one_in(40);
                 worker.streams += usize::from(first.is_stream);
+                worker.lasting += usize::from(!first.is_stream && self.dice.one_in(8));
             }
             if worker.busy == 0 {
                 continue;
@@ -439,13 +441,14 @@ impl World {
                 0..=3 => {
                     (worker.activity, worker.computing) = (Activity::Waiting, Duration::ZERO);
                     worker.note_waiting(Interval::default(), true);
+                    worker.raise_limit(is_pipelined);
                 }
                 4 => {
                     (worker.activity, worker.full_waits) = (Activity::Computing, 0);
                     worker.computing += Duration::from_millis(10);
                     let answered = self.dice.any_of(&[0, 100]).unwrap();
                     let interval = Interval { time: Duration::from_millis(1), answered };
-                    (0..20).for_each(|_| worker.concurrency.computed(interval, worker.busy));
+                    (0..20).for_each(|_| worker.concurrency.computed(interval, worker.busy_with_short()));
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use engine::snapshot::RunView;
 use super::job::{self, Job};
 use super::pool::Pool;
 use super::service_time::LONG;
-use super::worker::{ActivitySample, Worker};
+use super::worker::{ActivitySample, LASTS, Worker};
 use super::worker_thread::{RequestState, WorkerThread};
 use super::{Dispatch, process_title};
 use crate::exit_reason::ExitReason;
@@ -193,7 +193,7 @@ impl Tick<'_> {
     ) -> Option<(Arc<WorkerThread>, Duration)> {
         let mut oldest: Option<(Arc<WorkerThread>, Duration)> = None;
         let mut oldest_unanswered: Option<Duration> = None;
-        worker.streams = 0;
+        (worker.streams, worker.lasting) = (0, 0);
         let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
         for thread in threads {
             let request = thread.check(self.now, self.kill_time);
@@ -204,6 +204,7 @@ impl Tick<'_> {
             if request.is_stream {
                 worker.streams += 1;
             } else if request.is_running {
+                worker.lasting += usize::from(request.age >= LASTS);
                 oldest_unanswered = oldest_unanswered.max(Some(request.age));
             }
             if oldest.as_ref().is_none_or(|(_, age)| request.age > *age) {

@@ -22,9 +22,18 @@ pub enum Isolation {
     Running(Instant),
 }
 
-/// The number of samples in a row that must have shown a worker waiting with a request in each of its threads before it
-/// gets further ones. The first of them also looks back on a time before the last of these requests came.
+/// The number of samples in a row that must have shown a worker waiting, while requests waited for it, before it may
+/// have requests in more of its threads, or gets further threads. The first of them also looks back on a time before
+/// the last of its requests came.
 pub const FULL_WAITS: u32 = 3;
+
+/// The same where a thread may have several requests at once: the worker often waits for a moment until the server has
+/// handled its answers.
+pub const PIPELINED_WAITS: u32 = 8;
+
+/// The age from which a request that runs is not short: it no longer counts against the number of threads that get
+/// short ones.
+pub const LASTS: Duration = Duration::from_millis(100);
 
 /// A worker that is ready.
 pub struct Worker {
@@ -60,11 +69,13 @@ pub struct Worker {
     pub computes_long: bool,
     /// How many of its threads get requests at once.
     pub concurrency: Concurrency,
-    /// Number of samples in a row that have shown it waiting with a request in each thread that may have one, while
-    /// others waited for it.
+    /// Number of samples in a row, since a request last entered a free thread of it, that have shown it waiting while
+    /// requests waited for it in the queue.
     pub full_waits: u32,
     /// Number of its requests whose answer is a stream, as the deadline timer last saw them.
     pub streams: usize,
+    /// Number of its other requests that have run for long ([`LASTS`]), as the deadline timer last saw them.
+    pub lasting: usize,
     /// Number of requests it has answered.
     pub served: u64,
     /// How many of them the server itself had made, as probes.
@@ -92,6 +103,8 @@ pub struct Worker {
     oldest: Duration,
     /// What is known of its processor time. `None` during a sample, which has it.
     probe: Option<Probe>,
+    /// When it last answered a request.
+    last_answer: Option<Instant>,
     /// Number of times that it has become idle. A sample that began before the last of them does not count.
     rests: u64,
 }
@@ -124,6 +137,7 @@ impl Worker {
             concurrency: Concurrency::unlimited(),
             full_waits: 0,
             streams: 0,
+            lasting: 0,
             served: 0,
             own: 0,
             quota: None,
@@ -138,13 +152,15 @@ impl Worker {
             threads,
             oldest: Duration::ZERO,
             probe: Some(Probe::of(pid)),
+            last_answer: None,
             rests: 0,
         }
     }
 
-    /// Counts one more answered request; returns whether that was the last of its quota.
-    pub fn count(&mut self) -> bool {
+    /// Counts one more request, answered now; returns whether that was the last of its quota.
+    pub fn count(&mut self, now: Instant) -> bool {
         self.served += 1;
+        self.last_answer = Some(now);
         self.is_due = true;
         // What it computes next is for another request.
         self.computing = Duration::ZERO;
@@ -240,6 +256,8 @@ impl Worker {
         let entry = self.threads.iter_mut().find(|entry| entry.load == 0)?;
         entry.load = 1;
         self.busy += 1;
+        // Whether one more is enough is not known yet.
+        self.full_waits = 0;
         Some(entry.thread.clone())
     }
 
@@ -288,7 +306,7 @@ impl Worker {
                 self.activity = Activity::Unknown;
             }
             (self.computing, self.computes_long) = (Duration::ZERO, false);
-            (self.oldest, self.streams) = (Duration::ZERO, 0);
+            (self.oldest, self.streams, self.lasting) = (Duration::ZERO, 0, 0);
         }
     }
 
@@ -303,13 +321,25 @@ impl Worker {
 
     /// Whether a further request is better off in it than in the queue.
     pub fn may_begin_another(&self) -> bool {
-        self.waits() && self.concurrency.allows(self.busy)
+        self.waits() && self.concurrency.allows(self.busy_with_short())
+    }
+
+    /// Whether a free thread of it may be used although its other threads could have several requests at once: these
+    /// have as many as they may, and yet it waits.
+    pub fn may_use_another(&self) -> bool {
+        self.has_room() && self.full_waits >= PIPELINED_WAITS && self.may_begin_another()
     }
 
     /// Whether a thread of it that has no request left gets the next one from the queue at once.
     pub fn may_go_on(&self) -> bool {
         let has_first_room = self.has_first_room();
-        self.computes_long && has_first_room || (self.waits() || has_first_room) && self.concurrency.allows(self.busy)
+        self.computes_long && has_first_room
+            || (self.waits() || has_first_room) && self.concurrency.allows(self.busy_with_short())
+    }
+
+    /// Number of its threads whose request may be a short one.
+    pub fn busy_with_short(&self) -> usize {
+        self.busy.saturating_sub(self.streams + self.lasting)
     }
 
     /// Whether it waits for something other than a processor for a part of the time.
@@ -337,26 +367,31 @@ impl Worker {
     pub fn begin_sample(&mut self, now: Instant, is_wanted: bool) -> Option<ActivitySample> {
         let probe = self.probe.take_if(|probe| self.busy > 0 && probe.is_due(now))?;
         let (worker, rests, was, answered) = (self.id, self.rests, self.activity, self.served);
-        Some(ActivitySample { worker, is_wanted, rests, was, answered, probe, found: Found::Nothing })
+        Some(ActivitySample { worker, is_wanted, rests, was, answered, probe, at: now, found: Found::Nothing })
     }
 
-    /// Notes that it waits. If it has had a request in each thread that may have one for some samples, further threads
-    /// may have one; when all may, it could use more of them ([`Worker::lacks_threads`]).
+    /// Notes that it waits.
     pub fn note_waiting(&mut self, interval: Interval, is_wanted: bool) {
+        let busy = self.busy_with_short();
         // Then it may have waited for this server, which is busy.
-        if is_wanted && self.threads().any(|thread| thread.has_answer_to_read()) {
+        if is_wanted && self.threads.iter().any(|entry| entry.load > 0 && entry.thread.has_answer_to_read()) {
             self.full_waits = 0;
-            return self.concurrency.computed(interval, self.busy);
+            return self.concurrency.computed(interval, busy);
         }
-        self.concurrency.waited(interval, self.busy);
-        let is_full = is_wanted && (self.busy == self.threads.len() || !self.concurrency.allows(self.busy));
-        self.full_waits = if is_full { self.full_waits.saturating_add(1) } else { 0 };
-        if self.full_waits >= FULL_WAITS && self.concurrency.raise(self.threads.len()) {
-            self.full_waits = 0;
+        self.concurrency.waited(interval, busy);
+        self.full_waits = if is_wanted { self.full_waits.saturating_add(1) } else { 0 };
+    }
+
+    /// Lets more of its threads have a request if it waits all the same. When all have one, it could use further ones
+    /// ([`Worker::lacks_threads`]).
+    pub fn raise_limit(&mut self, is_pipelined: bool) {
+        let waits = if is_pipelined { PIPELINED_WAITS } else { FULL_WAITS };
+        if self.full_waits >= waits && !self.concurrency.allows(self.busy_with_short()) {
+            self.concurrency.raise(self.threads.len());
         }
     }
 
-    /// Ends a sample. It counts if the worker has had a request all the time.
+    /// Ends a sample. It counts if the worker has not been idle since, but for a moment between two requests.
     pub fn end_sample(&mut self, mut sample: ActivitySample) {
         if sample.rests != self.rests {
             sample.probe.forget();
@@ -372,11 +407,10 @@ impl Worker {
             }
             Found::Computing(interval) => {
                 (self.activity, self.full_waits) = (Activity::Computing, 0);
-                // Some of the time was for the requests that it has answered since.
-                if interval.answered == 0 {
-                    self.computing += interval.time;
-                }
-                self.concurrency.computed(interval, self.busy);
+                // The time before the last answer was for other requests.
+                let since_answer = self.last_answer.map(|last| sample.at.saturating_duration_since(last));
+                self.computing += since_answer.map_or(interval.time, |since| interval.time.min(since));
+                self.concurrency.computed(interval, self.busy_with_short());
             }
         }
     }
@@ -387,25 +421,31 @@ impl Worker {
 pub struct ActivitySample {
     /// The number of the worker.
     pub worker: u32,
-    /// Whether a request waits that the worker could take, or for which another worker could be added.
+    /// Whether a request waits, and what the worker does decides who gets it ([`Probe::sample`]).
     pub is_wanted: bool,
     rests: u64,
     was: Activity,
     /// Number of requests that the worker has answered in all.
     answered: u64,
     probe: Probe,
-    found: Found,
+    /// When it was taken.
+    at: Instant,
+    /// What it has shown.
+    pub found: Found,
 }
 
 impl ActivitySample {
     /// Asks the kernel.
     pub fn take(&mut self, now: Instant) {
+        self.at = now;
         self.found = self.probe.sample(now, self.is_wanted, self.was, self.answered);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::UnixStream;
+
     use super::*;
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -494,12 +534,87 @@ mod tests {
         assert_eq!(is_after_each, [false; 4]);
     }
 
+    /// A worker with a request in each of four threads, and the other ends of their connections.
+    fn of_four_threads() -> (Worker, Vec<UnixStream>) {
+        let control = Arc::new(Control::new().0);
+        let samples = (0..4).map(|number| WorkerThread::sample(1, number, control.clone()).unwrap());
+        let (threads, ends) = samples.map(|(thread, _, end)| (Arc::new(thread), end)).unzip();
+        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, control, threads);
+        (0..4).for_each(|_| assert!(worker.take_thread().is_some()));
+        (worker, ends)
+    }
+
+    /// Takes samples of a millisecond in which ten requests were answered.
+    fn shows(worker: &mut Worker, found: impl Fn(Interval) -> Found, samples: u32) {
+        for _ in 0..samples {
+            let mut sample = worker.begin_sample(Instant::now(), true).expect("it is time for one");
+            sample.found = found(Interval { time: Duration::from_millis(1), answered: 10 });
+            worker.end_sample(sample);
+            worker.raise_limit(false);
+        }
+    }
+
+    /// Returns how many of its threads may have a request, of those that have none and 100.
+    fn limit(worker: &Worker) -> usize {
+        (0..100).take_while(|busy| worker.concurrency.allows(*busy)).count()
+    }
+
+    #[tokio::test]
+    async fn samples_show_how_many_of_its_threads_may_have_a_request() {
+        let (mut worker, _ends) = of_four_threads();
+        shows(&mut worker, Found::Computing, 8);
+        assert_eq!((limit(&worker), worker.may_go_on()), (2, false));
+        (0..2).for_each(|thread| worker.release(thread, 1));
+        shows(&mut worker, Found::Waiting, FULL_WAITS - 1);
+        assert_eq!((limit(&worker), worker.may_begin_another()), (2, false));
+        shows(&mut worker, Found::Waiting, 1);
+        assert_eq!((limit(&worker), worker.may_begin_another()), (100, true));
+    }
+
+    #[tokio::test]
+    async fn streams_and_requests_that_last_do_not_count_among_those_that_may_be_short() {
+        let (mut worker, _ends) = of_four_threads();
+        shows(&mut worker, Found::Computing, 8);
+        (worker.streams, worker.lasting) = (1, 1);
+        shows(&mut worker, Found::Waiting, 1);
+        assert!(!worker.may_begin_another());
+        worker.lasting = 2;
+        assert!(worker.may_begin_another());
+        shows(&mut worker, Found::Waiting, FULL_WAITS);
+        assert_eq!(limit(&worker), 2, "fewer than that have a short one");
+        assert!(worker.lacks_threads(5));
+    }
+
+    #[tokio::test]
+    async fn a_worker_whose_answer_the_server_has_not_read_has_computed() {
+        let (mut worker, ends) = of_four_threads();
+        assert_eq!(ends[3].try_write(b"an answer").ok(), Some(9));
+        shows(&mut worker, Found::Waiting, 8);
+        assert_eq!((limit(&worker), worker.full_waits), (2, 0));
+        worker.threads[3].thread.set_held_back(true);
+        shows(&mut worker, Found::Waiting, FULL_WAITS);
+        assert_eq!(limit(&worker), 100, "it is not read because a client is slow");
+        worker.threads[3].thread.set_held_back(false);
+        worker.release(3, 1);
+        shows(&mut worker, Found::Waiting, 1);
+        assert_eq!(worker.full_waits, FULL_WAITS + 1, "a thread without a request has sent none");
+    }
+
     #[test]
     fn computing_is_of_one_request() {
         let mut worker = this_process();
-        worker.computing = MINUTE;
-        worker.count();
-        assert_eq!(worker.computing, Duration::ZERO);
+        let now = Instant::now();
+        let computed_after = |worker: &mut Worker, since_answer: Duration| {
+            worker.computing = MINUTE;
+            worker.count(now);
+            worker.busy = 1;
+            let mut sample = worker.begin_sample(now + since_answer, true).expect("it is time for one");
+            sample.found = COMPUTING;
+            worker.end_sample(sample);
+            worker.computing
+        };
+        assert_eq!(computed_after(&mut worker, MINUTE / 2), MINUTE / 2, "the rest was for the one before");
+        assert_eq!(computed_after(&mut worker, 2 * MINUTE), MINUTE);
     }
 
     #[test]
@@ -509,7 +624,7 @@ mod tests {
             (worker.activity, worker.computing) = (Activity::Computing, MINUTE);
             worker.note_oldest(Some(MINUTE), Some(MINUTE));
             // One that has entered meanwhile is answered.
-            worker.count();
+            worker.count(Instant::now());
             worker
         };
         let computes_long = |mut worker: Worker, age: Option<Duration>| {
