@@ -310,11 +310,11 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
 #[test]
 fn who_chooses_the_number_of_its_threads_is_not_told_one() {
     let ground = Ground::of(recipes());
-    let told = |name: &str| {
+    let is_told = |name: &str| {
         let server = ground.ready(name);
         server.commands().join("\n").contains("RAILS_MAX_THREADS")
     };
-    assert!(told("foolsgold") && !told("foolsgold-default"));
+    assert!(is_told("foolsgold") && !is_told("foolsgold-default"));
 }
 
 #[test]

@@ -102,7 +102,10 @@ impl Probe {
         // The first reading finds the files, which takes longer; and it shows nothing yet.
         let is_first = is_wanted && self.sample.as_ref().is_none_or(|last| last.queued.is_none());
         let found = self.compare(now, is_wanted, was, answered);
-        self.pause = (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, if is_first { SAMPLE } else { QUEUED_MAX / 2 });
+        self.pause = match is_first {
+            true => SAMPLE,
+            false => (begun.elapsed() * SAMPLE_PART).clamp(SAMPLE, QUEUED_MAX / 2),
+        };
         found
     }
 

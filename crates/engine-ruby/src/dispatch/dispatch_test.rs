@@ -352,7 +352,7 @@ async fn a_worker_that_waits_although_its_threads_have_as_many_requests_as_they_
 
 #[tokio::test]
 async fn a_worker_whose_threads_compute_at_the_same_time_has_requests_in_all() {
-    let limit_after_samples = |mut scene: DispatchScene| {
+    let placed_after_samples = |mut scene: DispatchScene| {
         (0..2).for_each(|_| assert!(scene.dispatch.worker(0).unwrap().take_thread().is_some()));
         for _ in 0..8 {
             let mut samples = scene.dispatch.begin_samples(Instant::now());
@@ -361,10 +361,13 @@ async fn a_worker_whose_threads_compute_at_the_same_time_has_requests_in_all() {
             assert_eq!(samples.len(), 1);
             scene.dispatch.end_samples(samples);
         }
-        (0..4).take_while(|busy| scene.dispatch.worker(0).unwrap().concurrency.allows(*busy)).count()
+        scene.waits(0);
+        let placed = [(); 3].map(|()| scene.get(0));
+        (placed, scene.done(0, 0, Duration::from_millis(1)).next.len())
     };
-    assert_eq!(limit_after_samples(DispatchScene::new(1, 4)), 1);
-    assert_eq!(limit_after_samples(DispatchScene::parallel(1, 4)), 4);
+    let queued = Err("queued");
+    assert_eq!(placed_after_samples(DispatchScene::new(1, 4)), ([queued; 3], 0));
+    assert_eq!(placed_after_samples(DispatchScene::parallel(1, 4)), ([Ok((0, 2)), Ok((0, 3)), queued], 1));
 }
 
 /// After a time in which all requests waited for another service, as many as there are threads then could begin to

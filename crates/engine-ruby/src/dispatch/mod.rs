@@ -38,7 +38,6 @@ use std::time::{Duration, Instant};
 use engine::Waiting;
 use engine::queue::{Backlog, Handover, Job as _, Refused};
 
-use concurrency::Concurrency;
 use job::Job;
 use service_time::ServiceTime;
 use utilization::Utilization;
@@ -398,15 +397,11 @@ impl Dispatch {
 
     /// Takes what samples have shown. A worker may have been removed meanwhile: its sample is dropped.
     pub fn end_samples(&mut self, samples: Vec<ActivitySample>) {
-        let (is_parallel, is_pipelined) = (self.is_parallel, self.depth() > 1);
+        let is_pipelined = self.depth() > 1;
         for sample in samples {
             if let Some(worker) = self.worker(sample.worker) {
                 worker.end_sample(sample);
                 worker.raise_limit(is_pipelined);
-                // Its threads take no turns.
-                if is_parallel {
-                    worker.concurrency = Concurrency::unlimited();
-                }
             }
         }
     }

@@ -235,15 +235,15 @@ impl Pool {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
-                    thread.set_held_back(true);
+                    thread.set_awaiting_client(true);
                     let result = sink.send(chunk).await;
-                    thread.set_held_back(false);
+                    thread.set_awaiting_client(false);
                     thread.return_sink(sink, result);
                 }
                 Step::Memory(sink, lent) => {
-                    thread.set_held_back(true);
+                    thread.set_awaiting_client(true);
                     thread.send_lent(sink, lent).await;
-                    thread.set_held_back(false);
+                    thread.set_awaiting_client(false);
                 }
                 Step::Done { took, was_interrupted, is_own } => {
                     if was_interrupted {

@@ -591,10 +591,10 @@ mod tests {
         assert_eq!(ends[3].try_write(b"an answer").ok(), Some(9));
         shows(&mut worker, Found::Waiting, 8);
         assert_eq!((limit(&worker), worker.full_waits), (2, 0));
-        worker.threads[3].thread.set_held_back(true);
+        worker.threads[3].thread.set_awaiting_client(true);
         shows(&mut worker, Found::Waiting, FULL_WAITS);
         assert_eq!(limit(&worker), 100, "it is not read because a client is slow");
-        worker.threads[3].thread.set_held_back(false);
+        worker.threads[3].thread.set_awaiting_client(false);
         worker.release(3, 1);
         shows(&mut worker, Found::Waiting, 1);
         assert_eq!(worker.full_waits, FULL_WAITS + 1, "a thread without a request has sent none");

@@ -59,8 +59,8 @@ pub struct WorkerThread {
     read: Notify,
     /// True while its reader waits for bytes.
     is_waiting: AtomicBool,
-    /// Its reader waits for a client to take what was read.
-    is_held_back: AtomicBool,
+    /// True while its reader waits for a client to take what was read.
+    awaits_client: AtomicBool,
 }
 
 /// The worker that a thread belongs to.
@@ -161,7 +161,7 @@ impl WorkerThread {
             is_read: AtomicBool::new(false),
             read: Notify::new(),
             is_waiting: AtomicBool::new(false),
-            is_held_back: AtomicBool::new(false),
+            awaits_client: AtomicBool::new(false),
         }
     }
 
@@ -554,14 +554,14 @@ impl WorkerThread {
     }
 
     /// Notes whether its reader waits for a client to take what was read.
-    pub fn set_held_back(&self, is_held_back: bool) {
-        self.is_held_back.store(is_held_back, Ordering::Relaxed);
+    pub fn set_awaiting_client(&self, awaits_client: bool) {
+        self.awaits_client.store(awaits_client, Ordering::Relaxed);
     }
 
     /// Returns whether the worker has written something that its reader has not come to yet. What is not read because a
     /// client is slow does not count.
     pub fn has_answer_to_read(&self) -> bool {
-        !self.is_held_back.load(Ordering::Relaxed) && self.peek().is_ok_and(|bytes| bytes > 0)
+        !self.awaits_client.load(Ordering::Relaxed) && self.peek().is_ok_and(|bytes| bytes > 0)
     }
 
     /// Returns whether the socket has nothing to be read, and has not reached its end.
