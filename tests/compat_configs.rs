@@ -267,11 +267,16 @@ fn a_file_of_rainbows_is_one_of_unicorn_with_a_block() {
     let app = "run ->(env) { [200, {}, [env['rack.multithread'].to_s]] }\n";
     let file = "listen '127.0.0.1:0'\nRainbows! do\n  use :ThreadPool\n  worker_connections 3\nend\n";
     let wrong = "Rainbows! do\n  worker_conections 3\nend\n";
-    let folder = ruby::folder(&[("config.ru", app), ("rainbows.conf.rb", file), ("wrong.rb", wrong)]);
+    let (empty, other) = ("worker_processes 2\nRainbows!\n", "Rainbows! do\n  use :ThreadPol\nend\n");
+    let wrongs = [("wrong.rb", wrong), ("empty.rb", empty), ("other.rb", other)];
+    let folder = ruby::folder(&[&[("config.ru", app), ("rainbows.conf.rb", file)][..], &wrongs].concat());
     let said = shown(&folder, &[], &["explain", "rainbows.conf.rb"]);
     assert_says(&said, &["threads = 3 ", "# line 4: worker_connections 3", "keep-alive = \"5s\""]);
     let said = refused(&folder, &["-C", "wrong.rb"]);
     assert_says(&said, &["wrong.rb:2: worker_conections 3: Unicorn has no such directive; worker_connections is"]);
+    assert_says(&refused(&folder, &["-C", "empty.rb"]), &["empty.rb:2: ArgumentError: Rainbows! needs a block"]);
+    let said = refused(&folder, &["-C", "other.rb"]);
+    assert_says(&said, &["other.rb:2: use :ThreadPol: Rainbows! has no such concurrency model"]);
     let server = serve(&[("config.ru", app), ("rainbows.conf.rb", file)], &[], &["-C", "rainbows.conf.rb"]);
     assert_eq!(server.text("/"), "true", "{}", server.log());
 }

@@ -47,8 +47,10 @@ fn a_hook_of_puma_that_fails_costs_a_line_and_not_the_worker() {
     let server = serve("puma.rb", file);
     assert_eq!(server.get("/").status, 200);
     ruby::wait_for_note(&server, "booted");
-    server.must_log("the hook before_worker_boot failed; as in Puma, that is all: uninitialized constant ActiveRecord");
-    server.must_log("the hook before_fork failed; as in Puma, that is all: no database");
+    server.must_log(
+        "the hook before_worker_boot failed; as in Puma, the process goes on: uninitialized constant ActiveRecord",
+    );
+    server.must_log("the hook before_fork failed; as in Puma, the process goes on: no database");
 }
 
 #[test]
@@ -265,7 +267,7 @@ fn an_application_adds_hooks_to_the_configuration_of_puma() {
     let file = "Puma::VERSION\nworkers 1\npreload_app!\nbefore_worker_boot { $booted << 'of the file' }\n";
     let server = serve_beside_gem(app, file, &[]);
     assert_eq!(server.text("/"), "first 0, second, third, of the file", "{}", server.log());
-    server.must_log("the hook before_worker_boot failed; as in Puma, that is all: no agent");
+    server.must_log("the hook before_worker_boot failed; as in Puma, the process goes on: no agent");
 }
 
 /// Scout starts its thread at once if not, and else by a hook, which has run before a worker loads the application.

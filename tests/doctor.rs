@@ -37,7 +37,7 @@ fn an_application_that_runs_is_compared_with_ruby() {
     let folder = server::folder_with(&[("config.ru", app)]);
     let (text, code) = doctor(&folder, &["/", "/gold?x=1"]);
     assert_eq!(code, Some(0), "{text}");
-    for path in ["GET /: 200, 1 bytes; the same on ruby ", "GET /gold?x=1: 200, 5 bytes; the same on ruby "] {
+    for path in ["GET /: 200, 1 byte; the same on ruby ", "GET /gold?x=1: 200, 5 bytes; the same on ruby "] {
         assert!(text.contains(path), "{text}");
     }
     assert!(text.contains("Recommended: --engine mruby. All that was tried works"), "{text}");

@@ -140,7 +140,7 @@ fn a_full_queue_is_503_with_retry_after() {
     );
     let refused = refused.unwrap();
     assert_eq!(refused.status, 503, "{}", refused.text());
-    assert!(refused.text().contains("all 1 places in the queue are taken"), "{}", refused.text());
+    assert!(refused.text().contains("the only place in the queue is taken"), "{}", refused.text());
     assert_eq!(refused.header("retry-after"), Some("10"));
 }
 

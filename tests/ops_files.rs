@@ -199,8 +199,11 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (&["--user", "no-such-user"], 2, "there is no such user"),
         (&["--log-file", "."], 2, "is a folder"),
         (&["--log-file", "no/log"], 1, "no/log cannot be opened"),
+        (&["--log-file", "no/more/log"], 1, "/no: make it, or name another path"),
         (&["--signals", "mongrel"], 2, "must be puma, unicorn, unicorn-graceful, pitchfork, thin, passenger"),
         (&["--pidfile", "no/a.pid"], 1, "cannot be written"),
+        (&["--pidfile", "no/a.pid"], 1, "there is no folder no: make it"),
+        (&["-S", "no/state"], 1, "/no: make it, or name another path"),
         (&["-b", "fd://3"], 1, "was not started with it"),
     ] {
         let (got, said) = ruby::run(&folder, options);

@@ -52,6 +52,7 @@ fn missing_gems_are_got_by_bundle_install() {
     let (program, at) = (ruby::program(), folder.display().to_string());
     let output = ruby::run(&folder, &["--engine", "ruby", "--ruby", &program]);
     assert_says(&output, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
+    assert!(!output.1.contains(".: "), "one sentence, without Bundler's full stop in it: {}", output.1);
 }
 
 /// With `bundle exec`, or with the gem and Rails, each Ruby loads Bundler before the server's code.

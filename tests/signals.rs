@@ -213,6 +213,27 @@ fn a_reload_binds_a_unix_socket_again_whose_file_is_gone() {
     assert!(!path.exists(), "{}", server.log());
 }
 
+/// Somebody may use it: it is left alone, as in Unicorn.
+#[test]
+fn a_reload_tells_of_another_file_in_the_place_of_a_unix_socket() {
+    let folder = server::folder_with(&[("config.ru", OK)]);
+    let path = folder.join("web.sock");
+    let unix = format!("unix://{}", path.display());
+    let options = ["-b", &unix, "--engine", "mruby", "--control", "control.sock"];
+    let mut server = Server::spawn(folder, &[], &options);
+    server.must_log("listening on unix://");
+    fs::remove_file(&path).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let words = format!("another file is at {} by now", path.display());
+    assert!(server.done(&["reload", "--control", "control.sock"]).contains(&words));
+    server.must_log(&words);
+    drop(other);
+    fs::remove_file(&path).unwrap();
+    assert!(!server.done(&["reload", "--control", "control.sock"]).contains(&words));
+    assert_eq!(Client::unix(&path).get("/").text(), "ok", "{}", server.log());
+    server.end(Signal::TERM);
+}
+
 /// There are so many addresses that the signal comes while they are bound.
 #[test]
 fn a_shutdown_while_addresses_are_bound_leaves_no_files() {

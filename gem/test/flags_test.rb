@@ -8,7 +8,8 @@ class FlagsTest < Minitest::Test
   RUBY = ["--engine", "ruby", "--ruby", RbConfig.ruby].freeze
 
   def flags(options, variables = {}, app = nil)
-    names = %w[FOOLS_GOLD_ENGINE FOOLS_GOLD_RUBY FOOLS_GOLD_BIND APP_ENV HANAMI_ENV]
+    names = %w[FOOLS_GOLD_ENGINE FOOLS_GOLD_RUBY FOOLS_GOLD_BIND FOOLS_GOLD_ENVIRONMENT]
+    names += %w[APP_ENV RACK_ENV RAILS_ENV HANAMI_ENV]
     kept = names.map { |name| [name, ENV[name]] }.to_h
     names.each { |name| ENV[name] = variables[name] }
     FoolsGold::Flags.new(app, options).to_a
@@ -60,6 +61,16 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + %w[--environment production], flags({ environment: "development" }, variables)
     variables = { "HANAMI_ENV" => "development" }
     assert_equal RUBY + %w[--environment production], flags({ environment: "production" }, variables)
+  end
+
+  # The server has the same default, and then sets RACK_ENV alone, as Puma does.
+  def test_the_default_environment_of_sinatra_is_not_passed_on
+    app = Struct.new(:environment).new(:development)
+    assert_equal RUBY, flags({}, {}, app)
+    named = RUBY + %w[--environment development]
+    assert_equal named, flags({ environment: "development" }, {}, app)
+    assert_equal named, flags({}, { "RACK_ENV" => "development" }, app)
+    assert_equal named, flags({}, { "FOOLS_GOLD_ENVIRONMENT" => "production" }, app)
   end
 
   # `Hanami.app`: there the method needs a name and a block.

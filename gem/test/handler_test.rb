@@ -75,6 +75,17 @@ class HandlerTest < Minitest::Test
     assert_includes log, "with backup from FoolsGold"
   end
 
+  # As in Puma.
+  def test_sinatra_without_an_environment_finds_rack_env_alone
+    write("app.rb", <<~'RUBY')
+      require 'sinatra'
+      set :server, :foolsgold
+      get('/') { "#{settings.environment} #{ENV.slice('APP_ENV', 'RACK_ENV', 'RAILS_ENV')}" }
+    RUBY
+    body = serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s, variables: { "RAILS_ENV" => nil })
+    assert_equal "development #{{ 'RACK_ENV' => 'development' }}", body
+  end
+
   def test_sinatra_with_a_folder_that_ruby_was_given
     Dir.mkdir(File.join(@folder, "lib"))
     write("lib/nugget.rb", "NUGGET = 'found'")
@@ -153,6 +164,26 @@ class HandlerTest < Minitest::Test
     body = serve(RUBY, "app.rb") { assert_equal @pid.to_s, File.read(File.join(@folder, "app.pid")) }
     assert_equal "a script", body
     refute File.exist?(File.join(@folder, "app.pid"))
+  end
+
+  # As `camping` does, whose options name config.ru all the same, since that is Rack's default.
+  def test_a_command_with_an_application_of_its_own_beside_a_config_ru
+    write("config.ru", APP)
+    write("camp", <<~RUBY)
+      require "rack"
+      begin
+        require "rackup"
+      rescue LoadError
+        Rackup = Rack
+      end
+      class Camp < Rackup::Server
+        def app
+          lambda { |_| [200, { "content-type" => "text/plain" }, ["a camp"]] }
+        end
+      end
+      Camp.start
+    RUBY
+    assert_equal "a camp", serve(RUBY, "camp", "-s", "foolsgold", "-o", "127.0.0.1", "-p", @port.to_s)
   end
 
   # As programs do that serve a folder: ARGV is empty by then, and the script runs once more in the server.

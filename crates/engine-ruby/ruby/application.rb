@@ -351,7 +351,8 @@ module FoolsGold
       Bundler.setup
     rescue Bundler::GemNotFound, Bundler::GitError => error
       folder = File.dirname(@setup["gemfile"])
-      raise LoadFailed, "#{error.message.strip}: `bundle install` in #{folder} gets what is missing"
+      missing = error.message.strip.delete_suffix(".")
+      raise LoadFailed, "#{missing}: `bundle install` in #{folder} gets what is missing"
     end
 
     # Libraries that other servers load before the application (Puma, Unicorn and Thin most of them, Rack 2 the rest),

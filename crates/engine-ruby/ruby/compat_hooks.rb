@@ -238,7 +238,7 @@ module FoolsGold
     rescue StandardError => error
       raise if Process.pid != own || (FATAL.include?(name) && !@is_puma)
 
-      Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
+      Log.exception(error, "the hook #{name} failed#{'; as in Puma, the process goes on' if @is_puma}")
     ensure
       Signals.renew("TERM")
       tell_replaced unless @is_puma

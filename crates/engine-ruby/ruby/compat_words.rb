@@ -174,6 +174,8 @@ module FoolsGold
 
     # Runs the block of Rainbows!, whose files are Unicorn's but for the directives in it.
     def Rainbows!(&block)
+      raise ArgumentError, "Rainbows! needs a block with its directives: Rainbows! do ... end" unless block
+
       @_said.record("Rainbows!", [], nil)
       instance_eval(&block)
     end

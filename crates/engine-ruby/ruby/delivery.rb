@@ -173,7 +173,7 @@ module FoolsGold
       length = headers.content_length
       return if length.nil? || length.to_i <= size || headers.coded? || head?
 
-      raise BadAnswer, "the Content-Length is #{length}, but the body has #{size} bytes"
+      raise BadAnswer, "the Content-Length is #{length}, but the body has #{size} #{size == 1 ? 'byte' : 'bytes'}"
     end
 
     def parts(status, headers, body)

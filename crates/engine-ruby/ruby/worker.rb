@@ -22,7 +22,7 @@ module FoolsGold
       @lock = Mutex.new
       @stopping = @exiting = false
       @end_lock = Mutex.new
-      @has_told_end = false
+      @has_told_end = @has_told_databases = false
     end
 
     # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks. The block sends a report
@@ -50,13 +50,13 @@ module FoolsGold
 
     # Opens further slots, up to this number in all, each with a thread of its own. Called by Control.
     def grow(number)
-      return if @stopping || spares_databases?
+      return if @stopping || @runners.size >= number || spares_databases?
 
       open_further until @runners.size >= number || @stopping
-      Log.info("worker #{@number} has #{@runners.size} threads now: requests waited, and all of its threads waited " \
+      Log.info("worker #{@number} has #{threads_in_words} now: requests waited, and all of its threads waited " \
                "for something other than a processor")
     rescue ThreadError, SystemCallError, SocketError, IOError => error
-      Log.warn("worker #{@number} stays with #{@runners.size} threads: #{Limits.explain(error)}")
+      Log.warn("worker #{@number} stays with #{threads_in_words}: #{Limits.explain(error)}")
     end
 
     # Reports that this worker has booted, and its figures if Puma is loaded, which may show them. Without Puma, later
@@ -178,16 +178,22 @@ module FoolsGold
       opened << runner # Without a slot the thread ends.
     end
 
-    # Whether there are no further threads, and the log then says why: the application has loaded a client of a
-    # database, and each thread might open a connection.
+    def threads_in_words
+      @runners.size == 1 ? "1 thread" : "#{@runners.size} threads"
+    end
+
+    # Whether there are no further threads: the application has loaded a client of a database, and each thread might
+    # open a connection. The log says so once, since the front asks again.
     def spares_databases?
       return false unless @setup["spares_databases"] == "yes"
 
       libraries = DatabaseClients.new.libraries
       return false if libraries.empty?
+      return true if @has_told_databases
 
-      Log.info("worker #{@number} stays with #{@runners.size} threads, although requests wait and all of its threads " \
-               "wait for something other than a processor: each further one could need a connection to a database " \
+      @has_told_databases = true
+      Log.info("worker #{@number} stays with #{threads_in_words}, although requests wait and all of its threads wait " \
+               "for something other than a processor: each further one could need a connection to a database " \
                "(#{libraries.join(', ')} is loaded); --max-threads sets how many there may be")
       true
     end

@@ -129,6 +129,10 @@ Front.run(BUSY, threads: "1", max_threads: "3") do |front|
     _, payload = front.await(worker.control, frames::LOG)
     Harness.match(/worker 1 has 3 threads now/, payload)
     Harness.same(%w[true true], [1, 2].map { |slot| worker.get("/multithread", slot: slot).body })
+    told = front.logs.size
+    worker.order(frames::GROW, 3) # The front may ask again while the threads are on their way.
+    worker.ping
+    Harness.same(told, front.logs.size)
     worker.order(frames::INTERRUPT, 0, 5)
     answer = worker.answer
     Harness.same([frames::FAULT, 5], [answer.kind, answer.seq])
@@ -143,7 +147,11 @@ Front.run("module PG; end\n#{BUSY}", threads: "1", spares_databases: "yes") do |
     worker = front.fork
     worker.order(FoolsGold::Frames::GROW, 3)
     _, payload = front.await(worker.control, FoolsGold::Frames::LOG)
-    Harness.match(/stays with 1 threads.*\(PG is loaded\).*--max-threads/, payload)
+    Harness.match(/stays with 1 thread, .*\(PG is loaded\).*--max-threads/, payload)
+    told = front.logs.size
+    worker.order(FoolsGold::Frames::GROW, 3)
+    worker.ping
+    Harness.same(told, front.logs.size) # Once is enough.
   end
 end
 

@@ -183,6 +183,7 @@ impl fmt::Display for Fault {
             Fault::OutOfMemory(Overrun { limit, .. }) => {
                 write!(f, "the application used more than its {limit} bytes of memory")
             }
+            Fault::QueueFull(1) => f.write_str("the only place in the queue is taken"),
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
             Fault::QueueWait(limit) => write!(f, "timed out in the queue: no worker was free within {}", brief(*limit)),
             Fault::QueuePaused(waited) => {
@@ -214,13 +215,14 @@ mod tests {
         let causes = vec!["caused by F: n".to_owned()];
         let error = AppError { class: "E".into(), message: "m".into(), causes, backtrace: backtrace.clone() };
         let time = Overrun { limit: Duration::from_secs(3), backtrace: backtrace.clone() };
-        let faults: [(Fault, &str, &[&str]); 18] = [
+        let faults: [(Fault, &str, &[&str]); 19] = [
             (Fault::ClientGone, "", &[]),
             (Fault::App(Box::new(error)), "E: m", &["caused by F: n", "app.rb:1"]),
             (Fault::BadAnswer("no status".into()), "no status", &[]),
             (Fault::OutOfTime(time), "longer than 3s", &["app.rb:1"]),
             (Fault::OutOfMemory(Overrun { limit: 7, backtrace }), "7 bytes", &["app.rb:1"]),
             (Fault::QueueFull(5), "5 places", &[]),
+            (Fault::QueueFull(1), "the only place", &[]),
             (Fault::QueueWait(Duration::from_millis(1500)), "within 1.5s", &[]),
             (Fault::QueuePaused(Duration::from_secs(30)), "after 30s: the application is paused", &[]),
             (Fault::QueueLate(Duration::from_secs(10)), "would be free within 10s", &[]),

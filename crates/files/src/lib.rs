@@ -1,7 +1,7 @@
 //! Opening of regular files, and temporary files and folders. Paths come from applications, clients and configuration:
 //! anything but a regular file is refused, since opening a pipe or a device can block for ever or have side effects.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -34,6 +34,14 @@ pub fn opened_path(file: impl AsFd) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
+/// The first parent folder of the path that does not exist.
+pub fn missing_folder(path: &Path) -> Option<&Path> {
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    folders.reverse();
+    let is_missing = |folder: &&Path| fs::metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    folders.into_iter().find(is_missing)
+}
+
 /// Whether this process may read the path, regular file or not.
 pub fn is_readable(path: &Path) -> bool {
     rustix::fs::access(path, Access::READ_OK).is_ok()
@@ -46,7 +54,6 @@ pub fn is_short_of_files(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::process::Command;
 
     use super::*;

@@ -161,14 +161,22 @@ fn is_no_place(error: &io::Error) -> bool {
     matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
+/// Why nothing can be made in a folder. The crate `tempfile` puts the path of its attempt into the error's text; the
+/// kind suffices.
+fn reason(kind: ErrorKind) -> String {
+    match kind {
+        ErrorKind::NotFound => "there is no such folder".to_owned(),
+        kind => io::Error::from(kind).to_string(),
+    }
+}
+
 fn warn_once(error: &io::Error) {
     if HAS_WARNED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // The crate `tempfile` puts the path of its attempt into the error's text; the kind suffices.
     let folder = folder();
     let limit = MEMORY_BYTES >> 20;
-    let why = io::Error::from(error.kind());
+    let why = reason(error.kind());
     let text = format!(
         "no temporary file can be made in {} ({why}); name a folder that can be written to by TMPDIR",
         folder.display()
@@ -224,7 +232,7 @@ impl TempFolder {
         let private = Permissions::from_mode(0o700);
         for _ in 0..TRIES {
             let made = tempfile::Builder::new().prefix(prefix).permissions(private.clone()).tempdir_in(place);
-            let folder = made.map_err(|error| io::Error::from(error.kind()))?;
+            let folder = made.map_err(|error| io::Error::new(error.kind(), reason(error.kind())))?;
             let lock = open(folder.path());
             if let Some(lock) = lock.ok().filter(|lock| lock.try_lock().is_ok() && is_same(folder.path(), lock)) {
                 return Ok(TempFolder { folder, lock });
@@ -307,6 +315,14 @@ mod tests {
         drop(second);
         assert!(!path.exists());
         assert_eq!(fs::metadata(first.path()).unwrap().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_is_called_so() {
+        let place = tempfile::tempdir().unwrap();
+        let error = TempFolder::made_in(&place.path().join("none"), "ours-").unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::NotFound, "there is no such folder"));
+        assert_eq!(reason(ErrorKind::PermissionDenied), "permission denied");
     }
 
     #[test]

@@ -58,8 +58,18 @@ module FoolsGold
       name = ::Rails.env if defined?(::Rails) && ::Rails.respond_to?(:env)
       name ||= @app.environment if tells_environment?
       name ||= ENV["APP_ENV"] if said?("APP_ENV")
-      flag("--environment", name || of_hanami || @options[:environment])
+      name ||= of_hanami || @options[:environment]
+      chosen_by_nobody?(name) ? [] : flag("--environment", name)
     end
+
+    # Whether it is the default of Sinatra, and of the server: the flag would say it in APP_ENV and RAILS_ENV, too. Puma
+    # sets RACK_ENV alone, and an application may take a missing RAILS_ENV for another environment.
+    def chosen_by_nobody?(name)
+      name.to_s == "development" && !@options[:environment] && ENVIRONMENTS.none? { |variable| said?(variable) }
+    end
+
+    ENVIRONMENTS = %w[FOOLS_GOLD_ENVIRONMENT APP_ENV RACK_ENV RAILS_ENV HANAMI_ENV].freeze
+    private_constant :ENVIRONMENTS
 
     # HANAMI_ENV, unless the user has named an environment other than rackup's default.
     def of_hanami

@@ -122,7 +122,18 @@ module FoolsGold
 
     # An application that no file was named for: `ruby app.rb` with Sinatra, or a script that starts a server itself.
     def object?
-      @options[:app] || (@options[:config].nil? && @app.respond_to?(:app_file))
+      @options[:app] || (@options[:config] ? of_command? : @app.respond_to?(:app_file))
+    end
+
+    # Whether a command has an application of its own, although the options name config.ru, which is Rack's default:
+    # `camping` has its own kind of Rack's server. That keeps an application which it has read from the named file.
+    def of_command?
+      servers = [(::Rackup::Server if defined?(::Rackup::Server)), (::Rack::Server if defined?(::Rack::Server))]
+      servers.compact.any? do |kind|
+        ObjectSpace.each_object(kind).any? { |server| server.instance_variable_get(:@app).nil? }
+      end
+    rescue RuntimeError
+      false # JRuby lists no objects.
     end
 
     def from_script

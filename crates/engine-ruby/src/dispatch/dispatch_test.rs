@@ -199,7 +199,7 @@ async fn the_run_queue_is_read_while_a_request_waits_that_the_worker_could_take_
     assert_eq!(is_wanted(&mut scene), [false], "both threads are busy");
     scene.dispatch.max_threads = 3;
     assert_eq!(is_wanted(&mut scene), [true], "it could get a third one");
-    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 3), 1);
+    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 3, Instant::now()), 1);
     assert_eq!(is_wanted(&mut scene), [false], "which is on its way, or never comes");
     scene.dispatch.growth = Growth::Computing;
     assert_eq!(is_wanted(&mut scene), [true]);
@@ -299,6 +299,26 @@ async fn a_worker_whose_requests_all_wait_gets_further_threads_while_others_wait
     assert_eq!(orders.iter().map(|(thread, _)| (thread.owner.worker, thread.number)).collect::<Vec<_>>(), [(0, 2)]);
 }
 
+/// A limit of threads or open files may have kept it from opening them.
+#[tokio::test]
+async fn a_worker_whose_threads_have_not_come_is_asked_again_after_a_while_for_the_same() {
+    let mut scene = DispatchScene::new(1, 1);
+    scene.dispatch.max_threads = 9;
+    let (control, mut orders) = Control::new();
+    scene.dispatch.worker(0).unwrap().control = Arc::new(control);
+    assert_eq!([scene.get(0), scene.get(0), scene.get(0)], [Ok((0, 0)), Err("queued"), Err("queued")]);
+    scene.waits(0);
+    let late = scene.dispatch.queue.first().unwrap().offered + GROW;
+    let mut asked = |now| {
+        scene.dispatch.grow_threads(now);
+        (scene.dispatch.worker(0).unwrap().awaited_threads(), std::iter::from_fn(|| orders.try_recv().ok()).count())
+    };
+    assert_eq!(asked(late), (1..2, 1));
+    assert_eq!(asked(late + Duration::from_millis(59_999)), (1..2, 0));
+    assert_eq!(asked(late + Duration::from_secs(60)), (1..2, 1));
+    assert_eq!(asked(late + Duration::from_secs(61)), (1..2, 0));
+}
+
 #[tokio::test]
 async fn a_worker_that_computes_short_requests_has_them_in_fewer_threads_until_it_waits() {
     let took = Duration::from_millis(1);
@@ -376,7 +396,7 @@ async fn a_worker_whose_threads_compute_at_the_same_time_has_requests_in_all() {
 async fn further_threads_are_for_requests_that_wait() {
     let mut scene = DispatchScene::new(1, 1);
     scene.waits(0);
-    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 2), 1);
+    assert_eq!(scene.dispatch.worker(0).unwrap().order_threads(1, 2, Instant::now()), 1);
     assert!(scene.opens(0, 1));
     assert_eq!([(); 4].map(|()| scene.get(0)), [Ok((0, 0)), Ok((0, 1)), Err("queued"), Err("queued")]);
     assert_eq!(scene.done(0, 1, Duration::from_millis(50)).next.len(), 1, "they wait");

@@ -388,7 +388,7 @@ impl Dispatch {
         let sampled = self.workers.iter_mut().filter(|worker| grows || worker.thread_count() > 1 || max_threads > 1);
         let samples = sampled.filter_map(|worker| {
             // Otherwise the next request waits for one of the threads, whatever the worker does.
-            let may_use_more = worker.has_room() || are_long && (grows || worker.may_get_threads(max_threads));
+            let may_use_more = worker.has_room() || are_long && (grows || worker.may_get_threads(max_threads, now));
             let may_have_too_many = !is_parallel && worker.busy > 1;
             worker.begin_sample(now, is_waiting && (may_use_more || may_have_too_many))
         });
@@ -450,9 +450,9 @@ impl Dispatch {
             return;
         }
         let mut missing = self.queue.len();
-        for worker in self.workers.iter_mut().filter(|worker| worker.lacks_threads(most)) {
+        for worker in self.workers.iter_mut().filter(|worker| worker.lacks_threads(most, now)) {
             if missing > 0 {
-                missing -= worker.order_threads(missing, most);
+                missing -= worker.order_threads(missing, most, now);
             }
         }
     }

@@ -35,6 +35,10 @@ pub const PIPELINED_WAITS: u32 = 8;
 /// short ones.
 pub const LASTS: Duration = Duration::from_millis(100);
 
+/// The time after which a worker is asked again for threads that it was ordered to open and has not. What kept it from
+/// opening them, such as a limit of threads or of open files, may be over.
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+
 /// A worker that is ready.
 pub struct Worker {
     /// The number of the worker, new for each process.
@@ -99,6 +103,8 @@ pub struct Worker {
     first_threads: usize,
     /// Number of its threads, with those that were ordered and have not come, or never will.
     ordered: u32,
+    /// When threads were last ordered.
+    asked: Option<Instant>,
     /// The age of the oldest request that it runs and that is no stream, as the deadline timer last saw it.
     oldest: Duration,
     /// What is known of its processor time. `None` during a sample, which has it.
@@ -149,6 +155,7 @@ impl Worker {
             is_due: false,
             first_threads: threads.len(),
             ordered: u32::try_from(threads.len()).unwrap_or(u32::MAX),
+            asked: None,
             threads,
             oldest: Duration::ZERO,
             probe: Some(Probe::of(pid)),
@@ -224,29 +231,37 @@ impl Worker {
     }
 
     /// Returns the numbers of the threads that were ordered and have not come. A worker that cannot open them, or may
-    /// not, is not asked again.
+    /// not, is asked again after a while.
     pub fn awaited_threads(&self) -> Range<u32> {
         let count = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
         count..self.ordered
     }
 
-    /// Returns whether it may be ordered to open further threads, up to this number in all.
-    pub fn may_get_threads(&self, most: u32) -> bool {
-        self.is_taking() && self.awaited_threads().is_empty() && self.ordered < most
+    /// Returns whether it may be ordered to open further threads, up to this number in all, or be asked again for those
+    /// that have not come.
+    pub fn may_get_threads(&self, most: u32, now: Instant) -> bool {
+        let may_be_asked = match self.awaited_threads().is_empty() {
+            true => self.ordered < most,
+            false => self.asked.is_none_or(|asked| now.saturating_duration_since(asked) >= ASK_AGAIN),
+        };
+        self.is_taking() && may_be_asked
     }
 
     /// Returns whether it could use further threads, up to this number in all: each has a request, and they wait for
     /// something other than a processor.
-    pub fn lacks_threads(&self, most: u32) -> bool {
-        self.busy == self.threads.len() && self.full_waits >= FULL_WAITS && self.may_get_threads(most)
+    pub fn lacks_threads(&self, most: u32, now: Instant) -> bool {
+        self.busy == self.threads.len() && self.full_waits >= FULL_WAITS && self.may_get_threads(most, now)
     }
 
-    /// Orders `count` further threads, but no more than there are already, and no more than `most` in all. Returns how
-    /// many were ordered.
-    pub fn order_threads(&mut self, count: usize, most: u32) -> usize {
+    /// Orders `count` further threads, but no more than there are already, and no more than `most` in all; or, if some
+    /// have not come, those once more. Returns how many further ones were ordered.
+    pub fn order_threads(&mut self, count: usize, most: u32, now: Instant) -> usize {
         let before = self.ordered;
-        let count = u32::try_from(count).unwrap_or(u32::MAX).min(before);
-        self.ordered = before.saturating_add(count).min(most).max(before);
+        if self.awaited_threads().is_empty() {
+            let count = u32::try_from(count).unwrap_or(u32::MAX).min(before);
+            self.ordered = before.saturating_add(count).min(most).max(before);
+        }
+        self.asked = Some(now);
         self.control.grow(self.ordered);
         (self.ordered - before) as usize
     }
@@ -524,7 +539,7 @@ mod tests {
             let mut sample = worker.begin_sample(Instant::now(), is_wanted).expect("it is time for one");
             sample.found = found;
             worker.end_sample(sample);
-            worker.lacks_threads(2)
+            worker.lacks_threads(2, Instant::now())
         };
         let is_after_each = [WAITING; 4].map(|found| lacks_after(found, true));
         assert_eq!(is_after_each, [false, false, true, true]);
@@ -582,7 +597,7 @@ mod tests {
         assert!(worker.may_begin_another());
         shows(&mut worker, Found::Waiting, FULL_WAITS);
         assert_eq!(limit(&worker), 2, "fewer than that have a short one");
-        assert!(worker.lacks_threads(5));
+        assert!(worker.lacks_threads(5, Instant::now()));
     }
 
     #[tokio::test]

@@ -91,8 +91,9 @@ impl Fleet {
     pub(super) fn scale(&mut self, min: usize, max: usize, loads: &[Load]) {
         if min > max || max == 0 || max > WORKERS_MAX {
             return self.answer(Err(format!(
-                "from {min} to {max} workers cannot be: give MIN and MAX from 0 to {WORKERS_MAX}, MAX not below MIN \
-                 and at least 1"
+                "from {min} to {} cannot be: give MIN and MAX from 0 to {WORKERS_MAX}, MAX not below MIN and at least \
+                 1",
+                count(max, "worker")
             )));
         }
         let before = (self.policy.min_workers, self.policy.max_workers, self.wanted);

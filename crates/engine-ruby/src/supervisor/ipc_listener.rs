@@ -101,6 +101,14 @@ async fn handle(
     messages: &UnboundedSender<Message>,
 ) -> Result<(), WireError> {
     let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
+    let Some(hello) = hello else {
+        // Its end has a line of its own.
+        tracing::debug!(
+            target: "engine",
+            "a Ruby process closed a connection before it had said what that is for (HELLO), as one that is killed does"
+        );
+        return Ok(());
+    };
     handshake.check(&stream, &hello)?;
     let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
     match hello.role {
@@ -144,17 +152,29 @@ async fn handle(
     Ok(())
 }
 
-async fn hello(stream: &mut UnixStream) -> Result<Hello, WireError> {
-    let broken = |error: io::Error| WireError(format!("HELLO did not come whole: {error}"));
+/// Reads HELLO; `None` if the process closed the connection before all of it had come.
+async fn hello(stream: &mut UnixStream) -> Result<Option<Hello>, WireError> {
     // Exactly this frame: what follows belongs to the recipient of the connection.
-    let length = stream.read_u32().await.map_err(broken)? as usize;
+    let Some(length) = unless_closed(stream.read_u32().await)? else { return Ok(None) };
+    let length = length as usize;
     if !(1..=HELLO_BYTES).contains(&length) {
         return Err(WireError(format!("a HELLO of {length} bytes")));
     }
     let mut rest = BytesMut::zeroed(length);
-    stream.read_exact(&mut rest).await.map_err(broken)?;
+    if unless_closed(stream.read_exact(&mut rest).await)?.is_none() {
+        return Ok(None);
+    }
     let kind = rest.split_to(1)[0];
-    Hello::read(Frame { kind, payload: rest.freeze() })
+    Hello::read(Frame { kind, payload: rest.freeze() }).map(Some)
+}
+
+/// What was read of HELLO; `None` if the process has closed the connection.
+fn unless_closed<T>(read: io::Result<T>) -> Result<Option<T>, WireError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Ok(None),
+        Err(error) => Err(WireError(format!("HELLO did not come whole: {error}"))),
+    }
 }
 
 /// Sends the descriptor of a file, with one byte. The file is opened anew, so that two workers that read the same body,
@@ -239,7 +259,7 @@ mod tests {
         });
         theirs.write_all(&sent).await.unwrap();
         theirs.write_all(b"rest").await.unwrap();
-        let read = hello(&mut ours).await.unwrap();
+        let read = hello(&mut ours).await.unwrap().unwrap();
         assert_eq!((read.role, read.worker, read.pid, read.token.as_str()), (Role::Control, 7, 9, "secret"));
         let mut rest = [0; 4];
         ours.read_exact(&mut rest).await.unwrap();
@@ -247,6 +267,16 @@ mod tests {
         for length in [0, 1025] {
             theirs.write_u32(length).await.unwrap();
             assert!(hello(&mut ours).await.is_err(), "{length} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_that_is_killed_before_its_hello_has_come_is_no_error() {
+        for sent in [&b""[..], b"\0\0", b"\0\0\0\x16\x01"] {
+            let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(sent).await.unwrap();
+            drop(theirs);
+            assert!(hello(&mut ours).await.unwrap().is_none(), "{sent:?}");
         }
     }
 }

@@ -192,8 +192,8 @@ impl Reader {
     /// Reads `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<Bytes, WireError> {
         if self.rest.len() < count {
-            let missing = count - self.rest.len();
-            return Err(WireError(format!("{} ends {missing} bytes too early", self.frame)));
+            let missing = engine::count(count - self.rest.len(), "byte");
+            return Err(WireError(format!("{} ends {missing} too early", self.frame)));
         }
         Ok(self.rest.split_to(count))
     }

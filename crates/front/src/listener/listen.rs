@@ -1,7 +1,7 @@
 //! Listening sockets: bound here, or taken over from another process, such as systemd or an older server. A Unix socket
 //! without a listener is replaced; one that accepts belongs to another process and is an error.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -73,6 +73,12 @@ impl Share {
     /// Path of a Unix socket's file.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.path.as_path())
+    }
+
+    /// Whether another file is at the path of a Unix socket by now, so that no new client finds this one. A relative
+    /// path may start at another folder by now.
+    pub fn is_displaced(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.path.is_absolute() && file.is_displaced())
     }
 }
 
@@ -280,7 +286,7 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
         return Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(None)), local));
     }
     clear_stale(path)?;
-    if let Some(missing) = missing_folder(path) {
+    if let Some(missing) = files::missing_folder(path) {
         let why = format!("there is no folder {}: make it, or name another path", missing.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, why));
     }
@@ -344,14 +350,6 @@ fn through(file: &OwnedFd, path: &Path) -> PathBuf {
 fn may_stay(error: &io::Error, made: u32, wanted: u32) -> bool {
     let is_impossible = matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS));
     is_impossible && made & 0o222 & !wanted == 0
-}
-
-/// The first parent folder of the path that does not exist.
-fn missing_folder(path: &Path) -> Option<&Path> {
-    let mut folders: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
-    folders.reverse();
-    let is_missing = |folder: &&Path| fs::metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    folders.into_iter().find(is_missing)
 }
 
 /// Name of an abstract socket, whose path begins with `@`.
@@ -441,8 +439,17 @@ impl SocketFile {
 
     /// Whether it is still at its path.
     fn is_there(&self) -> bool {
-        let found = fs::symlink_metadata(&self.path);
-        found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode)
+        fs::symlink_metadata(&self.path).is_ok_and(|found| self.is(&found))
+    }
+
+    /// Whether another file is at its path.
+    fn is_displaced(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|found| !self.is(&found))
+    }
+
+    /// The open socket keeps the number of its file from being given to another one.
+    fn is(&self, found: &Metadata) -> bool {
+        found.dev() == self.device && found.ino() == self.inode
     }
 
     /// Removes the file, unless another one has taken its place.
@@ -503,6 +510,21 @@ mod tests {
         assert!(path.exists());
         drop(listeners);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_unix_socket_is_displaced_by_another_file_at_its_path_and_not_by_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let listener = Listener::bind(&Bind::Unix(path.clone())).unwrap();
+        let share = listener.share().unwrap();
+        assert!(!share.is_displaced());
+        fs::remove_file(&path).unwrap();
+        assert!(!share.is_displaced());
+        let other = UnixListener::bind(&path).unwrap();
+        assert!(share.is_displaced());
+        drop((listener, other));
+        assert!(path.exists(), "the other one keeps its file");
     }
 
     #[test]

@@ -201,7 +201,8 @@ impl Out {
             return Poll::Ready(None);
         }
         let fault = Fault::BadAnswer(format!(
-            "the body is {left} bytes shorter than its Content-Length: the connection is cut; {REMEDY}"
+            "the body is {} shorter than its Content-Length: the connection is cut; {REMEDY}",
+            engine::count(left, "byte")
         ));
         self.log(&fault);
         self.fail(&fault)

@@ -245,7 +245,7 @@ fn checked(
             Ok((status, headers, content))
         }
         (Some(wanted), Some(len)) if wanted > len && !is_bodiless(context, status) => {
-            bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
+            bad(format!("the Content-Length is {wanted}, but the body has {}", engine::count(len, "byte")))
         }
         _ => Ok((status, headers, content)),
     }

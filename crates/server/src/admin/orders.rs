@@ -73,7 +73,8 @@ fn unusable(min: u64, max: u64) -> Option<String> {
         ));
     }
     if min > max {
-        return Some(format!("from {min} to {max} workers cannot be: the smaller number comes first, {max}:{min}"));
+        let many = count(max, "worker");
+        return Some(format!("from {min} to {many} cannot be: the smaller number comes first, {max}:{min}"));
     }
     (max > WORKERS_MAX).then(|| format!("{max} workers are more than there can be: {WORKERS_MAX} at most"))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use engine::{Engine, Order, Surroundings};
+use engine::{Engine, Order, Surroundings, count};
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
@@ -127,8 +127,9 @@ impl Apps {
         if min + kept > total {
             let left = total.saturating_sub(kept);
             return Err(format!(
-                "all applications together have {total} workers at most (--total-workers), and the others keep {kept}: \
-                 {} can be told to have {left} at most, not {min}",
+                "all applications together have {} at most (--total-workers), and the others keep {kept}: {} can be \
+                 told to have {left} at most, not {min}",
+                count(total, "worker"),
                 app.name()
             ));
         }

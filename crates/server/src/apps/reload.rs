@@ -244,7 +244,8 @@ impl App {
     fn scale(&self, generation: &Generation, (min, max): (usize, usize)) {
         if let Err(why) = generation.engine().order(Order::Scale { min, max }) {
             let number = generation.number;
-            warn!(target: "server", "generation {number} cannot be told to have {min} to {max} workers: {why}");
+            let max = count(max, "worker");
+            warn!(target: "server", "generation {number} cannot be told to have {min} to {max}: {why}");
         }
     }
 }

@@ -39,7 +39,8 @@ fn bounds(app: &Value) -> String {
     };
     let (name, wanted) = (text(&app["name"]), text(&pool["wanted"]));
     let (min, max) = (text(&pool["min"]), text(&pool["max"]));
-    format!("\n{name}: {wanted} of {min} to {max} workers\n  one is added while {why}\n")
+    let noun = if max == "1" { "worker" } else { "workers" };
+    format!("\n{name}: {wanted} of {min} to {max} {noun}\n  one is added while {why}\n")
 }
 
 /// Older generations, whose requests are in the numbers above, and whose workers are in no table.

@@ -21,6 +21,7 @@ use crate::config::options::{Kind, Name, TABLE};
 use crate::config::reader::SettingsReader;
 use crate::process::links::Links;
 use crate::process::open_files;
+use crate::process::sockets::Activated;
 
 /// Default number of threads of a Ruby worker, as in Puma.
 const RUBY_THREADS: usize = 5;
@@ -124,6 +125,10 @@ pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) 
         notices: Vec::new(),
         waiting: Vec::new(),
     };
+    // Where systemd may hand sockets over in place of the configured addresses, these need not be free.
+    if settings.operating.activated == Activated::Matching {
+        reader.listeners_apart(&settings.binds, &settings.admin);
+    }
     settings.notices = once_each(reader.notices);
     // A problem that several applications share is listed once.
     let problems = once_each(reader.problems);
@@ -294,7 +299,11 @@ impl SettingsReader<'_> {
                 // The notice about another server's file says it already.
                 Ok(_) if given.is_of_compat_file() => {}
                 Ok(least) if least < number && given.value.contains(':') => {
-                    self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
+                    let what = match number {
+                        1 => "the thread is".to_owned(),
+                        _ => format!("all {number} threads are"),
+                    };
+                    self.notices.push(format!("{}: {what} started at once", given.as_written()));
                 }
                 Ok(_) => {}
             }

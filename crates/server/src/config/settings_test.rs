@@ -45,6 +45,31 @@ fn nothing_asked_gives_the_defaults() {
 }
 
 #[test]
+fn no_address_is_two_things() {
+    let refused = |arguments: &[&str]| resolved(arguments, &[]).err().unwrap_or_default();
+    let web = "is an address of the application, too";
+    assert_eq!(refused(&["--admin", "9292"]), [format!("--admin 9292: {web} (tcp://[::]:9292): name another")]);
+    let both = ["-o", "localhost", "-p", "9394", "--admin", "9394"];
+    assert_eq!(refused(&both), [format!("--admin 9394: {web} (tcp://localhost:9394): name another")]);
+    let socket = ["-b", "unix://a.sock", "--admin", "unix://b.sock", "--control"];
+    assert_eq!(
+        refused(&[&socket[..], &["a.sock"]].concat()),
+        [format!("--control a.sock: {web} (unix://a.sock): name another")]
+    );
+    let admin = "--control b.sock: is the address of --admin, too: name another";
+    assert_eq!(refused(&[&socket[..], &["b.sock"]].concat()), [admin]);
+    for fine in [
+        &["--admin", "9394"][..],
+        &["-p", "0", "--admin", "0"],
+        &["-o", "127.0.0.2", "-p", "9394", "--admin", "9394"],
+        &["-p", "9394", "--admin", "9394", "--bind-to-activated-sockets=only"],
+        &["-b", "unix://a.sock", "--admin", "unix://b.sock", "--control", "c.sock"],
+    ] {
+        assert_eq!(refused(fine), Vec::<String>::new(), "{fine:?}");
+    }
+}
+
+#[test]
 fn a_remote_address_may_be_any_text() {
     let of = |value: &str| resolved(&["--remote-address", value], &[]).unwrap().remote_address;
     assert_eq!(of("value:the proxy: a"), front::RemoteAddress::Value("the proxy: a".into()));
@@ -134,6 +159,7 @@ fn pumas_pair_of_threads_is_taken_with_a_word() {
         assert_eq!((settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads), (16, 16));
         assert_eq!(settings.notices, [format!("-t {pair}: all 16 threads are started at once")]);
     }
+    assert_eq!(resolved(&["-t", "0:1"], &[]).unwrap().notices, ["-t 0:1: the thread is started at once"]);
     assert!(resolved(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
     for (pair, right) in [
         ("0:0", "must be from 1 to 1024"),

@@ -114,7 +114,7 @@ impl ServerHandle {
     }
 
     /// Reloads the application of this name, or all. Blocks until the new code serves or has failed. As in Unicorn,
-    /// Unix sockets whose file is gone are bound again.
+    /// Unix sockets whose file is gone are bound again; where another file has taken its place, the report says so.
     pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
         if self.is_draining() {
             let why = "the server is shutting down: nothing is reloaded any more";
@@ -127,9 +127,10 @@ impl ServerHandle {
             // If the front does not take it, because it shuts down, the listener is dropped and removes its file.
             let _ = further.try_send(listener);
         }
+        let displaced = self.0.upgrade.displaced();
         let outcome = self.0.apps.reload(app);
         systemd::reloaded(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
-        outcome
+        outcome.map(|report| displaced.iter().fold(report, |report, words| format!("{report}\n{words}")))
     }
 
     /// Shuts down in the order that load balancers need: not ready at once, no new connections after `--drain-lag`,

@@ -227,6 +227,8 @@ impl Upgrade {
             self.leaves.store(false, Ordering::SeqCst);
         }
         info!(target: "server", "upgrade: starting {}", self.relaunch.program.path.display());
+        // The successor could not know: it takes what is at the path for the file of its socket.
+        drop(self.displaced());
         systemd::reloading("starting the new program");
         if self.stays {
             self.run_files.announce();
@@ -348,6 +350,26 @@ impl Upgrade {
             return Vec::new();
         }
         self.shares.lock().iter_mut().filter_map(|shared| shared.bind_again(endpoints)).collect()
+    }
+
+    /// Warns of each Unix socket whose path leads to another file by now, such as the socket of another server, unless
+    /// there is a successor, which may have bound its own. What is there is left alone: somebody may use it. Returns
+    /// the warnings.
+    pub fn displaced(&self) -> Vec<String> {
+        let state = self.state.lock();
+        if matches!(*state, State::Followed { .. } | State::Replaced { .. }) {
+            return Vec::new();
+        }
+        let shares = self.shares.lock();
+        let displaced = shares.iter().filter(|shared| !shared.is_activated && shared.share.is_displaced());
+        let words = displaced.filter_map(|shared| shared.share.path()).map(|path| {
+            let path = path.display();
+            format!(
+                "another file is at {path} by now, perhaps the socket of another server, so that no new client finds \
+                 this one there: end that server, remove the file, and reload"
+            )
+        });
+        words.inspect(|words| warn!(target: "server", "{words}")).collect()
     }
 
     /// The addresses, as bound, of the sockets that a successor has taken, which names them as configured. If several

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use engine::{Body, Engine, Fault, ResponseHead, brief};
+use engine::{Body, Engine, Fault, ResponseHead, brief, count};
 
 use crate::apps::probe;
 use crate::config::app_settings::AppSettings;
@@ -147,10 +147,11 @@ impl Content {
 
     /// The size as text.
     pub fn size(&self) -> String {
+        let bytes = count(self.length, "byte");
         match self.end {
-            End::Whole => format!("{} bytes", self.length),
-            End::Long => format!("more than {} bytes", self.length),
-            End::Late(time) => format!("{} bytes and no end within {} (--request-time)", self.length, brief(time)),
+            End::Whole => bytes,
+            End::Long => format!("more than {bytes}"),
+            End::Late(time) => format!("{bytes} and no end within {} (--request-time)", brief(time)),
         }
     }
 }

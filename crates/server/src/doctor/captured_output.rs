@@ -42,7 +42,10 @@ impl CapturedOutput {
         rustix::stdio::dup2_stdout(&self.stdout)?;
         rustix::stdio::dup2_stderr(&self.stderr)?;
         match self.left_out.recv_timeout(END) {
-            Ok(bytes @ 1..) => writeln!(io::stderr(), "\n... {bytes} more bytes that the application printed left out"),
+            Ok(bytes @ 1..) => {
+                let bytes = engine::count(bytes, "more byte");
+                writeln!(io::stderr(), "\n... {bytes} that the application printed left out")
+            }
             _ => Ok(()),
         }
     }

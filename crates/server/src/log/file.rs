@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::config::settings::LogForm;
 use crate::log::writer;
-use crate::process::folder::inode;
+use crate::process::folder::{inode, with_missing};
 use crate::process::links::Links;
 use crate::process::stream::{Stream, write_in_background};
 
@@ -123,7 +123,7 @@ fn append(path: &Path, links: Links) -> Result<File, String> {
 impl LogFile {
     /// Opens the file at an absolute path for appending.
     pub fn open(path: &Path, form: LogForm, errors: ErrorSink, links: Links) -> Result<LogFile, String> {
-        let file = append(path, links)?;
+        let file = append(path, links).map_err(|why| with_missing(why, path))?;
         Ok(LogFile { path: Some(path.to_owned()), links, ..LogFile::of(Stream::Output, form, errors, file) })
     }
 

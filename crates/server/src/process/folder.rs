@@ -32,6 +32,15 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// The reason why the file at a path could not be opened, with the folder of that path that does not exist, if one does
+/// not.
+pub fn with_missing(why: String, path: &Path) -> String {
+    match files::missing_folder(path) {
+        Some(folder) => format!("{why}: there is no folder {}: make it, or name another path", folder.display()),
+        None => why,
+    }
+}
+
 /// Records the real path that a folder name has now.
 pub fn note(name: &Path) {
     let Ok(real) = fs::canonicalize(name) else { return };

@@ -38,8 +38,8 @@ fn too_few(allowed: u64, connections: u64, beside: u64) -> Option<String> {
     let fit = allowed.saturating_sub(beside);
     let advice = if fit > 0 { format!(" or say --connections {fit}") } else { String::new() };
     Some(format!(
-        "{allowed} open files are allowed, too few for {connections} connections: raise the hard limit (ulimit -Hn, \
-         LimitNOFILE){advice}"
+        "{allowed} open files are allowed, too few for {}: raise the hard limit (ulimit -Hn, LimitNOFILE){advice}",
+        engine::count(connections, "connection")
     ))
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use tracing::warn;
 
-use crate::process::folder::inode;
+use crate::process::folder::{inode, with_missing};
 use crate::process::links::Links;
 
 /// Suffix of the previous process's file during an upgrade, as in Unicorn.
@@ -207,7 +207,8 @@ fn has_our_id(path: &Path) -> bool {
 fn opened(path: &Path, links: Links) -> Result<File, String> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o644);
-    let file = links.open(path, &options, OFlags::empty()).map_err(|error| not_written(path, &error))?;
+    let opened = links.open(path, &options, OFlags::empty());
+    let file = opened.map_err(|error| with_missing(not_written(path, &error), path))?;
     if !file.metadata().is_ok_and(|found| found.is_file()) {
         return Err(format!("the pid file {} is not a file", path.display()));
     }

@@ -10,6 +10,7 @@ use std::process;
 
 use rustix::fs::OFlags;
 
+use crate::process::folder::with_missing;
 use crate::process::links::Links;
 
 /// Length of the beginning of a file by which its kind is recognised.
@@ -31,7 +32,8 @@ impl StateFile {
         let path = std::path::absolute(path).map_err(failed)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(bits.unwrap_or(0o644));
-        let file = links.open(&path, &options, OFlags::empty()).map_err(failed)?;
+        let opened = links.open(&path, &options, OFlags::empty());
+        let file = opened.map_err(|error| with_missing(failed(error), &path))?;
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the state file {} is not a file", path.display()));
         }

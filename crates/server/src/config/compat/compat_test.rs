@@ -400,6 +400,12 @@ fn a_block_of_rainbows_says_how_many_requests_a_worker_has_at_once() {
     let of_head = |bytes: u64| of(ServerKind::Unicorn, "client_max_header_size", json!([bytes]));
     assert_eq!(of_head(512), (vec!["header-bytes=8192".to_owned()], vec![RemarkKind::Differs]));
     assert_eq!(of_head(65_536), (vec!["header-bytes=65536".to_owned()], vec![]));
+    // A misspelt model, and a middleware in the block.
+    for value in [json!(["ThreadPol"]), json!(["threadpool"]), json!(["(Class)"]), json!([null])] {
+        let calls = [("Rainbows!", json!([])), ("use", value.clone())];
+        let translation = translated(ServerKind::Unicorn, &calls);
+        assert!(translation.remarks.iter().any(|remark| remark.kind == RemarkKind::Refused), "{value}");
+    }
     // A middleware in the wrong file, and a block that was forgotten.
     for (name, value) in [("use", json!(["(Class)"])), many] {
         assert_eq!(of(ServerKind::Unicorn, name, value), (vec![], vec![RemarkKind::Refused]));

@@ -541,7 +541,8 @@ impl Arguments {
                     self.refuse(format!("-t {seconds}: {what}: {right}"));
                     continue;
                 }
-                let why = format!("{seconds} threads in each worker; for Thin's --timeout say --keep-alive {time}");
+                let threads = engine::count(seconds, "thread");
+                let why = format!("{threads} in each worker; for Thin's --timeout say --keep-alive {time}");
                 self.notices.push(format!("-t {seconds}: {why}"));
             }
             self.given.push(given);
@@ -791,6 +792,8 @@ mod tests {
         assert_eq!((asked.problems.len(), asked.values(Name::Threads)[0].as_written().as_str()), (0, "-t 5"));
         let notice = "-t 5: 5 threads in each worker; for Thin's --timeout say --keep-alive 5".to_owned();
         assert!(asked.notices.contains(&notice), "{:?}", asked.notices);
+        let notice = "-t 1: 1 thread in each worker; for Thin's --timeout say --keep-alive 1".to_owned();
+        assert!(ask(&["start", "-t", "1"]).notices.contains(&notice));
         let ours: [&[&str]; 4] =
             [&["-t", "30"], &["-s", "3", "-t", "30"], &["start", "-t", "0:32"], &["start", "--threads", "32"]];
         for arguments in ours {

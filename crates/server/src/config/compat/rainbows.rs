@@ -10,6 +10,33 @@ use crate::config::size::{KIB, parse_time, show_time};
 const BLOCK: &str = "Rainbows!";
 /// The model that runs one request at a time, as Unicorn does, and which counts if none is named.
 const BASE: &str = "Base";
+/// All models, those of older versions too. Rainbows! does not start with any other name.
+const MODELS: [&str; 24] = [
+    BASE,
+    "ActorSpawn",
+    "Coolio",
+    "CoolioFiberSpawn",
+    "CoolioThreadPool",
+    "CoolioThreadSpawn",
+    "Epoll",
+    "EventMachine",
+    "FiberPool",
+    "FiberSpawn",
+    "NeverBlock",
+    "Rev",
+    "RevFiberSpawn",
+    "RevThreadPool",
+    "RevThreadSpawn",
+    "Revactor",
+    "StreamResponseEpoll",
+    "ThreadPool",
+    "ThreadSpawn",
+    "WriterThreadPool",
+    "WriterThreadSpawn",
+    "XEpoll",
+    "XEpollThreadPool",
+    "XEpollThreadSpawn",
+];
 /// Requests that a worker has at once if the file names no number.
 const USUAL: u64 = 50;
 /// The most threads, and the smallest limit of a head, that our options accept.
@@ -21,6 +48,8 @@ const ONE_THREAD: &str = "a request has a thread here, no fiber and no turn in a
                           async.callback";
 const OUTSIDE: &str = "belongs in a Rainbows! block; a middleware belongs in config.ru";
 const CONNECTIONS_OUTSIDE: &str = "belongs in a Rainbows! block; --connections limits the connections of the server";
+const NO_MODEL: &str = "Rainbows! has no such concurrency model; those with threads are :ThreadPool and :ThreadSpawn, \
+                        and :Base has one request at a time";
 const NO_NUMBER: &str = "must be a whole number from 1 on";
 const CONNECTIONS: &str = "connections are those of the whole server, at most --connections";
 
@@ -51,6 +80,8 @@ pub fn model(to: &mut Translation, call: &Directive) {
     let model = text(call.args.first()).unwrap_or_default();
     if to.call(BLOCK).is_none() {
         to.remark(call, RemarkKind::Refused, OUTSIDE);
+    } else if !MODELS.contains(&&*model) {
+        to.remark(call, RemarkKind::Refused, NO_MODEL);
     } else if !is_as_unicorn(&model) && !has_threads(&model) {
         to.remark(call, RemarkKind::Differs, ONE_THREAD);
     }
