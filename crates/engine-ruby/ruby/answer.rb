@@ -106,9 +106,9 @@ module FoolsGold
       begin
         head(status, headers, Frames::UPGRADE)
         @slot.flush
-      rescue Exception
-        io.close
-        raise
+        is_sent = true
+      ensure
+        io.close unless is_sent # Also if the thread is ended.
       end
       @body = nil
       @upgrade = Upgrade.new(@slot, io, callable) { close_body(body) }

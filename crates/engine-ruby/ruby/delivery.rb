@@ -186,14 +186,17 @@ module FoolsGold
       end
     end
 
-    # Sends the head with the first part, as in Puma: if that raises, lowlevel_error_handler gives the answer.
+    # Sends the head with the first part, as in Puma: if that raises, lowlevel_error_handler gives the answer. A body
+    # may keep the block and call it after its end, when the slot has the request of another client, or none: then the
+    # stream is closed, and no head is sent.
     def first_before_head(status, headers, body)
       finish_more do |out|
+        begin_answer = -> { out.open { send_head(status, headers, Frames::MORE) unless begun? } }
         each_part(body) do |part|
-          send_head(status, headers, Frames::MORE) unless begun?
+          begin_answer.call
           out.write(part)
         end
-        send_head(status, headers, Frames::MORE) unless begun?
+        begin_answer.call
       end
     end
 

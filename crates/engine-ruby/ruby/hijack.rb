@@ -18,9 +18,18 @@ module FoolsGold
       raise IOError, "the connection cannot be taken: its request has been answered" unless @seq == @slot.seq
 
       environment = @slot.environment
-      io = @slot.confirmed(@slot.open_connection(Frames::FULL_ROLE, @seq))
-      @slot.take(io, @seq)
-      environment["rack.hijack_io"] = @io = io
+      # The front may have given up the client's connection when an exception of another thread (Timeout) ends the wait:
+      # then nobody would ever close it. Such an exception comes while this waits, and not between two steps.
+      Thread.handle_interrupt(Output::WAITING) do
+        io = @slot.open_connection(Frames::FULL_ROLE, @seq)
+        begin
+          @slot.confirmed(io)
+          @slot.take(io, @seq)
+          environment["rack.hijack_io"] = @io = io
+        ensure
+          io.close unless @io
+        end
+      end
     end
   end
 
@@ -46,23 +55,41 @@ module FoolsGold
     # Calls the application, which may close the connection later and from another thread.
     def run
       Thread.current.name = "upgraded"
-      @callable.call(@io) if confirmed?
-    rescue Exception => error # Logged here: no caller could.
-      Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
-      @slot.break_off(@seq) # Its end alone would look like that of the whole output.
-      @io.close
+      call
     ensure
-      @ends.each(&:call)
+      finish
     end
 
     # Closes the connection without a call.
     def drop
       @io.close
     ensure
-      @ends.each(&:call)
+      finish
     end
 
     private
+
+    def call
+      @callable.call(@io) if confirmed?
+      has_returned = true
+    rescue Exception => error # Logged here: no caller could.
+      Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
+    ensure
+      # Nothing can be rescued of a thread that ends (Thread.exit). As in Puma, its client does not wait any longer.
+      Log.error("the application ended the thread of its code for an upgraded connection") unless has_returned || error
+      break_off unless has_returned
+    end
+
+    # Closes the connection when the front knows that its output is not complete: its end alone would look like that of
+    # the whole output.
+    def break_off
+      @slot.break_off(@seq)
+      @io.close
+    end
+
+    def finish
+      @ends.each(&:call)
+    end
 
     def confirmed?
       @slot.confirmed(@io)

@@ -14,6 +14,7 @@ module FoolsGold
       @answer = Answer.new(slot)
       @lock = Mutex.new
       @running = @interrupted = @handled = nil
+      @begun = slot.consumed
       @strays = @unused = 0
       @has_handler = FoolsGold.hooks.any?(:error_response)
       @has_last_hook = FoolsGold.hooks.any?(:after_request_complete)
@@ -24,10 +25,9 @@ module FoolsGold
     # it keeps the thread, for a partial hijack, the block must start another one.
     def run(&successor)
       @thread = Thread.current
-      @served = @slot.consumed
-      while (env = next_request)
-        serve(env)
-        return if @answer.upgrade && upgraded?(@answer.take_upgrade, &successor)
+      refuse_consumed(ThreadEnded.new("its thread was ended before it began"))
+      while (upgrade = serve_until_upgrade)
+        return if upgraded?(upgrade, &successor)
       end
       @ended = true
     end
@@ -58,6 +58,17 @@ module FoolsGold
     # The most exceptions in a row between two requests.
     STRAYS = 10
 
+    # Serves requests up to one whose answer is an upgrade, and returns that; nil at the end.
+    def serve_until_upgrade
+      while (env = next_request)
+        serve(env)
+        return @answer.take_upgrade if @answer.upgrade
+      end
+    ensure
+      # The thread was ended after the answer. The next one would take it for that of its own request.
+      @answer.take_upgrade&.drop
+    end
+
     # Leaves the slot to another thread, and calls the application's code for an upgraded connection in this one.
     # Returns false if there is no other thread.
     def upgraded?(upgrade)
@@ -65,49 +76,65 @@ module FoolsGold
         yield
       rescue ThreadError => error
         Log.error("an upgraded connection is closed, since there is no thread for it: #{Limits.explain(error)}")
-        upgrade.drop
         return false
       end
+      is_called = true
       upgrade.run
       end_child unless @slot.own_process?
       true
+    ensure
+      upgrade.drop unless is_called # There is no other thread, or this one was ended.
     end
 
     # Waits for the next request. What other threads raise here meanwhile (a timer of the application that comes too
     # late) is of no request, and ends nothing, unless it is to end the process (DeadThread).
     def next_request
-      env = @slot.next_request
-      @strays = 0
-      @served = @slot.consumed
-      env
-    rescue SystemExit, SignalException, NoMemoryError
-      raise
-    rescue Exception => error
+      stray = nil
+      begin
+        # Here, where another exception that comes meanwhile is rescued, too.
+        between_requests(stray) if stray
+        stray = nil
+        env = @slot.next_request
+        @strays = 0
+        env
+      rescue SystemExit, SignalException, NoMemoryError
+        raise
+      rescue Exception => error
+        raise if error.equal?(@fatal)
+
+        stray = error
+        retry
+      end
+    end
+
+    # Handles an exception that came between two requests; raises it if the thread cannot go on.
+    def between_requests(error)
       @strays += 1
-      raise if @strays > STRAYS
+      @fatal = error if @strays > STRAYS
+      raise error if @fatal
 
       DeadThread.end_worker(error) || stray(error)
       refuse_consumed(error)
-      retry
     end
 
     # Logs an exception of no request; raises it again if it may be the connection's.
     def stray(error)
       case error
-      when ProtocolError, IOError, SystemCallError then raise error
+      when ProtocolError, IOError, SystemCallError then raise @fatal = error
       else Log.exception(error, "raised in thread #{@slot.number} between two requests")
       end
     end
 
-    # If the exception came when a request had been taken and not begun, that has it for an answer.
+    # If an exception came, or the thread was ended, when a request had been taken and not begun, that has it for an
+    # answer.
     def refuse_consumed(error)
       taken = @slot.consumed
-      @slot.refuse(taken, error) unless [@served, @slot.refused].include?(taken)
+      @slot.refuse(taken, error) unless [@begun, @slot.refused].include?(taken)
     end
 
     def serve(env)
       @answer.client_method = env["REQUEST_METHOD"]
-      @running = @slot.seq
+      @running = @begun = @slot.seq
       begin
         status, headers, body = answer = @app.call(env)
         status, headers, body = answer = call_again(env, body) if status == 100 && env.key?("HTTP_EXPECT")

@@ -45,6 +45,15 @@ module FoolsGold
       end
     end
 
+    # Calls the block, which sends what comes before the body, unless the stream is closed by then.
+    def open
+      @lock.synchronize do
+        raise IOError, "the stream is closed for writing" if @closed
+
+        yield
+      end
+    end
+
     def <<(string)
       write(string)
       self

@@ -47,7 +47,10 @@ module FoolsGold
       io.sync = true
       hello = [Frames::VERSION, role, worker, slot, seq, Process.pid, @token].pack("CCNNNNa*")
       io.write(Frames.frame(Frames::HELLO, hello))
+      is_open = true
       io
+    ensure
+      io&.close unless is_open
     end
 
     # Opens a blocking connection, for a thread that only reads and writes it: two system calls fewer for each batch of

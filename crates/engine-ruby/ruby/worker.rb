@@ -232,8 +232,10 @@ module FoolsGold
       Log.exception(error, "the work of Action Cable could not be waited for")
     end
 
+    # A thread inherits the masks of the one that starts it.
     def start(runner)
-      keep(Thread.new { guard(runner) }, runner.slot.number)
+      thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { guard(runner) } }
+      keep(thread, runner.slot.number)
     end
 
     # Names the thread of a slot, and notes it as one that ends before this worker.
@@ -256,8 +258,11 @@ module FoolsGold
       PumaStats.show(self)
       FoolsGold.hooks.run(:before_thread_start)
       runner.run do
-        start(runner)
-        has_slot = false
+        # Both, or neither: if this thread were ended in between, two would read from one slot.
+        Thread.handle_interrupt(Output::WHOLLY) do
+          start(runner)
+          has_slot = false
+        end
       end
     rescue SystemExit, SignalException
       raise

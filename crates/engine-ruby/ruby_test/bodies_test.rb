@@ -147,6 +147,40 @@ Front.run(TORN) do |front|
   end
 end
 
+KEPT = <<~RUBY
+  # Keeps the block of a body, and calls it in the next request.
+  run(lambda do |env|
+    body = Object.new
+    def body.each(&block)
+      $kept = block
+      yield "part"
+    end
+    next [201, { "x-of" => "another" }, body] if env["PATH_INFO"] == "/keep"
+
+    begin
+      $kept.call("late")
+      [200, {}, ["sent"]]
+    rescue IOError => error
+      [200, {}, [error.message]]
+    end
+  end)
+RUBY
+
+# Where there is an error handler, a head is sent with the first part of its body.
+HANDLER = { hooks: "lowlevel_error_handler { |error| [500, {}, [error.message]] }", hooks_kind: "puma",
+            hooks_names: "lowlevel_error_handler" }.freeze
+
+[{}, HANDLER].each do |options|
+  Front.run(KEPT, **options) do |front|
+    worker = front.fork
+    Harness.check("a block that is called after the end of its body sends nothing to the next client") do
+      Harness.same("part", worker.text("/keep"))
+      answer = worker.get("/late")
+      Harness.same([200, [], "the stream is closed for writing"], [answer.status, answer.headers, answer.body])
+    end
+  end
+end
+
 Front.run(IN_FILE) do |front|
   worker = front.fork
   Harness.check("a body in a file") do

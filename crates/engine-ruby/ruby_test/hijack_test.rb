@@ -23,6 +23,12 @@ HIJACK = <<~'RUBY'
     when "/full-closed"
       IO.for_fd(env["rack.hijack"].call.fileno).close
       raise "way"
+    when "/full-late"
+      begin
+        Timeout.timeout(0.2) { env["rack.hijack"].call }
+      rescue Timeout::Error
+        [200, {}, ["late"]]
+      end
     when "/thread" then Thread.new { env["rack.hijack"].call } && [200, {}, ["at once"]]
     when "/keep" then ($kept = env.values_at("rack.hijack", "rack.early_hints")) && [200, {}, ["kept"]]
     when "/stale"
@@ -31,6 +37,7 @@ HIJACK = <<~'RUBY'
     when "/shown" then [200, {}, [env.inspect, env["rack.hijack"].instance_variable_get(:@slot).as_json(only: [])]]
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
     when "/raise" then [200, { "rack.hijack" => ->(io) { io.write("half") && raise("way") } }, []]
+    when "/end" then [200, { "rack.hijack" => ->(io) { io.write("half") && Thread.exit } }, []]
     when "/locked"
       $lock.lock
       [200, { "rack.hijack" => talk }, Object.new.tap { |body| def body.close; $lock.unlock; end }]
@@ -88,6 +95,12 @@ Front.run(HIJACK) do |front|
       Harness.same("x", worker.get("/").body)
     end
   end
+  Harness.check("an exception during the wait for the connection of a client closes that") do
+    worker.ask("/full-late")
+    io = front.accept(frames::FULL_ROLE)
+    Harness.same("late", worker.answer.body)
+    Harness.same("", Timeout.timeout(Front::DEADLINE) { io.read })
+  end
   Harness.check("a hijack in a thread that the answer overtakes is of no meaning for the next request") do
     worker.ask("/thread")
     io = front.accept(frames::FULL_ROLE)
@@ -112,18 +125,20 @@ Front.run(HIJACK) do |front|
       Harness.same("x", worker.get("/").body)
     end
   end
-  Harness.check("a partial hijack whose code raises closes its connection when the front knows of that") do
-    answer = worker.get("/raise")
-    Harness.same(frames::UPGRADE, answer.flags)
-    io = front.accept(frames::PARTIAL_ROLE)
-    io.write("\x01")
-    broken = front.accept(frames::BROKEN_ROLE)
-    numbers = [io, broken].map { |one| one.instance_variable_get(:@numbers).first(3) }
-    Harness.same(numbers.first, numbers.last)
-    Harness.same("half", io.read(4))
-    Harness.same(nil, IO.select([io], nil, nil, 0))
-    broken.write("\x01")
-    Harness.same("", io.read)
+  [%w[/raise raises], ["/end", "ends its thread"]].each do |path, what|
+    Harness.check("a partial hijack whose code #{what} closes its connection when the front knows of that") do
+      answer = worker.get(path)
+      Harness.same(frames::UPGRADE, answer.flags)
+      io = front.accept(frames::PARTIAL_ROLE)
+      io.write("\x01")
+      broken = front.accept(frames::BROKEN_ROLE)
+      numbers = [io, broken].map { |one| one.instance_variable_get(:@numbers).first(3) }
+      Harness.same(numbers.first, numbers.last)
+      Harness.same("half", io.read(4))
+      Harness.same(nil, IO.select([io], nil, nil, 0))
+      broken.write("\x01")
+      Harness.same("", io.read)
+    end
   end
   Harness.check("the body beside a hijack is closed in the thread of its request, as Rack::Lock needs it") do
     worker.get("/locked")
@@ -141,5 +156,82 @@ Front.run(HIJACK) do |front|
       wanted = "a large body, closed, after_reply, finished 200"
       Harness.eventually(wanted) { worker.get("/order?").body == wanted }
     end
+  end
+end
+
+ENDED = <<~'RUBY'
+  # Ends the thread of a request before that begins, or after its answer, as a timer in another thread may.
+  FoolsGold::Runner.prepend(Module.new do
+    private
+
+    def serve(env)
+      Thread.exit if env["PATH_INFO"] == "/before"
+      super
+      Thread.exit if env["PATH_INFO"] == "/after"
+    end
+  end)
+  # Ends a thread from outside while it leaves its slot to another one.
+  FoolsGold::Worker.prepend(Module.new do
+    private
+
+    def start(runner)
+      super
+      thread = Thread.current
+      Thread.new { thread.kill }.join if $ends
+    end
+  end)
+  run(lambda do |env|
+    $ends = env["PATH_INFO"] == "/between"
+    next [200, {}, [Thread.list.count { |thread| thread.name == "slot 1" }.to_s]] if env["PATH_INFO"] == "/count"
+    %w[/after /between].include?(env["PATH_INFO"]) ? [200, { "rack.hijack" => :close.to_proc }, []] : [200, {}, ["x"]]
+  end)
+RUBY
+
+# The first slot has the main thread, whose end is that of the worker.
+Front.run(ENDED, threads: "2") do |front|
+  frames = FoolsGold::Frames
+  worker = front.fork
+  Harness.check("a request whose thread ends before it begins has an answer") do
+    answer = worker.get("/before", slot: 1)
+    Harness.same(frames::FAULT, answer.kind)
+    Harness.match(/\AFoolsGold::ThreadEnded/, answer.body)
+    Harness.same("x", worker.get("/", slot: 1).body)
+  end
+  Harness.check("a partial hijack whose thread ends before its code is called is closed") do
+    Harness.same(frames::UPGRADE, worker.get("/after", slot: 1).flags)
+    Harness.same("", Timeout.timeout(Front::DEADLINE) { front.accept(frames::PARTIAL_ROLE).read })
+    Harness.same("x", worker.get("/", slot: 1).body)
+  end
+  Harness.check("a thread that ends while it leaves its slot to another one leaves it to no third one") do
+    Harness.same(frames::UPGRADE, worker.get("/between", slot: 1).flags)
+    Harness.same("", Timeout.timeout(Front::DEADLINE) { front.accept(frames::PARTIAL_ROLE).read })
+    sleep 0.2
+    Harness.same("1", worker.get("/count", slot: 0).body)
+  end
+end
+
+TWICE = <<~'RUBY'
+  # While the exception of a timer is logged, which came too late for its request, another one comes.
+  FoolsGold::Log.singleton_class.prepend(Module.new do
+    def exception(*)
+      thread = Thread.current
+      Thread.new { thread.raise("second") }.join if ($times += 1) == 1
+      super
+    end
+  end)
+  $times = 0
+  run(lambda do |env|
+    thread = Thread.current
+    Thread.new { sleep 0.1 and thread.raise("first") } if env["PATH_INFO"] == "/late"
+    [200, {}, ["x"]]
+  end)
+RUBY
+
+Front.run(TWICE) do |front|
+  worker = front.fork
+  Harness.check("two exceptions that come too late for a request end no worker") do
+    Harness.same("x", worker.get("/late").body)
+    sleep 0.3
+    Harness.same("x", worker.get("/").body)
   end
 end
