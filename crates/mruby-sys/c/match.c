@@ -75,7 +75,8 @@ static mrb_int number_of(mrb_state *mrb, mrb_value match, mrb_value which)
     return (mrb_int)fg_match_named(mrb, match, RSTRING_PTR(which), (size_t)RSTRING_LEN(which));
   }
   mrb_int number = mrb_as_int(mrb, which), size = (mrb_int)fg_match_size(match);
-  if (number < 0) number += size;
+  /* Counted from the end there are only the groups, not the match itself. */
+  if (number < 0 && (number += size) == 0) return -1;
   return number < 0 || number >= size ? -1 : number;
 }
 

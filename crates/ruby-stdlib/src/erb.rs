@@ -26,10 +26,12 @@ fn trim(mode: Arg<'_>) -> Result<Trim, Raise> {
         Arg::Int(number) => (trim.end, trim.both) = (number == 1, number == 2),
         mode => {
             let text = mode.text()?;
+            // As in CRuby the first of `-`, `<>` and `>` counts: "-<>" is "-".
+            let dash = text.contains('-');
             trim = Trim {
-                dash: text.contains('-'),
-                both: text.contains("<>"),
-                end: text.contains('>') && !text.contains("<>"),
+                dash,
+                both: !dash && text.contains("<>"),
+                end: !dash && text.contains('>') && !text.contains("<>"),
                 percent: text.contains('%'),
             };
         }

@@ -11,8 +11,10 @@ module FoolsGold
 
     def initialize(line)
       @line = line
-      path, lineno, label = line.split(":", 3)
-      @path = path
+      # The name of a file of ours has a colon itself: <internal:foolsgold/load/require.rb>.
+      own = line.start_with?("<internal:")
+      path, lineno, label = (own ? line.delete_prefix("<internal:") : line).split(":", 3)
+      @path = own ? "<internal:#{path}" : path
       @lineno = lineno.to_i
       @label = label.to_s.delete_prefix("in ")
     end
@@ -20,7 +22,7 @@ module FoolsGold
     def to_s = @line
     def inspect = @line.inspect
     def base_label = label
-    def absolute_path = File.expand_path(path)
+    def absolute_path = path.start_with?("<internal:") ? nil : File.expand_path(path)
   end
 
   # The first argument of `caller` for a method that calls it on behalf of its own caller.
@@ -30,6 +32,16 @@ module FoolsGold
     low, high = [start.begin || 0, start.end].map { |bound| bound.nil? || bound < 0 ? bound : bound + 1 }
     Range.new(low, high, start.exclude_end?)
   end
+
+  # With CRuby's mark at lines of this interpreter's own files, which libraries that look for their caller pass over:
+  # <internal:foolsgold/load/require.rb>:168:in 'run'.
+  def self.marked(lines)
+    lines.map do |line|
+      next line unless line.start_with?("foolsgold/")
+      colon = line.index(":")
+      "<internal:#{line[0, colon]}>#{line[colon..]}"
+    end
+  end
 end
 
 module Kernel
@@ -37,7 +49,8 @@ module Kernel
 
   def caller(start = 1, length = nil)
     start = FoolsGold.level_above(Range === start ? start : FoolsGold.integer(start))
-    length.nil? ? __caller(start) : __caller(start, length)
+    lines = length.nil? ? __caller(start) : __caller(start, length)
+    lines && FoolsGold.marked(lines)
   end
 
   def caller_locations(start = 1, length = nil)

@@ -22,7 +22,7 @@ class BasicObject
       error = ::NoMethodError.new("#{words} for #{::FoolsGold.whom(self)}#{hint}", name, args)
     end
     error.receiver = self
-    error.set_backtrace(::Kernel.caller(1))
+    error.set_backtrace(::Kernel.__send__(:__caller, 1))
     ::Kernel.raise error
   end
   private :method_missing

@@ -55,6 +55,8 @@ class Range
   def include?(value)
     from, to = self.begin, self.end
     unless String === from && String === to
+      # A range is no element of a range: that one covers another is for cover? to say.
+      return false if Range === value
       return __cover?(value) if Numeric === from || Numeric === to || Time === from || Time === to
       return __cover?(value) if from.nil? && to.nil? && (Numeric === value || Time === value)
       raise TypeError, "cannot determine inclusion in beginless/endless ranges" if from.nil? || to.nil?
@@ -97,7 +99,10 @@ class Range
 
   def size
     from, to = self.begin, self.end
-    return from.is_a?(Integer) && to.nil? ? Float::INFINITY : __size unless from.is_a?(Integer) && to.is_a?(Integer)
+    unless from.is_a?(Integer) && to.is_a?(Integer)
+      return Float::INFINITY if (from.is_a?(Integer) && to.nil?) || (from.nil? && to.is_a?(Numeric))
+      return __size
+    end
     count = to - from + (exclude_end? ? 0 : 1)
     count < 0 ? 0 : count
   end
@@ -111,6 +116,20 @@ class Range
     made
   end
   alias entries to_a
+
+  # A range of Integers is walked from its end, also where it has no begin.
+  def reverse_each(&block)
+    from, to = self.begin, self.end
+    return to_enum(:reverse_each) { from.nil? && to.is_a?(Integer) ? Float::INFINITY : size } unless block
+    raise TypeError, "can't iterate from #{to.class}" if to.nil?
+    return super unless to.is_a?(Integer) && (from.nil? || from.is_a?(Integer))
+    at = exclude_end? ? to - 1 : to
+    while from.nil? || at >= from
+      yield at
+      at -= 1
+    end
+    self
+  end
 
   def minmax(&block)
     block || !self.begin.is_a?(Numeric) || self.end.nil? ? super : [min, max]

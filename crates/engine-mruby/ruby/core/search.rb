@@ -40,11 +40,12 @@ class Range
     __search(low, high) { |at| yield at }
   end
 
-  # The block returns true or false (find-minimum: the first true), or a number (find-any: 0 for a match), as in CRuby.
-  def __search(low, high)
+  # The block returns true or false (find-minimum: the first true), or a number (find-any: 0 for a match), as in CRuby,
+  # which asks for the lower of two elements in the middle of a range, and for the upper one in an Array (`upper` is 1).
+  def __search(low, high, upper = 0)
     found = nil
     while low <= high
-      middle = (low + high) / 2
+      middle = (low + high + upper) / 2
       case answer = yield(middle)
       when true
         found = middle
@@ -69,6 +70,6 @@ class Array
 
   def bsearch_index(&block)
     return to_enum(:bsearch_index) unless block
-    (0...size).bsearch { |at| yield self[at] }
+    (0...size).__send__(:__search, 0, size - 1, 1) { |at| yield self[at] }
   end
 end

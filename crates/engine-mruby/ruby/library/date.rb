@@ -113,7 +113,7 @@ class Date
   def cwyear = __week[0]
   def cweek = __week[1]
   def cwday = __week[2]
-  def ajd = @jd - 0.5
+  def ajd = Rational(@jd * 2 - 1, 2)
   def mjd = @jd - 2_400_001
   def ld = @jd - 2_299_160
   def start = ITALY.to_f

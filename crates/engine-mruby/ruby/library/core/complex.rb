@@ -16,8 +16,8 @@ class Complex < Numeric
       return rect(size, 0) unless angle
       return rect(size, 0.0) if size == 0 || angle == 0
       # sin and cos of these Floats are not exactly 0, and CRuby returns exact parts.
-      return rect(-size, 0) if angle == Math::PI
-      return rect(0, size) if angle == Math::PI / 2
+      return rect(-size, 0.0) if angle == Math::PI
+      return rect(0.0, size) if angle == Math::PI / 2
       rect(size * Math.cos(angle), size * Math.sin(angle))
     end
 
@@ -63,7 +63,10 @@ class Complex < Numeric
   end
   alias quo /
 
-  def fdiv(other) = Complex.rect(real.fdiv(other), imaginary.fdiv(other))
+  def fdiv(other)
+    return self / Complex.rect(other.real.to_f, other.imaginary.to_f) if other.is_a?(Complex)
+    Complex.rect(real.fdiv(other), imaginary.fdiv(other))
+  end
 
   def **(other)
     return Complex.rect(1, 0) if other == 0
@@ -99,7 +102,11 @@ class Complex < Numeric
     real <=> other.real
   end
 
-  def abs = Math.hypot(real, imaginary)
+  # Of a number with an exact part of 0 the other part's size, which may be exact, too.
+  def abs
+    return real.abs if exact_zero?(imaginary)
+    exact_zero?(real) ? imaginary.abs : Math.hypot(real, imaginary)
+  end
   alias magnitude abs
   def abs2 = real * real + imaginary * imaginary
   def arg = Math.atan2(imaginary, real)
@@ -110,6 +117,12 @@ class Complex < Numeric
   alias rectangular rect
   def conjugate = Complex.rect(real, -imaginary)
   alias conj conjugate
+  def denominator = real.denominator.lcm(imaginary.denominator)
+  def numerator
+    below = denominator
+    Complex.rect(*rect.map { |part| part.numerator * (below / part.denominator) })
+  end
+
   def real? = false
   def zero? = real == 0 && imaginary == 0
   def finite? = real.finite? && imaginary.finite?
@@ -163,6 +176,8 @@ class Complex < Numeric
     "#{yield(real)}#{below ? "-" : "+"}#{behind}#{"*" unless behind.match?(/\d\z/)}i"
   end
 
+  def exact_zero?(part) = !part.is_a?(Float) && part == 0
+
   # The quotient of two parts: exact for Integers, and an Integer again where it is whole.
   def parted(top, below)
     made = top.is_a?(Float) || below.is_a?(Float) ? top / below : Rational(top, below)
@@ -191,6 +206,21 @@ class Numeric
   alias conjugate conj
   def to_c = Complex.rect(self, 0)
   def i = Complex.rect(0, self)
+end
+
+class Float
+  # The power of this negative number and a fraction, for Float#** and Integer#**. Half turns have an exact part.
+  def __complex_power(exponent)
+    size = (-self)**exponent
+    turn = exponent % 2
+    return Complex.rect(0.0, turn == 0.5 ? size : -size) if turn == 0.5 || turn == 1.5
+    Complex.rect(size * Math.cos(Math::PI * exponent), size * Math.sin(Math::PI * exponent))
+  end
+
+  # A NaN has a NaN, and -0.0 the angle of a negative number.
+  def arg = nan? ? self : negative? || (self == 0 && 1 / self < 0) ? Math::PI : 0
+  alias angle arg
+  alias phase arg
 end
 
 class String

@@ -91,6 +91,7 @@ class Data
   def inspect
     name = NAME.bind_call(FoolsGold.class_of(self))
     name = nil if name&.start_with?("#<")
+    return "#<data #{name ? "#{name}:" : ''}...>" if __inspect_recursive?
     fields = @values.map { |member, value| "#{member}=#{value.inspect}" }.join(", ")
     "#<data #{[name, fields].compact.reject(&:empty?).join(' ')}>"
   end

@@ -7,6 +7,7 @@ module FoolsGold
       "foolsgold/rational" => %i[Rational to_r rationalize numerator denominator],
       "foolsgold/complex" => %i[
         Complex to_c real real? imaginary imag conj conjugate polar rect rectangular arg angle phase abs2 i
+        __complex_power
       ],
       "foolsgold/encoding" => %i[unicode_normalize! unicode_normalized?]
     }.flat_map { |library, names| names.map { |name| [name, library] } }.to_h.freeze

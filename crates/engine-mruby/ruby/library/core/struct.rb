@@ -89,7 +89,8 @@ class Struct
 
   def inspect
     name = FoolsGold.class_of(self).name
-    fields = members.map { |member| "#{member}=#{self[member].equal?(self) ? '...' : self[member].inspect}" }
+    return "#<struct #{name ? "#{name}:" : ''}...>" if __inspect_recursive?
+    fields = members.map { |member| "#{member}=#{self[member].inspect}" }
     "#<struct #{name ? "#{name} " : ''}#{fields.join(', ')}>"
   end
   alias to_s inspect
