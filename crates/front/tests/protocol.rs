@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::any::Any;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -31,6 +32,19 @@ fn pipelined_requests_are_answered_in_order() {
     for n in 0..500 {
         assert_eq!(client.response().text(), format!("/{n}"));
     }
+}
+
+/// The kernel waits a fifth of a second for more where more is announced.
+#[test]
+fn an_answer_is_sent_at_once() {
+    let server = Server::start(|request| path(&request));
+    let mut client = server.connect();
+    let mut is_sent_at_once = || {
+        let begun = Instant::now();
+        assert_eq!(client.get("/a").text(), "/a");
+        begun.elapsed() < Duration::from_millis(100)
+    };
+    assert!((0..10).any(|_| is_sent_at_once()));
 }
 
 #[test]
@@ -345,6 +359,19 @@ fn own_headers_are_there_once() {
     assert!(got.header("date").is_some() && got.header("server").is_none());
 }
 
+/// Two framings of one body would let it be read as two.
+#[test]
+fn a_transfer_encoding_among_the_headers_of_an_engine_is_not_sent() {
+    let server = Server::start(|_| {
+        let mut response = full("text");
+        response.head.headers.insert("transfer-encoding", "chunked".parse().unwrap());
+        Reply::ready(Ok(response))
+    });
+    let got = server.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").response();
+    assert_eq!((got.header("transfer-encoding"), got.header("content-length")), (None, Some("4")), "{}", got.head);
+    assert_eq!(got.text(), "text");
+}
+
 /// What an application sees of a request with all that a proxy may say: the scheme, the client's address, whose id the
 /// request has, and its headers.
 fn seen_behind_a_proxy(change: fn(&mut front::Settings)) -> String {
@@ -557,14 +584,22 @@ fn an_old_client_may_go_on_after_a_stream_whose_length_was_announced() {
 }
 
 #[test]
-fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
-    let (server, mut client, head, sink) = streamed("GET / HTTP/1.0\r\n\r\n");
-    assert_eq!(head.status, 200);
-    sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
-    assert_eq!(client.exactly(3), b"abc");
-    server.stop.now();
-    let end = client.stream.read(&mut [0]);
-    assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::ConnectionReset));
+fn a_stream_to_an_old_client_that_a_stop_cuts_off_or_that_fails_does_not_look_complete() {
+    for is_stop in [true, false] {
+        let (server, mut client, head, sink) = streamed("GET / HTTP/1.0\r\n\r\n");
+        assert_eq!(head.status, 200);
+        sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+        assert_eq!(client.exactly(3), b"abc");
+        let _kept = if is_stop {
+            server.stop.now();
+            Some(sink)
+        } else {
+            sink.fail(Fault::Broken("x".into()));
+            None
+        };
+        let end = client.stream.read(&mut [0]);
+        assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::ConnectionReset), "{is_stop}");
+    }
 }
 
 #[test]
@@ -936,7 +971,9 @@ fn shouting(status: i64, headers: &[(&str, &str)]) -> Reply {
 #[test]
 fn an_upgrade_relays_both_ways() {
     for (status, is_asked) in [(101, true), (200, false)] {
-        let server = Server::start(move |_| shouting(status, &[("upgrade", "shout")]));
+        let settings = settings();
+        let counts = settings.counts.clone();
+        let server = Server::with(settings, move |_| shouting(status, &[("upgrade", "shout")]));
         let mut client = server.connect();
         let asks = if is_asked { "Connection: upgrade\r\nUpgrade: shout\r\n" } else { "" };
         // With a request before it, and bytes right behind it.
@@ -946,6 +983,8 @@ fn an_upgrade_relays_both_ways() {
         if is_asked {
             assert_eq!((got.header("connection"), got.header("upgrade")), (Some("upgrade"), Some("shout")));
         }
+        assert!(got.header("date").is_some() && got.header("x-request-id").is_some(), "{}", got.head);
+        assert_eq!(counts.answers(), if is_asked { [1, 0, 0, 0, 0] } else { [0, 1, 0, 0, 0] });
         assert_eq!(client.exactly(5), b"EARLY");
         client.send("late");
         assert_eq!(client.exactly(4), b"LATE");
@@ -979,6 +1018,19 @@ fn small_pieces_that_wait_for_an_application_keep_no_buffers() {
 }
 
 /// It would take what has come for all that was sent.
+/// It may still answer.
+#[test]
+fn an_application_reads_the_end_of_a_client_that_has_closed_its_side() {
+    let (_server, mut client, app) = upgraded();
+    let Duplex { mut incoming, outgoing } = app;
+    client.send("last");
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(incoming.next_blocking(soon()), Ok(Some(Bytes::from("last"))));
+    assert_eq!(incoming.next_blocking(soon()), Ok(None));
+    outgoing.send_blocking("answer".into(), soon()).unwrap();
+    assert_eq!(client.exactly(6), b"answer");
+}
+
 #[test]
 fn an_application_does_not_read_the_end_of_a_client_that_has_reset_the_connection() {
     let (_server, mut client, mut app) = upgraded();
@@ -1091,22 +1143,22 @@ fn a_partial_hijack_that_codes_its_body_itself_says_so() {
 #[test]
 fn a_partial_hijack_that_is_cut_off_does_not_look_complete() {
     /// Returns what is kept until the client has the end.
-    type Act = fn(&Server, Duplex) -> Option<Duplex>;
+    type Act = fn(&Server, Duplex) -> Box<dyn Any>;
     const STOPS: Act = |server, app| {
         server.stop.now();
-        Some(app)
+        Box::new(app)
     };
     const DRAINS: Act = |server, app| {
         server.stop.drain();
-        Some(app)
+        Box::new(app)
     };
     const FAILS: Act = |_, app| {
         app.outgoing.fail(Fault::Broken("x".into()));
-        None
+        Box::new(app.incoming)
     };
     const ENDS: Act = |_, app| {
         app.outgoing.finish();
-        None
+        Box::new(())
     };
     const CODED: Headers = &[("transfer-encoding", "chunked")];
     const SIZED: Headers = &[("content-length", "9")];
@@ -1271,10 +1323,12 @@ fn each_request_has_its_line() {
         assert!(text.contains("GET") && text.contains("/a%22b") && text.contains("127.0.0.1"), "{text}");
         let bytes = answer.split_once("\r\n\r\n").unwrap().1.len();
         let (who, why) = if format == LogFormat::Json {
-            assert!(text.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{text}");
+            assert!(text.lines().all(|line| line.starts_with("{\"time\":\"2") && line.ends_with('}')), "{text}");
             let who = "\"client\":\"127.0.0.1\",\"method\":\"BAD\",\"target\":null,\"status\":400,\"bytes\":";
             (format!("{who}{bytes},"), "\"fault\":\"refused\",\"reason\":\"the request line has no target\"}\n")
         } else {
+            let times: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+            assert!(times.iter().all(|time| time.starts_with('2') && time.len() == 24), "{text}");
             (format!(" 127.0.0.1 BAD - 400 {bytes} "), " refused \"the request line has no target\"\n")
         };
         assert!(text.contains(&who) && text.ends_with(why), "{text}");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -77,7 +77,14 @@ fn a_websocket_is_closed_between_two_frames_and_its_application_reads_the_answer
             scene.shut_down(is_worker);
             let Scene { server: _server, mut client, app, log } = scene;
             let Duplex { mut incoming, outgoing } = app;
-            // The end of the frame that it has begun.
+            // Nothing stands within the frame that it has begun; then comes the end of that.
+            client.stream.set_read_timeout(Some(CLOSE_TIME / 10)).unwrap();
+            let early = client.stream.read(&mut [0]).map_err(|error| error.kind());
+            if early == Ok(0) {
+                return None;
+            }
+            assert_eq!(early, Err(ErrorKind::WouldBlock), "{path} {is_worker}");
+            client.stream.set_read_timeout(Some(SOON)).unwrap();
             outgoing.send_blocking("cde".into(), soon()).ok()?;
             let mut rest = [0; 7];
             client.stream.read_exact(&mut rest).ok()?;
@@ -112,6 +119,19 @@ fn a_websocket_ends_a_second_after_its_close_frame_though_neither_side_answers_a
     }
 }
 
+/// A close frame within another frame would be part of that. Nothing else would end the connection of a worker.
+#[test]
+fn a_websocket_whose_application_does_not_end_its_frame_is_closed_without_a_close_frame() {
+    for is_worker in [false, true] {
+        let mut scene = Scene::new(settings(), "/", "websocket");
+        scene.tell(b"\x82\x05ab");
+        let begun = Instant::now();
+        scene.shut_down(is_worker);
+        assert_eq!(scene.client.rest(), "", "{is_worker}");
+        assert!((CLOSE_TIME..SOON / 2).contains(&begun.elapsed()), "{is_worker}: {:?}", begun.elapsed());
+    }
+}
+
 #[test]
 fn a_connection_with_another_protocol_ends_with_its_input_and_takes_what_the_application_says_then() {
     for path in ["/", "/full"] {
@@ -122,7 +142,8 @@ fn a_connection_with_another_protocol_ends_with_its_input_and_takes_what_the_app
             let Scene { server: _server, mut client, app, log } = scene;
             let Duplex { mut incoming, outgoing } = app;
             assert_eq!(incoming.next_blocking(soon()), Ok(None));
-            let _ = outgoing.send_blocking("ended".into(), soon());
+            let _ = outgoing.send_blocking("en".into(), soon());
+            let _ = outgoing.send_blocking("ded".into(), soon());
             outgoing.finish();
             let rest = client.rest();
             drop(client);
@@ -170,6 +191,22 @@ fn a_client_that_takes_nothing_does_not_hold_the_end_of_the_server_or_of_a_worke
         eventually("its end is counted", || counts.open() == 0);
         assert!(begun.elapsed() >= CLOSE_TIME, "{is_worker}: {:?}", begun.elapsed());
         eventually("its line", || scene.log.text().ends_with(" going_away\n"));
+    }
+}
+
+/// Neither does an application for which the bytes of its client wait.
+#[test]
+fn an_application_that_takes_nothing_does_not_hold_the_end_of_the_server_or_of_a_worker() {
+    for is_worker in [false, true] {
+        let mut settings = settings();
+        settings.limits.drain_time = 6 * SOON;
+        let counts = settings.counts.clone();
+        let mut scene = Scene::new(settings, "/", "websocket");
+        scene.client.stream.set_write_timeout(Some(CLOSE_TIME / 4)).unwrap();
+        // Until all buffers on the way are full.
+        while scene.client.stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
+        scene.shut_down(is_worker);
+        eventually("its end is counted", || counts.open() == 0);
     }
 }
 

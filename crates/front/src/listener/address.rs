@@ -260,6 +260,9 @@ mod tests {
         assert_eq!(joined(vec![own], unknown()).unwrap(), [own]);
         assert_eq!(joined(vec![own], Ok(vec![other, own])).unwrap(), [own, other]);
         assert_eq!(joined(Vec::new(), unknown()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        // A name that needs no name server.
+        let found = Bind::Name("127.0.0.2".to_owned(), 80).addresses().unwrap();
+        assert_eq!(found, ["127.0.0.2:80".parse::<SocketAddr>().unwrap()]);
         assert!("localhost:port".parse::<Bind>().is_err());
     }
 

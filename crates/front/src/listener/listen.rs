@@ -495,6 +495,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
+    use rustix::fs::fcntl_getfl;
     use rustix::io::fcntl_getfd;
     use rustix::net::sockopt::{socket_keepalive, socket_reuseaddr, tcp_keepcnt, tcp_keepidle, tcp_keepintvl};
 
@@ -690,6 +691,7 @@ mod tests {
         for listener in [&bound, &adopted] {
             let socket = listener.fd();
             assert!(fcntl_getfd(socket).unwrap().contains(FdFlags::CLOEXEC), "a worker would keep it");
+            assert!(fcntl_getfl(socket).unwrap().contains(OFlags::NONBLOCK), "an I/O thread would wait in it");
             assert!(socket_keepalive(socket).unwrap());
             let times = (tcp_keepidle(socket).unwrap(), tcp_keepintvl(socket).unwrap(), tcp_keepcnt(socket).unwrap());
             assert_eq!(times, (KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES));

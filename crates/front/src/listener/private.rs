@@ -91,6 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn a_successor_binds_beside_the_path_where_that_is_not_too_long() {
+        let pid = std::process::id();
+        let longest = PATH_BYTES - format!("/..{pid}").len();
+        for (length, wanted) in [(1, true), (longest, true), (longest + 1, false)] {
+            let name = "x".repeat(length);
+            let found = beside(Path::new(&format!("/{name}")));
+            assert_eq!(found, wanted.then(|| PathBuf::from(format!("/.{name}.{pid}"))), "{length}");
+        }
+    }
+
+    #[test]
     fn whoever_listens_is_known_even_while_nothing_is_accepted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
@@ -113,7 +124,7 @@ mod tests {
         fs::write(&path, "mine").unwrap();
         assert!(listen_privately(&path, true).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-        let long = folder.path().join("x".repeat(120));
+        let long = folder.path().join("x".repeat(PATH_BYTES - folder.path().as_os_str().len()));
         assert!(listen_privately(&long, false).unwrap_err().to_string().contains("at most 107"));
     }
 }

@@ -152,14 +152,30 @@ mod tests {
     use crate::tests_support::Shelf;
 
     #[test]
-    fn what_was_added_is_written_at_the_end() {
+    fn what_was_added_is_written_soon_and_at_the_end_and_once() {
         let out = Shelf::default();
         let log = AccessLog::new(LogFormat::Text, QueryLog::Full, out.clone(), Arc::default());
-        for _ in 0..100 {
-            log.add(b"line\n");
+        let begun = std::time::Instant::now();
+        for length in [250, 500] {
+            (0..50).for_each(|_| log.add(b"line\n"));
+            while out.0.lock().len() < length && begun.elapsed() < LAST_TIME {
+                std::thread::park_timeout(GATHER_TIME);
+            }
         }
+        log.add(b"last\n");
         drop(log);
-        assert_eq!(out.0.lock().len(), 500);
+        assert_eq!(*out.0.lock(), ["line\n".repeat(100), "last\n".to_owned()].concat().into_bytes());
+        assert!(begun.elapsed() < LAST_TIME, "the end waits for nothing else");
+    }
+
+    #[test]
+    fn the_end_wakes_a_writer_that_has_nothing_to_write() {
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, Shelf::default(), Arc::default());
+        // It is in its first wait soon, or has not begun yet and sees the end.
+        std::thread::park_timeout(GATHER_TIME);
+        let begun = std::time::Instant::now();
+        log.end(LAST_TIME);
+        assert!(begun.elapsed() < LAST_TIME);
     }
 
     /// Takes nothing until it is let go.

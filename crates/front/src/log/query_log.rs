@@ -142,6 +142,8 @@ mod tests {
             ("ACCESS_TOKEN=a;b=2&c=3", "?ACCESS_TOKEN=[FILTERED]&c=3"),
             ("a=1;b;c=2;token=d;e=3&f;g", "?a=1;b;c=2;token=[FILTERED]&f;g"),
             ("token;a=b", "?token;a=[FILTERED]"),
+            // The value before a semicolon is no part of the next name.
+            ("q=token;x=1", "?q=token;x=1"),
             (";=;", "?;=;"),
             ("%74%6Fken=a", "?%74%6Fken=[FILTERED]"),
             // Letters that could be digits of an encoding, without its sign.

@@ -43,11 +43,22 @@ fn each_form_of_target_has_its_methods() {
         ("GET /#x HTTP/1.1", 200),
         ("GET #x HTTP/1.1", 400),
         ("GET / x HTTP/1.1", 400),
+        ("G(T / HTTP/1.1", 400),
         ("GET / HTTP/1.2", 200),
         ("GET / HTTP/a.1", 400),
         ("GET / HTTP/2.x", 400),
     ] {
         assert_eq!(status(&format!("{line}\r\nHost: a\r\n\r\n")), wanted, "{line}");
+    }
+}
+
+/// hyper refuses the others, too, but no answer says why then.
+#[test]
+fn the_name_of_a_header_is_a_token() {
+    for (header, wanted) in
+        [("a-B: c", 200), ("(a): b", 400), ("a : b", 400), ("a b: c", 400), (": b", 400), ("a", 400)]
+    {
+        assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n")), wanted, "{header}");
     }
 }
 
@@ -67,6 +78,8 @@ fn hosts_are_names_or_addresses_with_a_port() {
         ("a:+1", 400),
         ("a:1:2", 400),
         ("a%zz", 400),
+        ("a%2z", 400),
+        ("a%z2", 400),
         ("a%2", 400),
         ("%", 400),
         ("[::::]", 400),
@@ -143,6 +156,7 @@ fn a_body_ends_where_chunked_is_the_last_coding_or_not_at_all() {
         ("chunked;a=b", 400),
         (",", 400),
         ("chunked[", 400),
+        ("[gold], chunked", 400),
     ] {
         assert_eq!(
             status(&format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: {codings}\r\n\r\n")),

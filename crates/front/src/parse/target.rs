@@ -33,7 +33,7 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
     // Servers have no use for a fragment.
     let target = &target[..memchr::memchr(b'#', target).unwrap_or(target.len())];
     match target {
-        [b'/', ..] => Ok(Target { has_authority: false, plain: encoded(target, 0) }),
+        [b'/', ..] => Ok(Target { has_authority: false, plain: encoded(target) }),
         b"*" if method == b"OPTIONS" => Ok(Target { has_authority: false, plain: target.into() }),
         _ => {
             let Some(start) = after_scheme(target) else {
@@ -45,21 +45,20 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
                 return bad("the host of the target has a percent sign in it");
             }
             host::check(&target[start..path])?;
-            Ok(Target { has_authority: true, plain: encoded(target, path) })
+            Ok(Target { has_authority: true, plain: encoded(target) })
         }
     }
 }
 
-/// The target with its path and query, from `path` on, percent-encoded as hyper demands.
-fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
+/// The target with its path and query percent-encoded as hyper demands. Nothing in a scheme or a checked host need be.
+fn encoded(target: &[u8]) -> Cow<'_, [u8]> {
     // Nearly all targets end here: nothing is in them that may have to be encoded.
     if !target.iter().any(|byte| matches!(byte, b'<' | b'>' | b'`' | b'"' | 0x80..)) {
         return target.into();
     }
-    let query = memchr::memchr(b'?', &target[path..]).map_or(target.len(), |length| path + length);
-    let is_text = [path..query, query..target.len()].map(|part| std::str::from_utf8(&target[part]).is_ok());
+    let query = memchr::memchr(b'?', target).unwrap_or(target.len());
+    let is_text = [0..query, query..target.len()].map(|part| std::str::from_utf8(&target[part]).is_ok());
     let must_be = |at: usize, byte: u8| match byte {
-        _ if at < path => false,
         b'<' | b'>' => true,
         b'`' => at < query,
         b'"' => at >= query,
