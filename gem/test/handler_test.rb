@@ -83,7 +83,8 @@ class HandlerTest < Minitest::Test
       get('/') { "#{settings.environment} #{ENV.slice('APP_ENV', 'RACK_ENV', 'RAILS_ENV')}" }
     RUBY
     body = serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s, variables: { "RAILS_ENV" => nil })
-    assert_equal "development #{{ 'RACK_ENV' => 'development' }}", body
+    rack_env_alone = { "RACK_ENV" => "development" }
+    assert_equal "development #{rack_env_alone}", body
   end
 
   def test_sinatra_with_a_folder_that_ruby_was_given

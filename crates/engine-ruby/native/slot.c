@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "answer.h"
@@ -13,6 +14,8 @@
 
 /* The nanoseconds that an answer waits in the buffer for those of the requests after it. */
 #define PATIENCE_NS 1000000
+/* How many numbers of requests before another one count as before it, as in claims.rs. */
+#define RECENT 1024u
 
 static void
 slot_mark(void *pointer)
@@ -34,6 +37,7 @@ slot_free(void *pointer)
 
     buffer_free(&slot->in);
     buffer_free(&slot->out);
+    if (slot->claims != NULL) munmap(slot->claims, CLAIMS * sizeof *slot->claims);
     xfree(slot);
 }
 
@@ -94,6 +98,17 @@ is_cancelled(const struct slot *slot)
     return false;
 }
 
+/* Begins the request, which was sent ahead; returns false if the front has withdrawn it. Writes before it reads, as the
+ * front does, so that one of them sees what the other has written. */
+static bool
+begin(struct slot *slot)
+{
+    if (slot->claim == NULL) return true;
+    __atomic_store_n(&slot->claim->begun, slot->seq, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&slot->claim->withdrawn, __ATOMIC_SEQ_CST) - slot->seq >= RECENT;
+}
+
 /* Copies the number of the request to the instance variable that methods of the Ruby class use. */
 static void
 show_seq(VALUE self, const struct slot *slot)
@@ -129,6 +144,7 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
 {
     size_t values;
     uint64_t now = now_ns();
+    unsigned how;
 
     if (size < REQUEST_HEAD) protocol_error("a REQUEST of %lu bytes is too short", (unsigned long)size);
     values = read_u32(payload + 7);
@@ -136,14 +152,15 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
     slot->seq = read_u32(payload);
     if (now - slot->started > PATIENCE_NS) flush(slot);
     slot->started = now;
-    if (slot->cancellations > 0 && is_cancelled(slot)) {
+    how = (unsigned char)payload[6];
+    if ((slot->cancellations > 0 && is_cancelled(slot)) || (how >= AHEAD && !begin(slot))) {
         show_seq(self, slot);
         rb_funcall(self, rb_intern("withdraw"), 0);
         return Qnil;
     }
-    slot->input = read_input(self, slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
-                             size - REQUEST_HEAD - values);
-    if (NIL_P(slot->input) && (unsigned char)payload[6] == BODY_FILE) return Qnil;
+    how &= ~AHEAD;
+    slot->input = read_input(self, slot, how, payload + REQUEST_HEAD + values, size - REQUEST_HEAD - values);
+    if (NIL_P(slot->input) && how == BODY_FILE) return Qnil;
     slot->environment = shape_environment(self, slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
     return slot->environment;
 }
@@ -396,6 +413,25 @@ slot_cancel(VALUE self, VALUE seq)
     return Qnil;
 }
 
+/* Maps the memory of the claims, if there are any. */
+static VALUE
+slot_set_claims(VALUE self, VALUE claims)
+{
+    struct slot *slot = slot_of(self);
+    size_t size = CLAIMS * sizeof *slot->claims, number;
+    void *mapped;
+    VALUE file;
+
+    if (NIL_P(claims) || slot->claims != NULL) return claims;
+    number = NUM2SIZET(rb_funcall(self, rb_intern("number"), 0));
+    file = rb_funcall(claims, rb_intern("file"), 0);
+    mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, NUM2INT(rb_funcall(file, rb_intern("fileno"), 0)), 0);
+    if (mapped == MAP_FAILED) rb_sys_fail("mmap of the memory that is shared with the server");
+    slot->claims = mapped;
+    if (number < CLAIMS) slot->claim = &slot->claims[number];
+    return claims;
+}
+
 static VALUE
 slot_seq(VALUE self)
 {
@@ -465,6 +501,7 @@ slot_init(VALUE klass)
     rb_define_method(klass, "send_own", slot_send_own, 1);
     rb_define_method(klass, "gone?", slot_is_gone, 0);
     rb_define_method(klass, "cancel", slot_cancel, 1);
+    rb_define_method(klass, "claims=", slot_set_claims, 1);
     rb_define_method(klass, "seq", slot_seq, 0);
     rb_define_method(klass, "consumed", slot_seq, 0); /* It is set when the request is taken. */
     rb_define_method(klass, "started", slot_started, 0);

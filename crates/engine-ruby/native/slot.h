@@ -12,8 +12,18 @@
 /* The number of cancelled requests that are remembered; only those that are here now matter. */
 #define CANCELLED 16
 
+/* The memory of a slot that it shares with the front (PROTOCOL.md, "Claims"). */
+struct claim {
+    uint32_t begun, withdrawn;
+};
+
+/* The number of slots for which there is such memory, as in claims.rs. */
+#define CLAIMS 1024
+
 struct slot {
     int fd;
+    /* That of all slots of the worker, and the part of this one; NULL in a worker to which nothing is sent ahead. */
+    struct claim *claims, *claim;
     bool share;
     struct buffer in;
     struct buffer out;

@@ -8,6 +8,8 @@
 
 enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30, KIND_CHUNK = 31 };
 enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
+/* Added to the kind of the body of a request that was sent ahead. */
+#define AHEAD 128u
 
 /* The head of a frame: length u32, kind u8. */
 #define FRAME_HEAD 5

@@ -7,7 +7,7 @@ require "socket"
 require "stringio"
 require "tmpdir"
 require_relative "../ruby_test/harness"
-%w[errors frames wire log shapes environment input headers hijack hints stream output rest channel slot
+%w[errors frames wire log shapes environment input headers hijack hints stream output rest claims channel slot
    delivery answer].each { |name| require_relative "../ruby/#{name}" }
 
 builder = File.expand_path("../native/build.rb", __dir__)

@@ -27,6 +27,9 @@ module FoolsGold
     # whether this process may write these to clients itself.
     attr_accessor :names_files, :lends_memory, :writes_directly
 
+    # The claims of the worker; nil in a Ruby to which nothing is sent ahead.
+    attr_writer :claims
+
     def initialize(wire, worker, number)
       @wire = wire
       @worker = worker
@@ -37,6 +40,7 @@ module FoolsGold
       @sending = Mutex.new
       @cancelled = [].freeze
       @loans = []
+      @claims = nil
       @direct = @lent = nil
       @directs = 0
       @pid = Process.pid

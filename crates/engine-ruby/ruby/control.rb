@@ -64,6 +64,7 @@ module FoolsGold
       runner = @worker.runners[slot] or return
       case kind
       when Frames::CANCEL then cancel(runner, seq)
+      when Frames::FLUSH then flush_behind(runner, seq)
       when Frames::DUMP then dump(runner, seq)
       when Frames::INTERRUPT then runner.interrupt(seq)
       end
@@ -75,6 +76,12 @@ module FoolsGold
     def cancel(runner, seq)
       runner.slot.cancel(seq)
       aside("answers") { send_answers(runner.slot) } if TAKES_TURNS && runner.running == seq
+    end
+
+    # The front waits for the answer to this request. If the slot has come to a later one, the answer is ready, and
+    # would wait for its end.
+    def flush_behind(runner, seq)
+      aside("answers") { send_answers(runner.slot) } if TAKES_TURNS && runner.running != seq
     end
 
     def send_answers(slot)

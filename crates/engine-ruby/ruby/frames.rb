@@ -19,6 +19,7 @@ module FoolsGold
     REST_ROLE = 6
     BROKEN_ROLE = 7
     DIRECT_ROLE = 8
+    CLAIMS_ROLE = 9
 
     HELLO = 1
     SETUP = 2
@@ -48,6 +49,7 @@ module FoolsGold
     CLOSING = 26
     SERVING = 27
     GROW = 28
+    FLUSH = 29
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32
@@ -67,6 +69,7 @@ module FoolsGold
     TAKEN = 8
     LATER = 16
     UNASKED = 32
+    WITHDRAWN = 64
 
     NUL = "\0"
     LARGEST = 67_108_864

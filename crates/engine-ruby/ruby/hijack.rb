@@ -76,7 +76,9 @@ module FoolsGold
       Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
     ensure
       # Nothing can be rescued of a thread that ends (Thread.exit). As in Puma, its client does not wait any longer.
-      Log.error("the application ended the thread of its code for an upgraded connection") unless has_returned || error
+      unless has_returned || error || FoolsGold.worker&.exiting?
+        Log.error("the application ended the thread of its code for an upgraded connection")
+      end
       break_off unless has_returned
     end
 

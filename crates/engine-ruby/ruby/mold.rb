@@ -14,8 +14,8 @@ rescue LoadError
 end
 
 %w[errors frames wire log title limits heaps slices oom_score forking signals hooks progress database_clients
-   application shapes environment input headers hints hijack stream output rest direct channel slot delivery answer
-   puma_errors dead_thread runner control out_of_band puma_stats pitchfork_info worker children
+   application shapes environment input headers hints hijack stream output rest direct claims channel slot delivery
+   answer puma_errors dead_thread runner control out_of_band puma_stats pitchfork_info worker children
    exec_hooks].each do |name|
   require_relative name
 end

@@ -11,6 +11,8 @@ module FoolsGold
     # Ruby 3.1 can unpack from the middle of a string.
     OFFSET = RUBY_VERSION >= "3.1"
     REQUEST_HEAD = 16
+    # Added to the kind of the body of a request that was sent ahead.
+    AHEAD = 128
     READ = 65_536
     # The largest buffer in bytes that is kept; one that grew beyond this for one frame is dropped.
     KEPT = 262_144
@@ -46,6 +48,10 @@ module FoolsGold
             @started = now
             # Before its body is fetched: the front has no file for it any more, and that would be a second answer.
             next withdraw unless @cancelled.empty? || !gone?
+            if how >= AHEAD
+              how -= AHEAD
+              next withdraw unless @claims.nil? || @claims.begin(@number, @seq)
+            end
             @input = how.zero? ? Input::EMPTY : body(how, from, length - 12 - size)
             next unless @input # The request has been answered with an error.
 
@@ -74,24 +80,25 @@ module FoolsGold
     end
 
     # Answers a request that the application does not get, with an exception. Returns nil.
-    def refuse(seq, error)
+    def refuse(seq, error, flags = 0)
+      fault = [seq, flags, Frames.error(error)].pack("NCa*")
       @refused = seq
-      add(Frames::FAULT, [seq, 0, Frames.error(error)].pack("NCa*"))
+      add(Frames::FAULT, fault)
       nil
     end
 
     private
 
     def withdraw
-      refuse(@seq, Cancelled.new("withdrawn before it began"))
+      refuse(@seq, Cancelled.new("withdrawn before it began"), Frames::WITHDRAWN)
     end
 
     def body(how, from, size)
       how == Input::INLINE ? Input.inline(@in.byteslice(from, size)) : body_file
     end
 
-    # Fetches the body in a file, as an open File. Returns nil if that fails, and answers the request: it has just been
-    # withdrawn, and the front drops the answer; or this process may not open another file (EMFILE).
+    # Fetches the body in a file, as an open File. Returns nil if that fails, and answers the request: its client has
+    # just gone, or this process may not open another file (EMFILE).
     def body_file
       Thread.handle_interrupt(Object => :never) { Input.in_file(@wire, @worker, @number, @seq) }
     rescue SocketError, SystemCallError, IOError => error

@@ -16,7 +16,7 @@ module FoolsGold
       @wire = wire
       @application = application
       @setup = setup
-      @environment = nil
+      @environment = @claims = nil
       @runners = []
       @threads = []
       @lock = Mutex.new
@@ -75,6 +75,11 @@ module FoolsGold
       @stopping || @has_told_end
     end
 
+    # Whether the process exits, and Ruby ends all of its threads.
+    def exiting?
+      @exiting
+    end
+
     # Runs the hooks for the end of the server, once: when that begins or this worker is being replaced, at the latest
     # when this worker ends.
     def tell_end
@@ -109,6 +114,10 @@ module FoolsGold
       io = @wire.open(Frames::CONTROL_ROLE, @number)
       Log.after_fork(io)
       @control = Control.new(io, self).start
+      @claims = Claims.fetch(@wire, @number) if Control::TAKES_TURNS
+    rescue SystemCallError, SocketError, IOError => error
+      Log.error("worker #{@number} cannot connect to the server: #{Limits.explain(error)}")
+      exit!(1)
     end
 
     def boot
@@ -159,6 +168,7 @@ module FoolsGold
       slot.names_files = own && !@setup["files"].empty?
       slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
       slot.writes_directly = !@setup["direct"].empty?
+      slot.claims = @claims
       Runner.new(@application.app, slot)
     end
 

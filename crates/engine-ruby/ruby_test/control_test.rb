@@ -108,6 +108,14 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     Timeout.timeout(5) { control.send(:cancel, Struct.new(:slot, :running).new(slot, 12), 12) }
     taken << true
   end
+  Harness.check("FLUSH between two requests, of which the second has begun for the front") do
+    flushed = Queue.new
+    slot = Object.new
+    slot.define_singleton_method(:flush) { flushed << true }
+    control = FoolsGold::Control.new(nil, nil)
+    control.send(:flush_behind, Struct.new(:slot, :running).new(slot, nil), 12)
+    Harness.same(true, Timeout.timeout(5) { flushed.pop })
+  end
   Harness.check("CANCEL before the beginning") do
     worker.ask("/sleep", seq: 9)
     worker.ask("/", seq: 10)
@@ -116,6 +124,26 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     worker.order(frames::INTERRUPT, 0, 9)
     Harness.same(9, worker.answer.seq)
     Harness.match(/\AFoolsGold::Cancelled/, worker.answer.body)
+  end
+  Harness.check("requests that were sent ahead, of which one is withdrawn") do
+    worker.ask("/sleep", seq: 13)
+    [14, 15].each { |seq| worker.ask("/", seq: seq, how: 128) }
+    Harness.same(0, worker.withdraw(14))
+    sleep 0.05
+    worker.order(frames::INTERRUPT, 0, 13)
+    answers = Array.new(3) { worker.answer }
+    Harness.same([[frames::FAULT, 13], [frames::FAULT, 14], [frames::ANSWER, 15]],
+                 answers.map { |answer| [answer.kind, answer.seq] })
+    Harness.match(/\AFoolsGold::Cancelled/, answers[1].body)
+    Harness.same(15, worker.withdraw(15))
+  end
+  Harness.check("FLUSH of an answer that a long request holds up") do
+    worker.slots[0].write(worker.request("/", seq: 16) + worker.request("/sleep", seq: 17, how: 128))
+    sleep 0.05
+    worker.order(frames::FLUSH, 0, 16)
+    Harness.same(16, worker.answer.seq)
+    worker.order(frames::INTERRUPT, 0, 17)
+    Harness.same(17, worker.answer.seq)
   end
 end
 

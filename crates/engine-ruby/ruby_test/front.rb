@@ -4,8 +4,9 @@
 
 require "socket"
 require "tmpdir"
+require "tempfile"
 require "timeout"
-%w[errors frames wire].each { |name| require_relative "../ruby/#{name}" }
+%w[errors frames wire claims].each { |name| require_relative "../ruby/#{name}" }
 
 # One mold with its workers, and the connections they open, by role.
 class Front
@@ -96,11 +97,21 @@ class Front
     @mold.write(F.frame(F::FORK, [number, number - 1].pack("NN")))
     _, payload = await(@mold, F::FORKED)
     control = accept(F::CONTROL_ROLE)
+    claims = give_claims unless F.strings(@ready.last).each_slice(2).include?(%w[parallel yes])
     kind, state = await(control, F::READY, F::FAILED)
     raise F.strings(state).join("\n") if kind == F::FAILED
 
     slots = Array.new(@setup[:threads].to_i) { accept(F::SLOT_ROLE) }
-    Worker.new(self, payload.unpack("NN").last, control, slots.sort_by { |io| io.instance_variable_get(:@numbers)[1] })
+    slots.sort_by! { |io| io.instance_variable_get(:@numbers)[1] }
+    Worker.new(self, payload.unpack("NN").last, control, slots, claims)
+  end
+
+  # Gives a worker the file that it shares with the front, and returns it.
+  def give_claims
+    file = Tempfile.create("claims", @folder)
+    file.truncate(FoolsGold::Claims::CLAIM * 1024)
+    accept(F::CLAIMS_ROLE).tap { |io| io.send_io(file) }.close
+    file
   end
 
   def close
@@ -135,9 +146,15 @@ class Front
   end
 
   # A forked worker, as the front sees it.
-  Worker = Struct.new(:front, :pid, :control, :slots) do
+  Worker = Struct.new(:front, :pid, :control, :slots, :claims) do
     def order(kind, slot = 0, seq = 0)
       control.write(F.frame(kind, [slot, seq].pack("NN")))
+    end
+
+    # Withdraws the requests of the first slot up to this number; returns the number of the one that was begun last.
+    def withdraw(seq)
+      claims.pwrite([seq].pack("L"), 4)
+      claims.pread(4, 0).unpack1("L")
     end
 
     # Pings the worker and returns its answer: by then it has read all orders that were sent before.

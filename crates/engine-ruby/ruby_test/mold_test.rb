@@ -384,6 +384,7 @@ if RUBY_ENGINE == "ruby"
       front.mold.write(Front::F.frame(Front::F::FORK, [2, 1].pack("NN")))
       _, payload = front.await(front.mold, Front::F::FORKED)
       front.accept(Front::F::CONTROL_ROLE)
+      front.give_claims
       expected = [[1, 0, 0], [[payload.unpack("NN").last, 1, []]]]
       Harness.same(expected.inspect, front.fork(3).get("/").body)
     end

@@ -24,6 +24,8 @@ pub enum Message {
     Control(u32, u32, UnixStream),
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
     Thread(u32, u32, StdStream),
+    /// A worker asks for its claims: its number.
+    Claims(u32, UnixStream),
     /// A mold or a worker has sent a frame on its control connection. The permit is a place in the queue, which is free
     /// again when the frame has been handled.
     Received(Speaker, Frame, OwnedSemaphorePermit),

@@ -9,15 +9,18 @@ use engine::{Fault, Request, Sink};
 use http::HeaderMap;
 
 use super::buffered_response::BufferedResponse;
+use super::claims;
 use super::job::{self, Job};
 use super::worker_memory::Lent;
-use crate::wire::frames::WireError;
+use crate::wire::frames::{WireError, flag};
 
 /// Requests in flight, in the order in which they were sent: the first one runs.
 #[derive(Default)]
 pub struct InFlight {
     /// The requests, including withdrawn ones that the worker has not answered yet.
     pub sent: VecDeque<SentRequest>,
+    /// The number of the last request that the worker was asked to withdraw; 0 if it was asked for none.
+    pub withdrawn_up_to: u32,
     /// Number of withdrawn requests that the worker has answered since this was last taken.
     withdrawn: usize,
 }
@@ -34,6 +37,8 @@ pub struct SentRequest {
     pub buffered: Option<BufferedResponse>,
     /// The sink of its body, once its answer has begun.
     pub sink: Option<Sink>,
+    /// It was sent before another one of the connection was over.
+    pub is_ahead: bool,
     /// A chunk of its body is just being sent, with the sink.
     pub is_sending: bool,
     /// The time by which its answer must have begun, or, without a client, by which it must be over; after the answer,
@@ -65,6 +70,8 @@ pub enum Step {
         /// The server itself made it, as a probe.
         is_own: bool,
     },
+    /// The worker does not run this request, which was withdrawn when it seemed to have begun.
+    Refused(Box<Job>),
     /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
     /// A part of a body in the memory of the worker, to be sent on and released before the next frame is read. Without
@@ -72,7 +79,7 @@ pub enum Step {
     Memory(Option<Sink>, Lent),
 }
 
-/// Whether a worker says that it did not run a request because that was cancelled before (errors.rb).
+/// Whether a worker says that it did not run a request because that was withdrawn or cancelled before (errors.rb).
 fn is_cancelled(fault: &Fault) -> bool {
     matches!(fault, Fault::App(error) if error.class == "FoolsGold::Cancelled")
 }
@@ -198,8 +205,10 @@ impl InFlight {
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let until = Some(job.request.deadline);
         let time_allowed = job.request.time_allowed();
+        let is_ahead = !self.sent.is_empty();
         self.sent.push_back(SentRequest {
             seq,
+            is_ahead,
             job: Some(job),
             since,
             buffered: None,
@@ -281,9 +290,16 @@ impl InFlight {
     }
 
     /// Ends a request of this application with a fault; the thread may have more to do after it.
-    pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool, app: Option<&str>) -> Result<Step, WireError> {
+    /// `flags` are those of its frame.
+    pub fn fail(&mut self, seq: u32, fault: &Fault, flags: u8, app: Option<&str>) -> Result<Step, WireError> {
         self.skip_to(seq)?;
+        let is_withdrawn = flags & flag::WITHDRAWN != 0 && claims::is_up_to(seq, self.withdrawn_up_to);
         let sent = self.first("FAULT")?;
+        if is_withdrawn && let Some(job) = sent.job.take_if(|job| !job.is_answered() && !job.has_lost_client()) {
+            // Its place is that of a withdrawn one.
+            let _ = self.done();
+            return Ok(Step::Refused(job));
+        }
         sent.log_unseen(fault, app);
         if let Some(sink) = sent.sink.take() {
             sink.fail(fault.clone());
@@ -294,7 +310,7 @@ impl InFlight {
         }
         sent.buffered = None;
         sent.until = None;
-        Ok(self.complete(is_free_later))
+        Ok(self.complete(flags & flag::LATER != 0))
     }
 
     /// Passes the early hints of a request on to its client.

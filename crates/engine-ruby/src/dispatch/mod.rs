@@ -6,12 +6,13 @@
 //! second request at once: the request waits for the first worker that becomes free, but not for long ([`HOLD`],
 //! [`SHORT_HOLD`]). One that computes short requests has them in as few threads as keep it computing (`concurrency`).
 //!
-//! Reading order: `job`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a worker),
-//! `run_queue`, `activity`, `concurrency` and `worker`, `service_time` and `utilization`, this file, `pool` (the path
-//! of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `snapshot`.
+//! Reading order: `job`, `claims`, `in_flight`, `worker_memory`, `direct_writes` and `worker_thread` (one thread of a
+//! worker), `run_queue`, `activity`, `concurrency` and `worker`, `service_time` and `utilization`, this file, `pool`
+//! (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections), `snapshot`.
 
 mod activity;
 pub mod buffered_response;
+pub mod claims;
 mod concurrency;
 pub mod direct_writes;
 pub mod in_flight;

@@ -227,12 +227,27 @@ impl Pool {
             if self.reports_held_back.load(Ordering::SeqCst) && thread.holds_back() {
                 self.active.notify_one();
             }
-            if withdrawn > 0 {
+            if withdrawn > 0 && !matches!(step, Step::Refused(_)) {
                 let completion = self.dispatch().release(thread, withdrawn);
                 self.complete(thread, completion);
             }
             match step {
                 Step::Nothing => {}
+                Step::Refused(mut job) => {
+                    job.ran_on = None;
+                    let completion = {
+                        let mut dispatch = self.dispatch();
+                        dispatch.put_back(vec![job], Instant::now());
+                        self.wake_watch(&mut dispatch);
+                        dispatch.release(thread, withdrawn)
+                    };
+                    self.complete(thread, completion);
+                    self.pump();
+                    // The end of the server may have refused those that waited a moment ago.
+                    if self.is_ending.load(Ordering::SeqCst) {
+                        self.refuse_waiting();
+                    }
+                }
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
                     thread.set_awaiting_client(true);

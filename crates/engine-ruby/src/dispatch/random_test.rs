@@ -16,7 +16,7 @@ use super::worker_thread::Unfinished;
 use super::*;
 use crate::dice::Dice;
 use crate::wire::control::Control;
-use crate::wire::frames::{Frame, kind};
+use crate::wire::frames::{Frame, flag, kind};
 
 const IO_THREADS: usize = 3;
 const WORKERS_MOST: usize = 6;
@@ -46,16 +46,29 @@ struct Thread {
     thread: Arc<WorkerThread>,
     seq: u32,
     sent: VecDeque<Sent>,
+    /// The number of the last request sent ahead that the worker has begun while it held the answers before it.
+    begun: u32,
 }
 
 impl Thread {
     fn new(thread: Arc<WorkerThread>) -> Thread {
-        Thread { thread, seq: 0, sent: VecDeque::new() }
+        Thread { thread, seq: 0, sent: VecDeque::new(), begun: 0 }
     }
 
-    /// Notes that the requests behind the first one are taken back, and returns them.
-    fn withdraw(&mut self, requests: &BTreeMap<u32, Known>) -> Vec<u32> {
-        let behind = self.sent.iter_mut().skip(1).filter(|sent| !sent.is_withdrawn && requests[&sent.id].is_safe);
+    /// Lets the worker begin one of the requests behind the first one.
+    fn begin(&mut self, dice: &mut Dice) {
+        let begun = self.begun;
+        let waiting = self.sent.iter().skip(1).filter(|sent| !sent.is_withdrawn && sent.seq > begun);
+        let Some(seq) = dice.any_of(&waiting.map(|sent| sent.seq).collect::<Vec<_>>()) else { return };
+        let claims = self.thread.owner.claims.as_ref().unwrap();
+        assert!(claims.begin(self.thread.number, seq), "request {seq} was not taken back");
+        self.begun = seq;
+    }
+
+    /// Notes that the requests behind the first one are taken back, but those that have begun, and returns them.
+    fn withdraw(&mut self) -> Vec<u32> {
+        let begun = self.begun;
+        let behind = self.sent.iter_mut().skip(1).filter(|sent| !sent.is_withdrawn && sent.seq > begun);
         let withdrawn = behind.map(|sent| {
             sent.is_withdrawn = true;
             sent.id
@@ -319,7 +332,7 @@ impl World {
     /// Takes the requests back that stand behind the first one of a thread.
     fn withdraw(&mut self, worker: u32, number: usize) -> Vec<Box<Job>> {
         let thread = &mut self.workers.get_mut(&worker).unwrap().threads[number];
-        let expected = thread.withdraw(&self.requests);
+        let expected = thread.withdraw();
         let jobs = thread.thread.withdraw();
         assert_eq!(jobs.iter().map(|job| id_of(job)).collect::<Vec<_>>(), expected, "{:?}", self.at);
         jobs
@@ -381,9 +394,16 @@ impl World {
         let busy = process.busy();
         let mut payload = BytesMut::new();
         payload.put_u32(over.seq);
-        payload.put_u16(200);
-        payload.put_slice(&[0; 7]);
-        let (step, withdrawn) = thread.receive(Frame { kind: kind::ANSWER, payload: payload.freeze() }).unwrap();
+        let kind = if over.is_withdrawn {
+            payload.put_u8(flag::WITHDRAWN);
+            payload.put_slice(b"FoolsGold::Cancelled\0\0");
+            kind::FAULT
+        } else {
+            payload.put_u16(200);
+            payload.put_slice(&[0; 7]);
+            kind::ANSWER
+        };
+        let (step, withdrawn) = thread.receive(Frame { kind, payload: payload.freeze() }).unwrap();
         let is_done = matches!(step, Step::Done { .. });
         let at = self.at;
         assert_eq!((is_done, withdrawn), (!over.is_withdrawn, usize::from(over.is_withdrawn)), "{at:?}");
@@ -488,6 +508,11 @@ impl World {
     fn tick(&mut self, passed: Duration) {
         self.now += passed;
         self.sample();
+        for (worker, number) in self.busy_threads() {
+            if self.dice.one_in(4) {
+                self.workers.get_mut(&worker).unwrap().threads[number].begin(&mut self.dice);
+            }
+        }
         if !self.is_calm && self.dice.one_in(8) {
             self.dispatch.service_time.note_long();
             let busy = self.busy_threads();
@@ -578,9 +603,9 @@ impl World {
             return;
         }
         let place = self.dice.below(self.dead.len());
-        let Thread { thread, sent, .. } = self.dead.swap_remove(place);
+        let Thread { thread, sent, begun, .. } = self.dead.swap_remove(place);
         let left = sent.iter().enumerate().filter(|(_, sent)| !sent.is_withdrawn);
-        let left: Vec<(u32, bool)> = left.map(|(number, sent)| (sent.id, number == 0)).collect();
+        let left: Vec<(u32, bool)> = left.map(|(number, sent)| (sent.id, number == 0 || sent.seq <= begun)).collect();
         let unfinished = thread.close(Fault::Stopping);
         let closed: Vec<(u32, bool)> = unfinished.iter().map(|one| (id_of(&one.job), one.has_begun)).collect();
         assert_eq!(closed, left, "{:?}", self.at);
@@ -620,7 +645,7 @@ impl World {
         let mut back = Vec::new();
         for worker in self.dispatch.workers.iter().filter(|worker| worker.is_avoided) {
             let process = self.workers.get_mut(&worker.id).unwrap();
-            back.extend(process.threads.iter_mut().flat_map(|thread| thread.withdraw(&self.requests)));
+            back.extend(process.threads.iter_mut().flat_map(|thread| thread.withdraw()));
         }
         let (at, workers) = (self.at, &self.dispatch.workers);
         let has_other = workers.iter().any(|worker| !worker.is_avoided && !worker.is_leaving);

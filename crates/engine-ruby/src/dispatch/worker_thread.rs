@@ -21,13 +21,14 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::buffered_response::BufferedResponse;
+use super::claims::{self, Claims};
 use super::direct_writes::DirectWrites;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
 use super::worker_memory::{Lent, Pieces, WorkerMemory};
 use crate::wire::answer::{self, Answer};
 use crate::wire::control::Control;
-use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
+use crate::wire::frames::{Frame, Reader, WireError, kind};
 use crate::wire::shapes::Shapes;
 
 /// The largest capacity that a write buffer keeps; one that grew beyond this for one request is dropped.
@@ -79,6 +80,8 @@ pub struct ThreadOwner {
     pub may_name_files: bool,
     /// The memory of the worker, if this process may read it.
     pub memory: Option<Arc<WorkerMemory>>,
+    /// Which requests the worker has begun; none if it has not asked for them: then nothing is taken back from it.
+    pub claims: Option<Arc<Claims>>,
 }
 
 /// A request left unfinished by a worker that is gone.
@@ -175,7 +178,8 @@ impl WorkerThread {
     ) -> io::Result<(WorkerThread, tokio::net::unix::OwnedReadHalf, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let (reader, writer) = ours.into_split();
-        let owner = ThreadOwner { worker, pid: 0, app: None, control, may_name_files: true, memory: None };
+        let claims = Some(Arc::new(Claims::new()?));
+        let owner = ThreadOwner { worker, pid: 0, app: None, control, may_name_files: true, memory: None, claims };
         Ok((WorkerThread::new(owner, number, writer), reader, theirs))
     }
 
@@ -190,9 +194,9 @@ impl WorkerThread {
         job.ran_on = Some((self.owner.worker, self.owner.pid));
         state.seq = state.seq.wrapping_add(1);
         let seq = state.seq;
-        let State { shapes, out, .. } = &mut *state;
-        shapes.put(out, seq, &job.request);
-        state.in_flight.push(seq, job, now);
+        let State { shapes, out, in_flight, .. } = &mut *state;
+        shapes.put(out, seq, &job.request, !in_flight.sent.is_empty());
+        in_flight.push(seq, job, now);
         Ok(())
     }
 
@@ -314,7 +318,7 @@ impl WorkerThread {
                 let mut reader = Reader::new(frame.payload, if is_bad { "BAD" } else { "FAULT" });
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
                 let fault = if is_bad { Fault::BadAnswer(reader.text()) } else { answer::fault(reader.list()) };
-                state.in_flight.fail(seq, &fault, flags & flag::LATER != 0, self.owner.app.as_deref())
+                state.in_flight.fail(seq, &fault, flags, self.owner.app.as_deref())
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
@@ -363,7 +367,7 @@ impl WorkerThread {
         let sent = state.in_flight.first("ANSWER")?;
         let seq = answer.seq;
         let Some(job) = &mut sent.job else {
-            // It was withdrawn, and ran all the same.
+            // It was withdrawn, and the worker should have said so.
             if is_upgrade {
                 state.await_takeover(seq, answer::orphan());
             }
@@ -502,9 +506,10 @@ impl WorkerThread {
         let sent = mem::take(&mut state.in_flight.sent);
         let now = Instant::now();
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
+        let begun = self.owner.claims.as_ref().and_then(|claims| claims.begun(self.number));
         let unfinished = all.filter_map(|(at, sent)| {
             let mut job = sent.job?;
-            let has_begun = at == 0;
+            let has_begun = at == 0 || sent.is_ahead && begun.is_some_and(|begun| claims::is_up_to(sent.seq, begun));
             if has_begun {
                 job.ran_in_vain += now.saturating_duration_since(sent.since);
             }
@@ -575,16 +580,31 @@ impl WorkerThread {
         recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT)
     }
 
-    /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the
-    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker answers it. One
-    /// that has taken its client's connection has begun: the answer before it is still to be read.
+    /// Takes back the requests behind the first one that the worker has not begun, oldest first. Each keeps its place
+    /// on this thread until the worker says, when its turn comes, that it does not run it. If the worker has begun one
+    /// of them, it holds the answer to the first, and is ordered to send that.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
-        let pipelined = state.in_flight.sent.iter_mut().skip(1);
-        let withdrawn = pipelined.filter_map(|sent| {
-            let mut job = sent.job.take_if(|job| job.is_safe && !job.is_taken)?;
+        let last = state.seq;
+        let in_flight = &mut state.in_flight;
+        // Without a new one there is nothing else to be taken back than at the last time.
+        if in_flight.sent.len() < 2 || in_flight.withdrawn_up_to == last {
+            return Vec::new();
+        }
+        in_flight.withdrawn_up_to = last;
+        let claims = self.owner.claims.as_ref();
+        let Some(begun) = claims.and_then(|claims| claims.withdraw(self.number, last)) else { return Vec::new() };
+        let mut sent = in_flight.sent.iter_mut();
+        if let Some(first) = sent.next()
+            && first.seq != begun
+            && claims::is_up_to(first.seq, begun)
+        {
+            self.owner.control.flush(self.number, first.seq);
+        }
+        let waiting = sent.filter(|sent| !claims::is_up_to(sent.seq, begun));
+        let withdrawn = waiting.filter_map(|sent| {
+            let mut job = sent.job.take()?;
             job.ran_on = None;
-            self.owner.control.cancel(self.number, sent.seq);
             Some(job)
         });
         withdrawn.collect()
@@ -616,7 +636,7 @@ impl WorkerThread {
         } else if now > until {
             sent.expired = Some(now);
             sent.was_interrupted = true;
-            // Without a job it was withdrawn, and the worker had begun it.
+            // Without a job it was withdrawn, and the worker has not said so yet.
             if let Some(job) = &mut sent.job {
                 let allowed = job.request.time_allowed();
                 job.answer(Err(Fault::OutOfTime(allowed.into())));

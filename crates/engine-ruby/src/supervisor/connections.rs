@@ -12,6 +12,8 @@ use tokio::net::UnixStream;
 
 use super::control_frames::listen;
 use super::event_loop::EventLoop;
+use super::ipc_listener::send_descriptor;
+use crate::dispatch::claims::Claims;
 use crate::dispatch::worker::Worker;
 use crate::dispatch::worker_memory::WorkerMemory;
 use crate::dispatch::worker_thread::{ThreadOwner, WorkerThread};
@@ -37,6 +39,23 @@ impl EventLoop {
     fn listen_to(&mut self, speaker: Speaker, stream: UnixStream) {
         let control = listen(stream, speaker, self.messages.clone());
         self.links.entry(speaker).or_default().control = Some(Arc::new(control));
+    }
+
+    /// Gives a worker the claims that it asks for, once. If there are none, its connection ends, and so does the
+    /// worker.
+    pub(super) fn claims_asked(&mut self, worker: u32, stream: &UnixStream) {
+        let has_none = self.links.get(&Speaker::Worker(worker)).is_none_or(|link| link.claims.is_none());
+        if !self.fleet.has_worker(worker) || !has_none {
+            return;
+        }
+        match Claims::new().and_then(|claims| send_descriptor(stream, claims.file()).map(|()| claims)) {
+            Ok(claims) => {
+                self.links.entry(Speaker::Worker(worker)).or_default().claims = Some(Arc::new(claims));
+            }
+            Err(error) => {
+                tracing::error!(target: "engine", worker, "worker {worker} gets no memory to share: {error}");
+            }
+        }
     }
 
     pub(super) fn thread_came(&mut self, worker: u32, number: u32, stream: StdStream) {
@@ -104,13 +123,14 @@ impl EventLoop {
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
         let has_out_of_band = link.has_out_of_band;
+        let claims = link.claims.clone();
         // A hook may have changed its user, or that of another worker, which has opened connections in its name.
         let are_own = streams.iter().all(|(_, stream)| is_of_own_user(stream));
         let has_same_rights = self.settings.user.is_none() && has_own_user(pid) && are_own;
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let app = self.pool.app().map(str::to_owned);
         let may_name_files = has_same_rights;
-        let owner = ThreadOwner { worker: id, pid, app, control: control.clone(), may_name_files, memory };
+        let owner = ThreadOwner { worker: id, pid, app, control: control.clone(), may_name_files, memory, claims };
         let mut threads = Vec::new();
         for (number, stream) in streams {
             let broken = |error: io::Error| format!("its connections cannot be waited for: {error}");

@@ -161,6 +161,7 @@ impl EventLoop {
             Message::Mold(pid, stream) => self.mold_came(pid, stream),
             Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
             Message::Thread(worker, number, stream) => self.thread_came(worker, number, stream),
+            Message::Claims(worker, stream) => self.claims_asked(worker, &stream),
             Message::Received(speaker, frame, _place) => self.receive(speaker, frame),
             Message::Disconnected(Speaker::Mold(pid)) => self.feed(Event::MoldDisconnected(pid)),
             Message::Disconnected(Speaker::Worker(worker)) => self.feed(Event::WorkerDisconnected(worker)),

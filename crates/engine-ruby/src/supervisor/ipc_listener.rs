@@ -122,6 +122,9 @@ async fn handle(
             let stream = stream.into_std().map_err(broken)?;
             let _ = messages.send(Message::Thread(hello.worker, hello.slot, stream));
         }
+        Role::Claims => {
+            let _ = messages.send(Message::Claims(hello.worker, stream));
+        }
         Role::Body => {
             let thread = pool.thread(hello.worker, hello.slot);
             let file = thread.and_then(|thread| thread.file(hello.seq));
@@ -182,7 +185,12 @@ fn unless_closed<T>(read: io::Result<T>) -> Result<Option<T>, WireError> {
 fn send_file(stream: &UnixStream, file: &std::fs::File) -> io::Result<()> {
     let own = std::fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let own = own.or_else(|_| file.try_clone())?;
-    let descriptors = [own.as_raw_fd()];
+    send_descriptor(stream, &own)
+}
+
+/// Sends a descriptor, with one byte.
+pub(super) fn send_descriptor(stream: &UnixStream, file: &std::fs::File) -> io::Result<()> {
+    let descriptors = [file.as_raw_fd()];
     let message = [ControlMessage::ScmRights(&descriptors)];
     sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&[frames::VERSION])], &message, MsgFlags::empty(), None)?;
     Ok(())

@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
+use crate::dispatch::claims::Claims;
 use crate::process::Loading;
 use crate::wire::control::Control;
 
@@ -13,6 +14,8 @@ pub struct Link {
     pub control: Option<Arc<Control>>,
     /// The connections of its threads with their numbers, until dispatch takes them.
     pub threads: Vec<(u32, StdStream)>,
+    /// What the worker has asked for to share with this process.
+    pub claims: Option<Arc<Claims>>,
     /// It has out-of-band hooks, which run between requests.
     pub has_out_of_band: bool,
     /// Counts the mold as loading until it has loaded the application.

@@ -69,6 +69,11 @@ impl Control {
         self.send_numbers(kind::CANCEL, slot, seq);
     }
 
+    /// Orders a worker to send the answers that it holds, if it runs a later request than this one.
+    pub fn flush(&self, slot: u32, seq: u32) {
+        self.send_numbers(kind::FLUSH, slot, seq);
+    }
+
     /// Orders a worker to log the backtraces of all threads.
     pub fn dump(&self, slot: u32, seq: u32) {
         self.send_numbers(kind::DUMP, slot, seq);

@@ -44,6 +44,7 @@ pub mod kind {
     pub const CLOSING: u8 = 26;
     pub const SERVING: u8 = 27;
     pub const GROW: u8 = 28;
+    pub const FLUSH: u8 = 29;
     pub const ANSWER: u8 = 30;
     pub const CHUNK: u8 = 31;
     pub const END: u8 = 32;
@@ -63,6 +64,7 @@ pub mod flag {
     pub const TAKEN: u8 = 8;
     pub const LATER: u8 = 16;
     pub const UNASKED: u8 = 32;
+    pub const WITHDRAWN: u8 = 64;
 }
 
 /// The role of a connection, from its HELLO.
@@ -77,6 +79,7 @@ pub enum Role {
     Rest,
     Broken,
     Direct,
+    Claims,
 }
 
 /// An error for a frame that PROTOCOL.md does not allow.
@@ -247,8 +250,9 @@ impl Reader {
 impl Role {
     /// Returns the role with this number.
     pub fn of(number: u8) -> Result<Role, WireError> {
-        use Role::{Body, Broken, Control, Direct, Full, Mold, Partial, Rest, Slot};
-        let role = [Mold, Control, Slot, Body, Full, Partial, Rest, Broken, Direct].get(usize::from(number)).copied();
+        use Role::{Body, Broken, Claims, Control, Direct, Full, Mold, Partial, Rest, Slot};
+        let roles = [Mold, Control, Slot, Body, Full, Partial, Rest, Broken, Direct, Claims];
+        let role = roles.get(usize::from(number)).copied();
         role.ok_or_else(|| WireError(format!("HELLO of role {number}, of which there is none")))
     }
 }

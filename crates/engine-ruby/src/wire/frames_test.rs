@@ -22,7 +22,7 @@ fn frames(mut bytes: BytesMut) -> Vec<Frame> {
 /// The frames of a request that is the first on its connection.
 fn written(request: &Request) -> Vec<Frame> {
     let mut out = BytesMut::new();
-    Shapes::default().put(&mut out, 1, request);
+    Shapes::default().put(&mut out, 1, request, false);
     frames(out)
 }
 
@@ -45,8 +45,8 @@ fn request() -> Request {
 fn a_request_is_written_as_it_is_recorded() {
     let mut shapes = Shapes::default();
     let mut out = BytesMut::new();
-    shapes.put(&mut out, 1, &request());
-    shapes.put(&mut out, 2, &request());
+    shapes.put(&mut out, 1, &request(), false);
+    shapes.put(&mut out, 2, &request(), false);
     assert_eq!(frames(out), frames(recorded(include_str!("../../wire/requests.hex"))));
 }
 
@@ -121,7 +121,7 @@ fn more_shapes_than_a_worker_may_be_told_are_spelled_out() {
         let mut request = request();
         let name = HeaderName::from_bytes(format!("x-{number}").as_bytes()).unwrap();
         request.headers = HeaderMap::from_iter([(name, HeaderValue::from_static("v"))]);
-        shapes.put(&mut out, number, &request);
+        shapes.put(&mut out, number, &request, false);
         let frames = frames(out);
         defined += frames.len() - 1;
         let payload = &frames[frames.len() - 1].payload;
@@ -227,7 +227,7 @@ fn a_hello_of_another_kind_version_or_role_is_refused() {
     let token = "token".to_owned();
     let read = Hello { role: Role::Slot, worker: 1, slot: 2, seq: 3, pid: 4, token };
     assert_eq!(hello(kind::HELLO, VERSION, 2), Ok(read));
-    let refused = [(kind::READY, VERSION, 2), (kind::HELLO, VERSION + 1, 2), (kind::HELLO, VERSION, 9)];
+    let refused = [(kind::READY, VERSION, 2), (kind::HELLO, VERSION + 1, 2), (kind::HELLO, VERSION, 10)];
     for (number, version, role) in refused {
         assert!(hello(number, version, role).is_err(), "{number} {version} {role}");
     }

@@ -19,6 +19,8 @@ const SHAPES_MAX: u16 = 200;
 const NAME_MAX: usize = 512;
 /// The most bytes of all names of a shape: a client could fill the memory of workers with them.
 const NAMES_MAX: usize = 4096;
+/// Added to the kind of the body of a request that is sent ahead.
+const AHEAD: u8 = 128;
 /// The number for requests without a shape, which send keys and values.
 const SHAPELESS: u16 = 0;
 
@@ -38,8 +40,9 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Appends a REQUEST frame, after a SHAPE frame if the shape is new.
-    pub fn put(&mut self, out: &mut BytesMut, seq: u32, request: &Request) {
+    /// Appends a REQUEST frame, after a SHAPE frame if the shape is new. `is_ahead` says that another request of the
+    /// connection is not over yet.
+    pub fn put(&mut self, out: &mut BytesMut, seq: u32, request: &Request, is_ahead: bool) {
         self.gather(request);
         let shape = match self.known.get(self.signature.as_slice()) {
             Some(shape) => *shape,
@@ -56,7 +59,7 @@ impl Shapes {
                 Input::File(..) => 2,
                 _ => 0,
             };
-            out.put_u8(body);
+            out.put_u8(if is_ahead { body | AHEAD } else { body });
             out.put_u32(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
             out.put_slice(&self.values);
             match &request.input {
