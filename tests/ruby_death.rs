@@ -124,6 +124,36 @@ fn a_process_of_the_application_does_not_hide_the_death_of_its_worker() {
     assert_eq!(server.text("/"), "gold");
 }
 
+/// Nothing reports the end of the process then.
+#[test]
+fn nor_does_it_where_the_mold_is_gone_or_busy() {
+    for is_gone in [true, false] {
+        let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--worker-timeout", "0"]);
+        let mold = ruby::mold(&server);
+        let worker: u32 = server.text("/pid").parse().unwrap();
+        let child: u32 = server.text("/fork").parse().unwrap();
+        if is_gone {
+            kill(mold, Signal::KILL);
+            server.must_log("mold (pid ");
+        } else {
+            ruby::stop(mold);
+        }
+        let mut post = server.client();
+        post.send("POST /wait?never HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+        ruby::wait_for_note(&server, "runs never");
+        let began = Instant::now();
+        kill(worker, Signal::KILL);
+        let reply = post.reply();
+        let took = began.elapsed();
+        let lived = ruby::is_alive(child);
+        kill(child, Signal::KILL);
+        kill(mold, Signal::CONT);
+        ruby::expect(&server, reply.unwrap(), 502);
+        assert!(lived && took < Duration::from_secs(10), "{took:?}");
+        assert_eq!(server.text("/"), "gold", "{}", server.log());
+    }
+}
+
 #[test]
 fn a_get_that_had_begun_to_answer_is_not_run_again() {
     let app = "require_relative \"common\"\nuse Linted\nrun paths(\"/\" => ->(_) { [200, { \"content-type\" => \

@@ -65,7 +65,7 @@ pub enum Event {
     HookFailed(u32, StartError),
     /// A worker has sent a frame, so it is alive.
     Alive(u32),
-    /// The control connection of a worker has ended, now or a while ago.
+    /// The control connection of a worker has ended, or its process, now or a while ago.
     WorkerDisconnected(u32),
     /// Dispatch has removed a worker; with its error if the process must be killed.
     WorkerGone(u32, Option<String>),

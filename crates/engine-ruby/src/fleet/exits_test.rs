@@ -248,6 +248,21 @@ fn a_worker_that_ended_while_it_booted_is_not_waited_for_when_its_mold_is_gone()
 }
 
 #[test]
+fn the_processes_of_workers_are_looked_at_until_their_end_is_known() {
+    let mut scene = booting(policy(2, 2));
+    let all = [1, 2, 3].map(|worker| (worker, pid(worker)));
+    assert_eq!(scene.fleet.living_workers(), all);
+    scene.feed(Event::WorkerDisconnected(3));
+    assert_eq!(scene.fleet.living_workers(), all[..2], "its mold will tell");
+    scene.worker_ends(1);
+    scene.mold_ends(MOLD, -9);
+    assert_eq!(scene.fleet.living_workers(), all[1..2], "also without a mold");
+    let mut scene = Scene::ordered(policy(1, 1), "no");
+    scene.becomes(MOLD, 1);
+    assert_eq!(scene.fleet.living_workers(), [(0, 0); 0], "the server waits for it");
+}
+
+#[test]
 fn a_worker_that_boots_outlives_its_mold() {
     let mut scene = booting(policy(2, 2));
     scene.mold_ends(MOLD, 0);

@@ -54,6 +54,15 @@ impl Fleet {
         silent.map(|(id, _)| *id).collect()
     }
 
+    /// Returns the workers whose end has not been reported, with their processes, but for those that the server itself
+    /// has started and waits for. The end of a connection does not show that of the process where a child that the
+    /// application has forked holds it open, and the mold that would report the exit may be busy, or gone.
+    pub fn living_workers(&self) -> Vec<(u32, u32)> {
+        let living = self.workers.iter().filter(|(_, worker)| worker.end.is_none());
+        let living = living.filter_map(|(id, worker)| Some((*id, worker.pid?)));
+        living.filter(|(_, pid)| !self.has_mold(*pid)).collect()
+    }
+
     fn is_silent(&self, worker: &WorkerProcess) -> bool {
         !worker.is_booting() && worker.silent > self.hung_after()
     }

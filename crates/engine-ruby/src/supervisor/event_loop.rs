@@ -1,6 +1,7 @@
 //! The event loop: messages become events of the fleet, and the actions of the fleet are carried out at once.
 
 use std::collections::{HashMap, VecDeque};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
@@ -23,6 +24,7 @@ use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::folder::ProcessFolder;
+use crate::process::has_ended;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -57,6 +59,8 @@ pub struct EventLoop {
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
     /// When it was last looked whether the workers run.
     pub(super) looked: Instant,
+    /// The workers whose processes had ended at the last look, although nothing had reported that.
+    ended: Vec<u32>,
     /// The server serves with this engine, and its processes know.
     pub(super) is_serving: bool,
     /// The workers know that they get no new requests.
@@ -92,6 +96,7 @@ impl EventLoop {
             questions: Questions::default(),
             preparing: None,
             looked: now,
+            ended: Vec::new(),
             is_serving: false,
             has_told_end: false,
         }
@@ -138,7 +143,10 @@ impl EventLoop {
                 }
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => break,
-                Err(_) => self.feed(Event::LastFramesDue),
+                Err(_) => {
+                    self.feed(Event::LastFramesDue);
+                    self.find_ended();
+                }
             }
         }
         for done in waiting {
@@ -203,6 +211,7 @@ impl EventLoop {
         if now.saturating_duration_since(self.looked) >= RUNS_INTERVAL {
             self.looked = now;
             self.pool.avoid_hung(&self.fleet.silent_workers(), now);
+            self.find_ended();
         }
         self.feed(Event::MemoryDue);
         self.shrink(now);
@@ -210,6 +219,17 @@ impl EventLoop {
         let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_of_band_for(limit, now) };
         let is_watched = self.pool.is_watched_by_somebody();
         self.feed(Event::HealthDue { passed, out, is_watched });
+    }
+
+    /// Reports workers whose processes have ended, at the second look that shows it: until then their molds may report
+    /// how, and threads that end last may still write.
+    fn find_ended(&mut self) {
+        let living = self.fleet.living_workers().into_iter();
+        let ended: Vec<u32> = living.filter(|(_, pid)| has_ended(*pid)).map(|(worker, _)| worker).collect();
+        let before = mem::replace(&mut self.ended, ended.clone());
+        for worker in ended.into_iter().filter(|worker| before.contains(worker)) {
+            self.feed(Event::WorkerDisconnected(worker));
+        }
     }
 
     /// Tells the workers once when they get no new requests, for hooks that are to run while requests are finished. A
