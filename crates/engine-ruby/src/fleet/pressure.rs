@@ -51,7 +51,12 @@ impl Fleet {
             // All of them could become as large as the largest.
             Some(memory) if loads || self.headroom.relieved.is_some() => {
                 let left = full(&memory).saturating_sub(memory.used + need.others);
-                missing.min(usize::try_from(left / need.one).unwrap_or(missing))
+                let fitting = missing.min(usize::try_from(left / need.one).unwrap_or(missing));
+                // Where the kernel does not say what one uses, that shows in what all use, before the next one comes.
+                if loads && fitting > 1 && is_close(&memory, missing) && self.is_any_unreadable() {
+                    return 1;
+                }
+                fitting
             }
             // The settings or an operator ask for this number: only measured memory holds them back, not what others
             // might still need.
@@ -75,8 +80,14 @@ impl Fleet {
         self.workers.iter().filter(|(_, worker)| worker.stays()).map(|(id, worker)| (*id, worker))
     }
 
-    /// Returns whether a worker that stays has not been measured at all.
+    /// Returns whether the memory of a worker that stays has not been read yet.
     fn is_any_unknown(&self) -> bool {
+        self.staying_workers().any(|(_, worker)| worker.weighed.is_none())
+    }
+
+    /// Returns whether the memory of a worker that stays could not be read, as that of another user's process by a root
+    /// without the capability SYS_PTRACE.
+    fn is_any_unreadable(&self) -> bool {
         self.staying_workers().any(|(_, worker)| worker.own_kib().is_none())
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::scene::{MOLD, Scene, facts, pid, policy, used};
 use super::*;
+use crate::fleet::Speaker;
 use crate::fleet::event::Event;
 
 /// Reads memory, of which `mib` of 1000 MiB are used.
@@ -139,22 +140,44 @@ fn without_a_worker_one_is_started_unless_the_kernel_would_kill_it_again() {
     }
 }
 
-#[test]
-fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_others_come() {
+/// Three workers are wanted, each of which is to load the application, and `mib` of 1000 MiB are used.
+fn loaded_by_each(mib: u64) -> Scene {
     let mut scene = Scene::new(policy(3, 3));
-    scene.memory = used(500);
+    scene.memory = used(mib);
     scene.feed(Event::MemoryDue);
     scene.feed(Event::Fill);
     scene.feed(Event::MoldConnected(MOLD));
     let mut says = facts("yes");
     says.push(("preload".to_owned(), "no".to_owned()));
     scene.feed(Event::MoldReady(MOLD, says));
+    scene
+}
+
+#[test]
+fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_others_come() {
+    let mut scene = loaded_by_each(500);
     assert_eq!(forks(&scene.feed(Event::Fill)), 1);
     scene.serve(MOLD, 1);
     assert_eq!(forks(&scene.feed(Event::Fill)), 0);
     scene.weigh(&[(1, 150)]);
     assert_eq!(forks(&scene.feed(Event::Fill)), 2);
     assert_eq!(scene.fleet.pid(1), Some(pid(1)));
+}
+
+/// As in Docker where workers run as another user than the server: root has no capability SYS_PTRACE there.
+#[test]
+fn where_the_memory_of_none_can_be_read_one_comes_after_the_other() {
+    let mut scene = loaded_by_each(800);
+    for worker in 1..=3 {
+        assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+        assert_eq!(forks(&scene.feed(Event::Fill)), 0, "it boots");
+        scene.serve(MOLD, worker);
+        assert_eq!(forks(&scene.feed(Event::Fill)), 0, "nobody has tried to read its memory");
+        scene.feed(Event::Weighed(vec![(Speaker::Worker(worker), None)]));
+    }
+    assert_eq!((scene.ready(), forks(&scene.feed(Event::Fill))), (vec![1, 2, 3], 0));
+    let log = scene.read_log();
+    assert!(!log.iter().any(|line| matches!(line, LogLine::HeldByMemory { .. })), "{log:?}");
 }
 
 #[test]
