@@ -8,6 +8,10 @@ module FoolsGold
     # O_PATH of Linux: a descriptor that refers to a file without opening it.
     O_PATH = 0o10000000
 
+    # The attempts to connect while the queue of the front's socket is full, and the seconds between two of them.
+    TRIES = 500
+    PAUSE = 0.02
+
     # Must be created while the socket exists.
     def initialize(path, token)
       @path = path
@@ -41,14 +45,22 @@ module FoolsGold
       nil # Another process was faster.
     end
 
-    # Opens a connection and sends HELLO on it.
+    # Opens a connection and sends HELLO on it. Sockets of Ruby 3 do not block: while the queue of the front's socket is
+    # full, connect(2) fails (EAGAIN), and Ruby returns a socket without a connection.
     def open(role, worker = 0, slot = 0, seq = 0)
+      tries ||= 0
       io = connect
       io.sync = true
       hello = [Frames::VERSION, role, worker, slot, seq, Process.pid, @token].pack("CCNNNNa*")
       io.write(Frames.frame(Frames::HELLO, hello))
       is_open = true
       io
+    rescue Errno::EAGAIN, Errno::ENOTCONN
+      raise if (tries += 1) == TRIES
+
+      io&.close
+      sleep PAUSE
+      retry
     ensure
       io&.close unless is_open
     end

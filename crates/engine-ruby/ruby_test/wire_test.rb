@@ -19,6 +19,25 @@ end
 
 require "stringio"
 
+if RUBY_ENGINE == "ruby"
+  Harness.check("while the queue of the front's socket is full, a connection waits for a place in it") do
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "wire")
+      server = UNIXServer.new(path)
+      server.listen(1)
+      wire = FoolsGold::Wire.new(path, "secret")
+      numbers = (0..7).to_a
+      opening = numbers.map { |slot| Thread.new { wire.open(FoolsGold::Frames::SLOT_ROLE, 1, slot) } }
+      # Each has tried by now.
+      Harness.eventually("all wait") { opening.all? { |thread| thread.status != "run" } }
+      ours = numbers.map { Timeout.timeout(Front::DEADLINE) { server.accept } }
+      hellos = ours.map { |io| FoolsGold::Frames.read(io).last.unpack("CCNN") }
+      Harness.same(numbers, hellos.map(&:last).sort)
+      [*opening.map(&:value), *ours, server].each(&:close)
+    end
+  end
+end
+
 Harness.check("recorded requests become environments") do
   (kind, shape), *requests = Recorded.frames("requests.hex")
   Harness.same(FoolsGold::Frames::SHAPE, kind)
