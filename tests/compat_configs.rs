@@ -938,6 +938,19 @@ fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
     }
 }
 
+/// It has waited to become the process that loads the application.
+#[test]
+fn the_process_that_has_read_a_file_ends_where_the_embedded_engine_serves_with_it() {
+    let app = "run lambda { |env| [200, {}, ['gold']] }\n";
+    let file = "File.write('notes', \"read\\n\", mode: 'a')\nbind 'tcp://127.0.0.1:0'\n";
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", file)]);
+    let server = Server::spawn(folder, &[], &["--engine", "mruby", "--ruby", &ruby::program(), "-C", "puma.rb"]);
+    assert_eq!(server.text("/"), "gold", "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["read"]);
+    let left = || ruby::processes(server.id());
+    assert!(within(MAX_WAIT, || left().is_empty()), "{:?}", left().into_iter().map(ruby::title).collect::<Vec<_>>());
+}
+
 /// The code of a file runs in the process that loads the application: in Unicorn its umask is that of the application.
 #[test]
 fn a_umask_that_a_file_sets_is_that_of_the_application() {

@@ -237,6 +237,11 @@ fn is_pause(error: &io::Error) -> bool {
 }
 
 impl Evaluated {
+    /// Ends the process, unless it has continued as a mold. Does not wait.
+    pub fn dismiss(&self) {
+        drop(self.waiting.lock().take());
+    }
+
     /// Lets the process continue as this mold. Returns none if it has continued already, or if the mold needs another
     /// Ruby, Gemfile, load path or user than the process can have.
     pub(crate) fn go_on(&self, mold: &Successor<'_>) -> Option<Child> {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, brief};
-use engine_ruby::EXIT_TIME;
+use engine_ruby::{EXIT_TIME, Evaluated};
 use tracing::warn;
 
 use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
@@ -70,6 +70,8 @@ impl Generation {
             }
             (Err(refusal), _) => return Err(refusal.words),
         };
+        // What has evaluated another server's file is not needed if it has not become the mold.
+        settings.ruby.evaluated.iter().for_each(Evaluated::dismiss);
         let engine = running.engine();
         Ok(Generation { number, spec, settings, running, engine })
     }
