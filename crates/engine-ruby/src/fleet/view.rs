@@ -48,6 +48,14 @@ impl Fleet {
         }
     }
 
+    /// Returns the number of processes that are loading the application: molds, or workers that load it themselves.
+    pub fn loading(&self) -> usize {
+        let molds = self.molds.values().filter(|mold| !mold.is_loaded()).count();
+        let boots = |worker: &&WorkerProcess| worker.pid.is_some() && worker.life == Life::Starting;
+        let loads = self.says("preload", "no");
+        molds + self.workers.values().filter(|worker| loads && boots(worker)).count()
+    }
+
     /// Returns the workers that do not answer the server.
     pub fn silent_workers(&self) -> Vec<u32> {
         let silent = self.workers.iter().filter(|(_, worker)| self.is_silent(worker));

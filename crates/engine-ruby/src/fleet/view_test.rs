@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::scene::{MOLD, Scene, policy};
+use super::super::scene::{MOLD, Scene, facts, pid, policy};
 use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
 
@@ -47,6 +47,27 @@ fn a_mold_is_loading_or_ready_and_none_when_it_is_a_worker() {
     assert_eq!(molds(&scene), [(MOLD, "ready".to_owned())]);
     scene.feed(Event::Fill);
     assert_eq!(molds(&scene), [(MOLD + 1, "loading".to_owned())]);
+}
+
+#[test]
+fn a_process_loads_the_application_until_it_is_ready_a_mold_or_a_worker_that_loads_it_itself() {
+    for (preload, of_worker) in [("yes", 0), ("no", 1)] {
+        let mut scene = Scene::new(policy(1, 1));
+        assert_eq!(scene.fleet.loading(), 0);
+        scene.feed(Event::Fill);
+        assert_eq!(scene.fleet.loading(), 1, "the mold");
+        let mut says = facts("yes");
+        says.push(("preload".to_owned(), preload.to_owned()));
+        scene.feed(Event::MoldConnected(MOLD));
+        scene.feed(Event::MoldReady(MOLD, says));
+        scene.feed(Event::Fill);
+        assert_eq!(scene.fleet.loading(), 0, "the worker has no process yet");
+        scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+        assert_eq!(scene.fleet.loading(), of_worker, "{preload}");
+        scene.feed(Event::WorkerConnected(1, pid(1)));
+        scene.feed(Event::WorkerReady(1));
+        assert_eq!(scene.fleet.loading(), 0, "{preload}");
+    }
 }
 
 #[test]

@@ -21,24 +21,27 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
-/// Number of molds, of all applications and generations of this process, that are loading their application.
+/// Number of Ruby processes, of all applications and generations of this process, that are loading their application.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
 
 /// The bit of the flags in `/proc/PID/stat` that each thread of a process has before it gives its files back: Linux's
 /// PF_EXITING.
 const EXITING: u32 = 0x4;
 
-/// A guard that counts one loading mold until it is dropped.
-pub struct Loading(());
+/// Number of Ruby processes of one engine that are loading its application, which counts until it is dropped.
+#[derive(Debug, Default)]
+pub struct Loading(usize);
 
 impl Loading {
-    /// Counts one more loading mold.
-    pub fn begin() -> Loading {
-        LOADING.fetch_add(1, Ordering::SeqCst);
-        Loading(())
+    /// Sets the number.
+    pub fn set(&mut self, number: usize) {
+        // In this order there is no moment without those that go on.
+        LOADING.fetch_add(number, Ordering::SeqCst);
+        LOADING.fetch_sub(self.0, Ordering::SeqCst);
+        self.0 = number;
     }
 
-    /// Returns whether any mold is loading: that is the process that the kernel kills first when memory is full.
+    /// Returns whether any process is loading: that is the one that the kernel kills first when memory is full.
     pub fn is_under_way() -> bool {
         LOADING.load(Ordering::SeqCst) > 0
     }
@@ -46,7 +49,7 @@ impl Loading {
 
 impl Drop for Loading {
     fn drop(&mut self) {
-        LOADING.fetch_sub(1, Ordering::SeqCst);
+        self.set(0);
     }
 }
 

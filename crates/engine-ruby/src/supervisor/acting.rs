@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::event_loop::EventLoop;
 use super::ipc_listener;
 use super::launch::launch;
-use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
@@ -107,11 +106,7 @@ impl EventLoop {
             return Event::MoldNotStarted(error);
         }
         match launch(&self.settings, &self.folder, &self.handshake.token, self.messages.clone()) {
-            Ok(pid) => {
-                let link = Link { loading: Some(Loading::begin()), ..Link::default() };
-                self.links.insert(Speaker::Mold(pid), link);
-                Event::MoldStarted(pid)
-            }
+            Ok(pid) => Event::MoldStarted(pid),
             Err(error) => Event::MoldNotStarted(StartError::Ruby(self.settings.ruby.clone(), error)),
         }
     }

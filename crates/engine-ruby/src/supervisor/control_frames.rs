@@ -103,7 +103,6 @@ impl EventLoop {
         match frame.kind {
             kind::BEFORE_EXEC => self.exec_hooks_ended(mold, reader.list()),
             kind::READY => {
-                self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
                 self.feed(Event::MoldReady(mold, pairs(reader.list())));
                 let mut dispatch = self.pool.dispatch();
                 dispatch.is_parallel = self.fleet.says("parallel", "yes");

@@ -24,7 +24,7 @@ use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::folder::ProcessFolder;
-use crate::process::has_ended;
+use crate::process::{Loading, has_ended};
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -61,6 +61,8 @@ pub struct EventLoop {
     pub(super) looked: Instant,
     /// The workers whose processes had ended at the last look, although nothing had reported that.
     ended: Vec<u32>,
+    /// Number of processes that are loading the application.
+    loading: Loading,
     /// The server serves with this engine, and its processes know.
     pub(super) is_serving: bool,
     /// The workers know that they get no new requests.
@@ -97,6 +99,7 @@ impl EventLoop {
             preparing: None,
             looked: now,
             ended: Vec::new(),
+            loading: Loading::default(),
             is_serving: false,
             has_told_end: false,
         }
@@ -162,6 +165,7 @@ impl EventLoop {
                 events.extend(self.act(action));
             }
         }
+        self.loading.set(self.fleet.loading());
     }
 
     fn take(&mut self, message: Message) {

@@ -4,7 +4,6 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
 use crate::dispatch::claims::Claims;
-use crate::process::Loading;
 use crate::wire::control::Control;
 
 /// The connections of a mold or a worker, until it is dropped.
@@ -18,6 +17,4 @@ pub struct Link {
     pub claims: Option<Arc<Claims>>,
     /// It has out-of-band hooks, which run between requests.
     pub has_out_of_band: bool,
-    /// Counts the mold as loading until it has loaded the application.
-    pub loading: Option<Loading>,
 }
