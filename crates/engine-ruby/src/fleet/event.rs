@@ -71,6 +71,8 @@ pub enum Event {
     WorkerGone(u32, Option<String>),
     /// Dispatch has retired a worker, for this reason.
     Leaving(u32, ExitReason),
+    /// A worker asks to be replaced at once.
+    AsksToEnd(u32),
     /// A worker has expired and should be replaced when possible.
     Expired(u32, ExitReason),
 

@@ -43,6 +43,16 @@ impl Fleet {
         }
     }
 
+    /// Replaces a worker that asks for it. While dispatch does not know it yet, since a connection of it has not been
+    /// accepted, it waits for its successor as an expired one does.
+    pub(super) fn asks_to_end(&mut self, id: u32, now: Instant) {
+        match self.workers.get(&id) {
+            Some(worker) if worker.is_booting() => self.expire(id, ExitReason::Signal, now),
+            Some(worker) if worker.stays() => self.retire(id, ExitReason::Signal),
+            _ => {}
+        }
+    }
+
     /// Returns whether this worker has expired and leaves in any case, since its successor is ready or booting.
     pub(super) fn is_succeeded(&self, id: u32) -> bool {
         self.staying() > self.wanted && self.expired.iter().any(|(expired, _)| *expired == id)

@@ -85,6 +85,23 @@ fn a_worn_worker_that_leaves_for_another_reason_has_one_successor() {
 }
 
 #[test]
+fn a_worker_that_asks_for_it_is_replaced_at_once_or_when_it_serves() {
+    let mut scene = Scene::serving(policy(1, 1));
+    assert_eq!(scene.feed(Event::AsksToEnd(1)), ["Retire(1, Signal)"]);
+    assert_eq!(scene.feed(Event::AsksToEnd(1)), [""; 0], "it leaves");
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 2 }}")]);
+    // Its request comes on another connection than that of its thread.
+    scene.feed(Event::Forked { mold: MOLD, worker: 2, pid: pid(2) });
+    scene.feed(Event::WorkerConnected(2, pid(2)));
+    scene.feed(Event::WorkerReady(2));
+    assert_eq!(scene.feed(Event::AsksToEnd(2)), [""; 0]);
+    scene.feed(Event::ThreadConnected(2));
+    scene.worker_ends(1);
+    scene.fill_and_serve();
+    assert_eq!((retired(&mut scene), scene.ready()), (vec!["Retire(2, Signal)".to_owned()], vec![3]));
+}
+
+#[test]
 fn where_memory_does_not_hold_a_successor_worn_workers_go_first_one_after_the_other_and_never_the_last() {
     let mut scene = Scene::serving(policy(3, 3));
     scene.weigh(&[(1, 100), (2, 100), (3, 100)]);

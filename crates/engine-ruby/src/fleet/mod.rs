@@ -161,6 +161,7 @@ impl Fleet {
             Event::WorkerDisconnected(worker) => self.worker_disconnected(worker, now),
             Event::WorkerGone(worker, why) => self.worker_ended(worker, why, now),
             Event::Leaving(worker, reason) => self.leaving(worker, reason),
+            Event::AsksToEnd(worker) => self.asks_to_end(worker, now),
             Event::Expired(worker, reason) => self.expire(worker, reason, now),
             Event::KernelAsked(dead, is_killed) => self.kernel_asked(dead, is_killed, now),
             Event::OutOfMemory(worker) => self.memory_was_full(worker, now),

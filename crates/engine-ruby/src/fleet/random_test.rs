@@ -367,6 +367,7 @@ impl World {
             1 => Event::Recycle,
             order @ (2 | 3) => Event::EndWorker { worker, now: order == 3, is_replaced: self.dice.one_in(2) },
             4 => Event::GiveUp(self.loads()),
+            5 if self.dice.one_in(2) => Event::AsksToEnd(worker),
             5 => Event::Expired(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),
             7 => Event::OutOfMemory(worker),

@@ -173,9 +173,9 @@ impl EventLoop {
 
     /// Handles a signal that asks a worker to exit. A service is stopped by a signal to all its processes: then the
     /// front ends too, and its workers with it. A signal that a worker has sent itself is meant for it alone.
-    fn asked_to_end(&self, worker: u32, is_own: bool) {
+    fn asked_to_end(&mut self, worker: u32, is_own: bool) {
         if is_own {
-            self.pool.retire(worker, ExitReason::Signal);
+            self.feed(Event::AsksToEnd(worker));
         } else {
             self.feed_later(SIGNAL_TIME, Event::Expired(worker, ExitReason::Signal));
         }
