@@ -106,12 +106,19 @@ pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
             ruby.display()
         ),
         ErrorKind::OutOfMemory => format!("the Ruby {} cannot be started: memory is full: {error}", ruby.display()),
+        _ if files::is_short_of_files(error) => format!(
+            "the Ruby {} cannot be started: a limit of open files is reached, that of this process (ulimit -n) or of \
+             the machine (fs.file-max): {error}",
+            ruby.display()
+        ),
         _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use nix::errno::Errno;
+
     use super::*;
 
     #[test]
@@ -130,6 +137,8 @@ mod tests {
         assert!(error("ruby", ErrorKind::OutOfMemory).starts_with("the Ruby ruby cannot be started"));
         let full = [ErrorKind::WouldBlock, ErrorKind::OutOfMemory].map(|kind| error("/opt/ruby", kind));
         assert!(full[0].contains("TasksMax") && full[1].contains("memory is full"), "{full:?}");
+        let files = no_ruby(Path::new("ruby"), &Errno::EMFILE.into());
+        assert!(files.contains("ulimit -n") && !files.contains("--ruby"), "{files}");
         assert!(full.iter().all(|text| !text.contains("--ruby")), "{full:?}");
         assert!(error("/opt/ruby", ErrorKind::NotFound).starts_with("the Ruby /opt/ruby cannot be started"));
     }
