@@ -14,7 +14,10 @@ const REFILL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Backoff {
     failures: u32,
+    /// The end of the pause after failed boots.
     not_before: Option<Instant>,
+    /// The end of the pause after too many immediate replacements.
+    rests_until: Option<Instant>,
     left: u32,
     filled: Instant,
 }
@@ -22,13 +25,13 @@ pub struct Backoff {
 impl Backoff {
     /// Creates the state before any failure.
     pub fn new(now: Instant) -> Backoff {
-        Backoff { failures: 0, not_before: None, left: BURST, filled: now }
+        Backoff { failures: 0, not_before: None, rests_until: None, left: BURST, filled: now }
     }
 
     /// Notes that a worker or a mold ended before it was ready, and returns the pause that follows. Several failures
     /// within one pause count as one.
     pub fn failed(&mut self, now: Instant) -> Duration {
-        let pending = self.pause(now);
+        let pending = left_until(self.not_before, now);
         if !pending.is_zero() {
             return pending;
         }
@@ -38,7 +41,8 @@ impl Backoff {
         pause
     }
 
-    /// Notes that a worker is ready, which ends the pauses. Returns whether starts had failed since the last one.
+    /// Notes that a worker is ready, which ends the pauses after failed boots. Returns whether starts had failed since
+    /// the last one.
     pub fn worked(&mut self) -> bool {
         self.not_before = None;
         mem::take(&mut self.failures) > 0
@@ -54,15 +58,20 @@ impl Backoff {
             self.filled = self.filled.checked_add(REFILL.saturating_mul(refills)).unwrap_or(now);
         }
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
-            self.not_before = Some(now + FIRST_PAUSE);
+        // Further ends do not prolong the pause: workers that end all the time would have no successors.
+        if self.left == 0 && left_until(self.rests_until, now).is_zero() {
+            self.rests_until = Some(now + FIRST_PAUSE);
         }
     }
 
     /// Returns how long the next start must wait.
     pub fn pause(&self, now: Instant) -> Duration {
-        self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
+        left_until(self.not_before, now).max(left_until(self.rests_until, now))
     }
+}
+
+fn left_until(end: Option<Instant>, now: Instant) -> Duration {
+    end.map_or(Duration::ZERO, |end| end.saturating_duration_since(now))
 }
 
 #[cfg(test)]
@@ -106,6 +115,18 @@ mod tests {
         assert_eq!(backoff.pause(now), Duration::ZERO);
         backoff.replaced(now);
         assert_eq!(backoff.pause(now), FIRST_PAUSE);
+    }
+
+    /// Where several workers end as soon as they are ready, one of them is always ready.
+    #[test]
+    fn the_pause_after_too_many_replacements_ends_neither_with_the_next_ready_worker_nor_later_than_that() {
+        let now = Instant::now();
+        let mut backoff = Backoff::new(now);
+        (0..BURST).for_each(|_| backoff.replaced(now));
+        assert_eq!((backoff.failed(now), backoff.worked()), (FIRST_PAUSE, true));
+        let half = FIRST_PAUSE / 2;
+        backoff.replaced(now + half);
+        assert_eq!([half, FIRST_PAUSE].map(|passed| backoff.pause(now + passed)), [half, Duration::ZERO]);
     }
 
     #[test]
