@@ -223,12 +223,14 @@ impl Fleet {
 
     /// Returns the number of places of the shared budget that this engine takes.
     pub fn places_held(&self) -> usize {
-        self.wanted + self.places_leaving()
+        let kept = if self.is_stopping() { 0 } else { self.wanted };
+        kept + self.places_leaving()
     }
 
     /// Returns how many of these places it is giving up: each is free when its worker has exited.
     pub fn places_leaving(&self) -> usize {
-        self.workers.values().filter(|worker| worker.leave == Some(worker::Leave::Last)).count()
+        let is_last = |worker: &&WorkerProcess| self.is_stopping() || worker.leave == Some(worker::Leave::Last);
+        self.workers.values().filter(is_last).count()
     }
 
     /// Returns whether the last mold that was ready reported this value under this name.

@@ -33,6 +33,19 @@ fn workers_finish_then_molds_end_then_it_is_over() {
     assert!(!scene.read_log().iter().any(|line| format!("{line:?}").contains("MoldExited")), "it was told to");
 }
 
+/// The budget of workers that applications share (`--total-workers`) counts the places: after a reload, the last worker
+/// of the old code may take long to exit.
+#[test]
+fn a_place_is_free_when_its_worker_has_ended_though_others_have_not() {
+    let mut scene = Scene::serving(policy(2, 4));
+    let places = |scene: &Scene| (scene.fleet.places_held(), scene.fleet.places_leaving());
+    assert_eq!(places(&scene), (2, 0));
+    scene.feed(Event::Stop(scene.now + TIME));
+    assert_eq!(places(&scene), (2, 2));
+    scene.worker_ends(1);
+    assert_eq!(places(&scene), (1, 1));
+}
+
 #[test]
 fn what_does_not_end_in_time_is_killed() {
     let mut scene = Scene::serving(policy(2, 2));

@@ -137,6 +137,7 @@ impl EventLoop {
         loop {
             let has_last_answers = !self.pool.last_answers().is_empty();
             self.feed(Event::StopDue { has_last_answers });
+            self.report_share(None);
             let Some(until) = self.fleet.stops_by() else { break };
             let left = until.saturating_duration_since(Instant::now());
             match timeout(left.min(CHECK_INTERVAL), inbox.recv()).await {
