@@ -24,8 +24,8 @@ const LATE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 const LAST_FRAMES_TIME: Duration = Duration::from_millis(100);
 
 impl Fleet {
-    /// Handles the end of a worker's control connection, or of its process. If the worker was booting, its mold knows its exit and reports
-    /// it at once, unless that is gone too.
+    /// Handles the end of a worker's control connection, or of its process. If the worker was booting, its mold knows
+    /// its exit and reports it at once, unless that is gone too.
     pub(super) fn worker_disconnected(&mut self, id: u32, now: Instant) {
         let has_mold = |worker: &WorkerProcess| worker.mold.is_some_and(|mold| self.has_mold(mold));
         let is_awaited = |worker: &WorkerProcess| worker.is_booting() && worker.end.is_none() && has_mold(worker);
