@@ -938,7 +938,7 @@ fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
     }
 }
 
-/// It has waited to become the process that loads the application.
+/// On CRuby it would have become the process that loads the application.
 #[test]
 fn the_process_that_has_read_a_file_ends_where_the_embedded_engine_serves_with_it() {
     let app = "run lambda { |env| [200, {}, ['gold']] }\n";

@@ -124,9 +124,10 @@ fn a_process_of_the_application_does_not_hide_the_death_of_its_worker() {
     assert_eq!(server.text("/"), "gold");
 }
 
-/// Nothing reports the end of the process then.
+/// The mold, which would report the worker's exit, cannot; and the process that the application has forked holds the
+/// worker's connections open.
 #[test]
-fn nor_does_it_where_the_mold_is_gone_or_busy() {
+fn the_death_of_a_worker_is_noticed_where_its_mold_is_gone_or_busy_too() {
     for is_gone in [true, false] {
         let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--worker-timeout", "0"]);
         let mold = ruby::mold(&server);

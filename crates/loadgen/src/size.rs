@@ -44,13 +44,13 @@ impl MeanSize {
     /// same request. `is_fixed`: whether the bodies of all right responses have the same length.
     pub fn too_small(self, least: Size, is_fixed: bool) -> Option<String> {
         let (mean, least, slack, what) = match self {
-            MeanSize::Whole(mean) => (mean, least.whole as f64, SLACK_SHARE, "answer, with its head,"),
-            MeanSize::Body(mean) => (mean, least.body as f64, SLACK_SHARE_OF_BODIES, "body"),
+            MeanSize::Whole(mean) => (mean, least.whole as f64, SLACK_SHARE, "an answer, with its head,"),
+            MeanSize::Body(mean) => (mean, least.body as f64, SLACK_SHARE_OF_BODIES, "a body"),
         };
         let bound = if is_fixed { least * (1.0 - slack) - SLACK_BYTES } else { least * VARIED_PART };
         let words = || {
             format!(
-                "an {what} had at most {mean:.0} bytes on average, and the smallest right one in the load that checks \
+                "{what} had at most {mean:.0} bytes on average, and the smallest right one in the load that checks \
                  all answers has {least:.0}"
             )
         };

@@ -85,8 +85,8 @@ impl Fleet {
         self.staying_workers().any(|(_, worker)| worker.weighed.is_none())
     }
 
-    /// Returns whether the memory of a worker that stays could not be read, as that of another user's process by a root
-    /// without the capability SYS_PTRACE.
+    /// Returns whether the memory of a worker that stays is not known, although the server may have tried to read it:
+    /// root without CAP_SYS_PTRACE may not read that of another user's process.
     fn is_any_unreadable(&self) -> bool {
         self.staying_workers().any(|(_, worker)| worker.own_kib().is_none())
     }

@@ -164,7 +164,7 @@ fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_other
     assert_eq!(scene.fleet.pid(1), Some(pid(1)));
 }
 
-/// As in Docker where workers run as another user than the server: root has no capability SYS_PTRACE there.
+/// As in Docker where workers run as another user than the server: root has no CAP_SYS_PTRACE there.
 #[test]
 fn where_the_memory_of_none_can_be_read_one_comes_after_the_other() {
     let mut scene = loaded_by_each(800);
@@ -172,7 +172,7 @@ fn where_the_memory_of_none_can_be_read_one_comes_after_the_other() {
         assert_eq!(forks(&scene.feed(Event::Fill)), 1);
         assert_eq!(forks(&scene.feed(Event::Fill)), 0, "it boots");
         scene.serve(MOLD, worker);
-        assert_eq!(forks(&scene.feed(Event::Fill)), 0, "nobody has tried to read its memory");
+        assert_eq!(forks(&scene.feed(Event::Fill)), 0, "its memory has not been read yet");
         scene.feed(Event::Weighed(vec![(Speaker::Worker(worker), None)]));
     }
     assert_eq!((scene.ready(), forks(&scene.feed(Event::Fill))), (vec![1, 2, 3], 0));

@@ -45,10 +45,9 @@ impl Fleet {
             let worker = self.order(*pid, now);
             self.molds.entry(*pid).and_modify(|mold| mold.state = MoldState::Worker(worker));
         }
-        let loading = self.molds.values().filter(|mold| !mold.is_loaded()).count();
         let is_known_not_to_fork = self.molds.values().any(|mold| mold.is_no_forker());
         let wanted = if is_known_not_to_fork { missing - free.len() } else { 1 };
-        (loading..wanted).for_each(|_| self.act(Action::StartMold));
+        (self.loading_molds()..wanted).for_each(|_| self.act(Action::StartMold));
     }
 
     /// Returns whether a mold that refuses to fork must exit before workers load the application: a port that the

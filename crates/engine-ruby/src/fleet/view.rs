@@ -50,10 +50,14 @@ impl Fleet {
 
     /// Returns the number of processes that are loading the application: molds, or workers that load it themselves.
     pub fn loading(&self) -> usize {
-        let molds = self.molds.values().filter(|mold| !mold.is_loaded()).count();
         let boots = |worker: &&WorkerProcess| worker.pid.is_some() && worker.life == Life::Starting;
         let loads = self.says("preload", "no");
-        molds + self.workers.values().filter(|worker| loads && boots(worker)).count()
+        self.loading_molds() + self.workers.values().filter(|worker| loads && boots(worker)).count()
+    }
+
+    /// Returns the number of molds that have not loaded the application yet.
+    pub(super) fn loading_molds(&self) -> usize {
+        self.molds.values().filter(|mold| !mold.is_loaded()).count()
     }
 
     /// Returns the workers that do not answer the server.
@@ -62,9 +66,9 @@ impl Fleet {
         silent.map(|(id, _)| *id).collect()
     }
 
-    /// Returns the workers whose end has not been reported, with their processes, but for those that the server itself
-    /// has started and waits for. The end of a connection does not show that of the process where a child that the
-    /// application has forked holds it open, and the mold that would report the exit may be busy, or gone.
+    /// Returns the numbers of the workers whose end has not been reported, each with its pid, but for those that the
+    /// server itself has started and waits for. The end of a connection does not show that of the process where a child
+    /// that the application has forked holds it open, and the mold that would report the exit may be busy, or gone.
     pub fn living_workers(&self) -> Vec<(u32, u32)> {
         let living = self.workers.iter().filter(|(_, worker)| worker.end.is_none());
         let living = living.filter_map(|(id, worker)| Some((*id, worker.pid?)));

@@ -28,7 +28,8 @@ static LOADING: AtomicUsize = AtomicUsize::new(0);
 /// PF_EXITING.
 const EXITING: u32 = 0x4;
 
-/// Number of Ruby processes of one engine that are loading its application, which counts until it is dropped.
+/// Number of Ruby processes of one engine that are loading its application. It counts among those of all engines until
+/// it is dropped.
 #[derive(Debug, Default)]
 pub struct Loading(usize);
 
