@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{DirectWrite, Fault, Sink};
+use engine::{Body, DirectWrite, Fault, Reply, Sink, body};
 use front::LogFormat;
-use support::{Client, Headers, SOON, Server, Shelf, eventually, logged, repeated, soon};
+use support::{Client, Headers, SOON, Server, Shelf, eventually, logged, repeated, settings, soon, with};
 
 /// Longer than the time for which a request without output goes on when its client has closed its side.
 const LONG: Duration = Duration::from_millis(300);
@@ -200,4 +200,42 @@ fn a_connection_ends_for_the_client_although_another_process_has_it() {
         assert!(text.ends_with("\r\n\r\ngold"), "{text}");
         Some(())
     });
+}
+
+/// The second answer of the connection ends with it, since HTTP/1.0 has no chunks.
+#[test]
+fn a_body_that_ends_with_the_connection_is_complete_or_not_although_another_process_has_that() {
+    for is_whole in [true, false] {
+        repeated(20, || {
+            let (server, sinks) = Server::leaving(settings(), |request| {
+                let headers: Headers = if request.path == "/long" { &[("content-length", "4")] } else { &[] };
+                let (sink, source) = body::stream(1 << 16);
+                (Reply::ready(Ok(with(200, headers, Body::Stream(source)))), sink)
+            });
+            let ask = |client: &mut Client, path: &str| {
+                client.send(format!("GET {path} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+                eventually("the request has come", || !sinks.lock().unwrap().is_empty());
+                sinks.lock().unwrap().pop().unwrap()
+            };
+            let mut client = server.connect();
+            let sink = ask(&mut client, "/long");
+            let direct = asked(&sink, 4)?;
+            let _kept = descriptor(&direct);
+            write(&direct, b"gold");
+            direct.finish(4);
+            sink.finish();
+            assert_eq!(client.response().text(), "gold");
+            let sink = ask(&mut client, "/");
+            send(&sink, "more");
+            client.until("\r\n\r\nmore");
+            if is_whole {
+                sink.finish();
+            } else {
+                sink.fail(Fault::Broken("x".into()));
+            }
+            let end = client.stream.read(&mut [0]).map_err(|error| error.kind());
+            assert_eq!(end, if is_whole { Ok(0) } else { Err(ErrorKind::ConnectionReset) });
+            Some(())
+        });
+    }
 }

@@ -96,7 +96,7 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         match turn {
             Turn::Parked => wire.park(&unused),
             Turn::Cut => {
-                reset_if_incomplete(link, &wire);
+                reset_if_incomplete(link, &mut wire);
                 return End::Cut;
             }
             // These end a connection, and would make the task of every other one larger.
@@ -169,7 +169,7 @@ async fn relay(link: &Arc<Link>, mut wire: Wire, mut early: Vec<u8>) -> End {
     if relayed == Some(true) {
         linger(link, &mut wire, LINGER_PAUSE).await;
     } else {
-        reset_if_incomplete(link, &wire);
+        reset_if_incomplete(link, &mut wire);
     }
     if relayed.is_some() { End::Finished } else { End::Cut }
 }
@@ -191,7 +191,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         }
         if let Err(error) = ended {
             tracing::debug!(target: "front", "connection ended: {error}");
-            reset_if_incomplete(link, &wire);
+            reset_if_incomplete(link, &mut wire);
             return End::Finished;
         }
     }
@@ -222,9 +222,9 @@ async fn linger(link: &Arc<Link>, wire: &mut Wire, most_time: Duration) {
 }
 
 /// Makes the connection end with a reset if its end would otherwise tell the client that the body is complete.
-fn reset_if_incomplete(link: &Link, wire: &Wire) {
+fn reset_if_incomplete(link: &Link, wire: &mut Wire) {
     if link.ends_body() {
-        wire.socket.reset_when_dropped();
+        wire.reset_when_dropped();
     }
 }
 

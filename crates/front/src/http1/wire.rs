@@ -55,6 +55,8 @@ pub(crate) struct Wire {
     timer: DeadlineTimer,
     /// Early hints being written.
     hints: Vec<u8>,
+    /// Whether the connection ends with a reset.
+    is_reset: bool,
 }
 
 /// Whether more input may come from the client.
@@ -78,6 +80,7 @@ impl Wire {
             refusal: None,
             timer: DeadlineTimer::default(),
             hints: Vec::new(),
+            is_reset: false,
         }
     }
 
@@ -94,6 +97,12 @@ impl Wire {
     /// Whether there is, or will be, input that is never read.
     pub(crate) fn has_leftovers(&self) -> bool {
         !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
+    }
+
+    /// Makes the end of the connection an error for the client, as far as its kind allows that.
+    pub(crate) fn reset_when_dropped(&mut self) {
+        self.is_reset = true;
+        self.socket.reset_when_dropped();
     }
 
     /// The bytes of a head that hyper does not get, if any.
@@ -368,10 +377,14 @@ impl Wire {
 
 impl Drop for Wire {
     /// A process that an application has forked while its worker wrote to the socket has the socket, too: the client
-    /// would never see the end of the connection. A reset, which tells a client that its body is not complete, goes
-    /// before that.
+    /// would never see the end of the connection, nor its reset.
     fn drop(&mut self) {
-        if self.link.was_lent() && !self.link.ends_body() {
+        if !self.link.was_lent() {
+            return;
+        }
+        if self.is_reset {
+            self.socket.reset_for_all();
+        } else {
             self.socket.end_for_all();
         }
     }

@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use engine::Peer;
 use engine::body::poll_piece;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, send, sendmsg, shutdown};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, connect_unspec, send, sendmsg, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -132,6 +132,17 @@ impl Socket {
     /// Ends both directions, also for other processes that have the connection.
     pub(crate) fn end_for_all(&self) {
         let _ = shutdown(self, Shutdown::Both);
+    }
+
+    /// Resets a TCP connection at once, also for other processes that have it. One on a Unix socket can only be ended.
+    pub(crate) fn reset_for_all(&self) {
+        match self {
+            // The socket loses its peer, which the kernel tells by a reset; closed here, it would live on elsewhere.
+            Socket::Tcp(stream) => {
+                let _ = connect_unspec(stream);
+            }
+            Socket::Unix(_) => self.end_for_all(),
+        }
     }
 
     /// Ends the output. An error means that the client is gone, and is of no interest.
