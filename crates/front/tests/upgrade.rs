@@ -101,6 +101,28 @@ fn a_websocket_is_closed_between_two_frames_and_its_application_reads_the_answer
     }
 }
 
+/// The end of a chunk is hardly ever that of a frame then.
+#[test]
+fn a_websocket_whose_application_always_has_more_to_send_is_closed_behind_the_frame_that_it_is_in() {
+    repeated(5, || {
+        let mut scene = Scene::new(settings(), "/", "websocket");
+        scene.tell(b"\x82\x05ab");
+        scene.shut_down(false);
+        let Scene { server: _server, mut client, app, .. } = scene;
+        // The front begins to wait for the end of the frame.
+        std::thread::park_timeout(CLOSE_TIME / 10);
+        app.outgoing.send_blocking(Bytes::from_static(b"cde\x82\x05fg"), soon()).ok()?;
+        let mut rest = [0; 7];
+        client.stream.read_exact(&mut rest).ok()?;
+        if rest != *b"cde\x88\x02\x03\xE9" {
+            return None;
+        }
+        app.outgoing.finish();
+        assert_eq!(client.rest(), "");
+        Some(())
+    });
+}
+
 /// Nothing may be sent behind a close frame (RFC 6455 section 5.5.1).
 #[test]
 fn a_websocket_ends_a_second_after_its_close_frame_though_neither_side_answers_and_the_application_goes_on() {

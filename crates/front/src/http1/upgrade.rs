@@ -258,13 +258,20 @@ impl AppToClient<'_> {
         self.is_closed_by_us = true;
         let ends = Instant::now() + CLOSE_TIME;
         while self.tracker.is_within_frame() {
-            if !self.relay_next(ends).await {
+            let Some(bytes) = self.next_until(ends).await else { return };
+            // An application that always has more to send begins the next frame in the same chunk.
+            let count = self.tracker.take_to_gap(&bytes);
+            if self.send(&bytes[..count]).await.is_err() {
                 return;
             }
         }
         if !self.tracker.is_between_frames() {
             self.state.set(&self.state.is_over);
-            while self.relay_next(ends).await {}
+            while let Some(bytes) = self.next_until(ends).await {
+                if self.relay(&bytes).await.is_err() {
+                    return;
+                }
+            }
             return;
         }
         if self.write(&websocket::GOING_AWAY).await.is_err() {
@@ -285,22 +292,25 @@ impl AppToClient<'_> {
         while matches!(self.next(false).await, Next::Bytes(_)) {}
     }
 
-    /// Relays the next chunk of the application. Returns whether another one may follow. If none comes until `ends`,
-    /// the relay is over.
-    async fn relay_next(&mut self, ends: Instant) -> bool {
+    /// The next chunk of the application; `None` after the last. If none comes until `ends`, the relay is over.
+    async fn next_until(&mut self, ends: Instant) -> Option<Bytes> {
         let next = tokio::select! {
             next = self.next(false) => next,
             () = until(Some(ends)) => {
                 self.state.set(&self.state.is_over);
-                return false;
+                return None;
             }
         };
-        let Next::Bytes(bytes) = next else { return false };
-        self.relay(&bytes).await.is_ok()
+        if let Next::Bytes(bytes) = next { Some(bytes) } else { None }
     }
 
     async fn relay(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.tracker.take(bytes);
+        self.send(bytes).await
+    }
+
+    /// Sends bytes that the tracker has followed.
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write(bytes).await?;
         self.state.sent.fetch_add(bytes.len() as u64, SeqCst);
         Ok(())

@@ -51,39 +51,56 @@ impl Tracker {
     /// Follows bytes that are sent to the client.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            bytes = match &mut self.position {
-                Position::Other => return,
-                Position::Head(head) => {
-                    let before = head.len();
-                    head.extend_from_slice(&bytes[..bytes.len().min(HEAD_BYTES.saturating_sub(before))]);
-                    let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
-                        if head.len() >= HEAD_BYTES {
-                            self.position = Position::Other;
-                        }
-                        return;
-                    };
-                    let is_handshake = is_handshake(&head[..end]);
-                    self.position = if is_handshake { Position::Header(Vec::new()) } else { Position::Other };
-                    &bytes[end - before..]
-                }
-                Position::Header(header) => {
-                    header.push(bytes[0]);
-                    if let Some(length) = payload_length(header) {
-                        self.is_closed |= header[0] & 0x0F == CLOSE;
-                        self.position =
-                            if length == 0 { Position::Header(Vec::new()) } else { Position::Payload(length) };
+            bytes = &bytes[self.step(bytes)..];
+        }
+    }
+
+    /// Follows the first of these bytes, to the end of a frame if there is one, behind which the front may send a frame
+    /// of its own. Returns their number.
+    pub(crate) fn take_to_gap(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = 0;
+        while taken < bytes.len() {
+            taken += self.step(&bytes[taken..]);
+            if self.is_between_frames() {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// Follows the first of these bytes, at least one, which belong together. Returns their number.
+    fn step(&mut self, bytes: &[u8]) -> usize {
+        match &mut self.position {
+            Position::Other => bytes.len(),
+            Position::Head(head) => {
+                let before = head.len();
+                head.extend_from_slice(&bytes[..bytes.len().min(HEAD_BYTES.saturating_sub(before))]);
+                let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
+                    if head.len() >= HEAD_BYTES {
+                        self.position = Position::Other;
                     }
-                    &bytes[1..]
+                    return bytes.len();
+                };
+                let is_handshake = is_handshake(&head[..end]);
+                self.position = if is_handshake { Position::Header(Vec::new()) } else { Position::Other };
+                end - before
+            }
+            Position::Header(header) => {
+                header.push(bytes[0]);
+                if let Some(length) = payload_length(header) {
+                    self.is_closed |= header[0] & 0x0F == CLOSE;
+                    self.position = if length == 0 { Position::Header(Vec::new()) } else { Position::Payload(length) };
                 }
-                Position::Payload(left) => {
-                    let taken = (*left).min(bytes.len() as u64);
-                    *left -= taken;
-                    if *left == 0 {
-                        self.position = Position::Header(Vec::new());
-                    }
-                    &bytes[usize::try_from(taken).unwrap_or(bytes.len())..]
+                1
+            }
+            Position::Payload(left) => {
+                let taken = (*left).min(bytes.len() as u64);
+                *left -= taken;
+                if *left == 0 {
+                    self.position = Position::Header(Vec::new());
                 }
-            };
+                usize::try_from(taken).unwrap_or(bytes.len())
+            }
         }
     }
 
@@ -176,6 +193,23 @@ mod tests {
             tracker.take(&[0x81]);
             assert!(tracker.is_within_frame() && !tracker.is_between_frames(), "in a header");
         }
+    }
+
+    #[test]
+    fn the_first_gap_is_found_within_bytes_that_go_on_with_the_next_frame() {
+        for (bytes, taken) in [
+            (&b"\x81\x02ab\x81\x01c"[..], 4),
+            (b"\x81\x00\x81\x01c", 2),
+            (b"\x81\x02ab", 4),
+            (b"\x81\x02a", 3),
+            // Behind a close frame there is none.
+            (b"\x88\x00\x81\x01c", 5),
+        ] {
+            let mut tracker = Tracker::after_handshake();
+            assert_eq!(tracker.take_to_gap(bytes), taken, "{}", bytes.escape_ascii());
+        }
+        let mut tracker = Tracker::other();
+        assert_eq!((tracker.take_to_gap(b"\x81\x00\x81"), tracker.take_to_gap(b"")), (3, 0));
     }
 
     #[test]
