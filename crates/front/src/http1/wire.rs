@@ -48,8 +48,6 @@ pub(crate) struct Wire {
     link: Arc<Link>,
     held: InputBuffer,
     incoming: InputState,
-    /// Whether bytes have arrived since the arrival of a body was last recorded.
-    has_read: bool,
     /// The refusal of a head.
     pub(crate) refusal: Option<Refusal>,
     timer: DeadlineTimer,
@@ -76,7 +74,6 @@ impl Wire {
             link,
             held: InputBuffer::default(),
             incoming: InputState::Open,
-            has_read: false,
             refusal: None,
             timer: DeadlineTimer::default(),
             hints: Vec::new(),
@@ -206,9 +203,12 @@ impl Wire {
                 self.incoming = InputState::Ended;
                 return Ok(Poll::Ready(false));
             }
-            self.has_read = true;
             let count = self.held.pass(bytes, cursor);
             self.held.add(&bytes[count..]);
+            // Recorded here: while a body comes faster than it is stored, there is always something to read.
+            if matches!(self.link.stage(), Stage::Request(Step::Body, _)) {
+                self.link.body_came();
+            }
             Ok(Poll::Ready(count > 0))
         })
     }
@@ -287,11 +287,8 @@ impl Wire {
     /// end of the request if input is held back until then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.link.awaited.end_if(self.is_ended() || !self.held.rest().is_empty());
-        // The head of a request with a body may have come with an earlier request: then nothing was read since, and the
-        // client may never send the body.
-        let has_read = std::mem::take(&mut self.has_read);
         let is_body_expected = matches!(self.link.stage(), Stage::Request(Step::Body, _));
-        if !self.held.is_at_a_head() && (has_read || !is_body_expected) {
+        if !self.held.is_at_a_head() && !is_body_expected {
             self.link.body_came();
         }
         let limits = &self.link.common.settings.limits;
@@ -464,5 +461,50 @@ impl hyper::rt::Write for Wire {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         // The connection's task may have a response of its own to send before it closes.
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::connection::link::tests::link;
+    use crate::tests_support::block_on;
+
+    /// One read of hyper: the number of bytes that it gets.
+    fn poll_read(wire: &mut Wire, cx: &mut Context<'_>) -> Poll<usize> {
+        let mut space = vec![0; READ_BYTES];
+        let mut buffer = hyper::rt::ReadBuf::new(&mut space);
+        let read = hyper::rt::Read::poll_read(Pin::new(wire), cx, buffer.unfilled());
+        read.map(|read| {
+            read.unwrap();
+            buffer.filled().len()
+        })
+    }
+
+    /// As where the network is faster than the disk. Its client must not be let go as a slow one.
+    #[test]
+    fn a_body_makes_progress_although_there_is_always_more_of_it_to_read() {
+        let link = link();
+        block_on(async {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let mut wire = Wire::new(Socket::Unix(ours), link.clone());
+            let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n";
+            theirs.write_all(head).await.unwrap();
+            assert_eq!(poll_fn(|cx| poll_read(&mut wire, cx)).await, head.len());
+            link.head_parsed();
+            assert!(poll_fn(|cx| Poll::Ready(poll_read(&mut wire, cx).is_pending())).await);
+            assert!(matches!(link.stage(), Stage::Request(Step::Body, _)), "{:?}", link.stage());
+            theirs.write_all(&[b'x'; 3 * READ_BYTES]).await.unwrap();
+            for _ in 0..3 {
+                let before = link.since();
+                assert_eq!(poll_fn(|cx| poll_read(&mut wire, cx)).await, READ_BYTES);
+                assert!(link.since() > before);
+            }
+        });
     }
 }
