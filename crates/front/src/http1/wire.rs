@@ -36,6 +36,9 @@ const PARK_TIME: Duration = Duration::from_millis(500);
 /// Time for which a request continues after its client has closed its side, which may only mean that it has sent
 /// everything, and after each write to such a client.
 const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
+/// How often the service is asked for the response after that time. Where other tasks have held up the thread, those
+/// that bring the response, one that reads from a worker and one that fills the spool, may run only after this one.
+const LAST_LOOKS: u8 = 3;
 
 thread_local! {
     /// Read buffer, used until it is known where the bytes belong: one per thread instead of per connection.
@@ -48,6 +51,8 @@ pub(crate) struct Wire {
     link: Arc<Link>,
     held: InputBuffer,
     incoming: InputState,
+    /// Number of times that a client which has closed its side was found to be out of time, up to [`LAST_LOOKS`].
+    looks: u8,
     /// The refusal of a head.
     pub(crate) refusal: Option<Refusal>,
     timer: DeadlineTimer,
@@ -74,6 +79,7 @@ impl Wire {
             link,
             held: InputBuffer::default(),
             incoming: InputState::Open,
+            looks: 0,
             refusal: None,
             timer: DeadlineTimer::default(),
             hints: Vec::new(),
@@ -150,7 +156,17 @@ impl Wire {
             _ => Instant::now(),
         };
         self.incoming = InputState::HalfClosed(since);
-        !self.timer.is_over(cx, since + HALF_CLOSED_TIME)
+        if !self.timer.is_over(cx, since + HALF_CLOSED_TIME) {
+            self.looks = 0;
+            return true;
+        }
+        if self.looks == LAST_LOOKS {
+            return false;
+        }
+        // hyper asks the service right afterwards, and sees the end if that has nothing.
+        self.looks += 1;
+        cx.waker().wake_by_ref();
+        true
     }
 
     /// Gives hyper what it may have. Returns whether that was anything.
@@ -472,7 +488,7 @@ mod tests {
     use tokio::net::UnixStream;
 
     use super::*;
-    use crate::connection::link::tests::link;
+    use crate::connection::link::tests::{link, run};
     use crate::tests_support::block_on;
 
     /// One read of hyper: the number of bytes that it gets.
@@ -484,6 +500,32 @@ mod tests {
             read.unwrap();
             buffer.filled().len()
         })
+    }
+
+    /// A thread that is held for longer than that time would otherwise drop a response that has come in time.
+    #[test]
+    fn the_response_to_a_client_that_has_closed_its_side_is_looked_for_when_its_time_is_over() {
+        let link = link();
+        run(&link);
+        block_on(async {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            drop(theirs);
+            let mut wire = Wire::new(Socket::Unix(ours), link);
+            while !wire.is_ended() {
+                assert!(poll_fn(|cx| Poll::Ready(poll_read(&mut wire, cx).is_pending())).await);
+                tokio::task::yield_now().await;
+            }
+            let until = Instant::now() + 2 * HALF_CLOSED_TIME;
+            while Instant::now() < until {
+                std::thread::park_timeout(HALF_CLOSED_TIME);
+            }
+            // The timer has expired by the next turn of the event loop.
+            tokio::task::yield_now().await;
+            for look in 0..LAST_LOOKS {
+                assert!(poll_fn(|cx| Poll::Ready(poll_read(&mut wire, cx).is_pending())).await, "{look}");
+            }
+            assert_eq!(poll_fn(|cx| poll_read(&mut wire, cx)).await, 0, "none has come");
+        });
     }
 
     /// As where the network is faster than the disk. Its client must not be let go as a slow one.
