@@ -247,6 +247,13 @@ impl Link {
         self.change(|state| state.body_came(self.clock().now()));
     }
 
+    /// Records that more of a body that is waited for has arrived, or was stored.
+    pub(crate) fn body_goes_on(self: &Arc<Link>) {
+        if matches!(self.stage(), Stage::Request(Step::Body, _)) {
+            self.body_came();
+        }
+    }
+
     /// Records that the body of a request that has one is complete.
     pub(crate) fn body_read(self: &Arc<Link>) {
         let now = self.clock().now();

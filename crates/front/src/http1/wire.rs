@@ -222,9 +222,7 @@ impl Wire {
             let count = self.held.pass(bytes, cursor);
             self.held.add(&bytes[count..]);
             // Recorded here: while a body comes faster than it is stored, there is always something to read.
-            if matches!(self.link.stage(), Stage::Request(Step::Body, _)) {
-                self.link.body_came();
-            }
+            self.link.body_goes_on();
             Ok(Poll::Ready(count > 0))
         })
     }
