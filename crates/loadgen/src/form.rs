@@ -18,7 +18,7 @@ pub enum Form {
 }
 
 /// As siege calls itself; platform and version are those of a build.
-const SIEGE_AGENT: &str = "Mozilla/5.0 (pc-x86_64-linux-gnu) Siege/4.0.7";
+pub(crate) const SIEGE_AGENT: &str = "Mozilla/5.0 (pc-x86_64-linux-gnu) Siege/4.0.7";
 
 impl Form {
     /// Version of HTTP in the first line.

@@ -1,12 +1,17 @@
 //! siege: a closed loop with a thread for each client. It checks the status of a response and nothing else: an
 //! incomplete one counts as good. Its times have two decimals of a second, so that nothing below 10 ms can be read from
-//! them. Version 4.0 waits for ever for a response that does not come; the whole run is then killed at its limit.
+//! them. Version 4.0 waits for ever for a response that does not come; the whole run is then killed at its limit. Where
+//! a head has no space between `Content-Length:` and the number, which is right HTTP (RFC 9112 section 5), it reads no
+//! body.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::form::SIEGE_AGENT;
 use super::open_files::too_many;
 use super::scratch::Scratch;
 use super::size::MeanSize;
@@ -119,7 +124,58 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     // siege has a thread for each client.
     output.tell_processors(&mut outcome, plan.clients);
     outcome.void = too_short(&outcome, plan.until);
+    if has_read_nothing(&outcome) && head(port, path).is_some_and(|head| is_body_unread(&head)) {
+        outcome.mean_size = None;
+        outcome.remarks.push(UNREAD.to_owned());
+    }
     Ok(outcome)
+}
+
+/// Whether siege says that it read no byte of any body, or so few that it rounds them to none.
+fn has_read_nothing(outcome: &Outcome) -> bool {
+    let right = outcome.numbers.get("requests").copied().unwrap_or(0.0);
+    outcome.mean_size.is_some_and(|size| size == mean_size(0.0, right))
+}
+
+/// Time in which a server must send the head of a response, once the load is over.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a head that are read.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// The head of the response to one more request as siege sends it, or its beginning. `None` if none comes in time.
+fn head(port: u16, path: &str) -> Option<Vec<u8>> {
+    let ends = Instant::now() + HEAD_TIME;
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\nAccept-Encoding: identity\r\n\
+         User-Agent: {SIEGE_AGENT}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut head = Vec::new();
+    let mut space = [0; 4096];
+    while head.len() < HEAD_BYTES && !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+        // No time is left: an error, since a limit of 0 is none.
+        let left = ends.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left)).ok()?;
+        match stream.read(&mut space).ok()? {
+            0 => return None,
+            count => head.extend_from_slice(&space[..count]),
+        }
+    }
+    Some(head)
+}
+
+const UNREAD: &str = "siege read no bodies, since the server writes Content-Length without a space behind the colon: \
+                      their sizes are not compared, and its times end with the heads";
+
+/// Whether siege reads no body behind this head: it takes the length from behind the space.
+fn is_body_unread(head: &[u8]) -> bool {
+    let name = b"content-length:";
+    let mut lines = head.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
+    lines.any(|line| {
+        let (begin, value) = line.split_at(name.len().min(line.len()));
+        begin.eq_ignore_ascii_case(name) && value.first() != Some(&b' ')
+    })
 }
 
 /// Why a timed run is void, if siege has ended long before its time. It does so after [`FAILURES`], which are a result.
@@ -166,8 +222,13 @@ fn read(output: &ToolOutput) -> Option<Outcome> {
     let errors = errors(&output.err, failed as u64);
     // It counts the bodies of all answers.
     let all = of("data_transferred").filter(|_| right > 0.0);
-    let mean_size = all.map(|megabytes| MeanSize::Body((megabytes + ROUNDED_MB) * MEGABYTE / right));
+    let mean_size = all.map(|megabytes| mean_size(megabytes, right));
     Some(Outcome { command: output.command.clone(), numbers, errors, mean_size, ..Outcome::default() })
+}
+
+/// The most bytes that so many right answers had on average, where siege says how many megabytes came.
+fn mean_size(megabytes: f64, right: f64) -> MeanSize {
+    MeanSize::Body((megabytes + ROUNDED_MB) * MEGABYTE / right)
 }
 
 /// Failures by kind. siege gives one number for all, and writes a line for some of them, coloured or not.
@@ -224,6 +285,21 @@ mod tests {
         assert!(too_short(&some, SiegeUntil::Seconds(900)).is_some(), "18 failures do not end it");
         let many = outcome(&SOME.replace("          18", "1024"), "").unwrap();
         assert_eq!(too_short(&many, SiegeUntil::Seconds(900)), None);
+    }
+
+    #[test]
+    fn a_length_without_a_space_is_one_that_siege_does_not_read() {
+        for (head, is_unread) in [
+            ("HTTP/1.1 200 OK\r\ncontent-length:70\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length:\t70\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length:", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 70\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding:chunked\r\n\r\ncontent-length:70\r\n", false),
+            ("HTTP/1.1 200 OK\r\nX-Content-Length:70\r\n\r\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_body_unread(head.as_bytes()), is_unread, "{head}");
+        }
     }
 
     #[test]

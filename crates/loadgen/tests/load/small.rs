@@ -141,6 +141,7 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
         "/twice" => whole("200 OK", "hello\n").repeat(2),
         "/tail" if count % 300 == 0 => whole("200 OK", "hello\n") + "garbage",
         "/upload" => whole("200 OK", &format!("{body} bytes\n")),
+        "/tight" => whole("200 OK", "hello\n").replace("Length: ", "Length:"),
         "/large" => whole("200 OK", &"x".repeat(LARGE)),
         "/close" => return gone(),
         "/cut" => {

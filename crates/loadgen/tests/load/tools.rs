@@ -46,7 +46,16 @@ fn siege_counts_right_answers_and_names_the_others() {
     let server = Small::start();
     let Some(right) = if_here(siege(server.port, "/right", &SIEGE)) else { return };
     assert_eq!((number(&right, "requests"), number(&right, "failed")), (40.0, 0.0), "{right:?}");
-    assert_eq!((server.asked("/right"), server.connections()), (40, 40));
+    // It reads so little that one more request has to show whether it reads bodies.
+    assert_eq!((server.asked("/right"), server.connections()), (41, 41));
+    assert!(right.mean_size.is_some() && right.remarks.is_empty(), "{right:?}");
+    // It reads none of these, which is no fault of the server.
+    let tight = siege(server.port, "/tight", &SIEGE).unwrap();
+    assert_eq!((number(&tight, "requests"), number(&tight, "failed"), tight.mean_size), (40.0, 0.0, None), "{tight:?}");
+    assert!(tight.remarks.iter().any(|remark| remark.contains("without a space")), "{tight:?}");
+    // No more is asked where it has read bodies, or has had no answer.
+    siege(server.port, "/large", &SIEGE).unwrap();
+    assert_eq!(server.asked("/large"), 40);
     for path in ["/status", "/close"] {
         let seen = siege(server.port, path, &SIEGE).unwrap();
         assert_eq!((number(&seen, "requests"), number(&seen, "failed")), (0.0, 40.0), "{path}: {seen:?}");
