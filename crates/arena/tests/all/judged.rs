@@ -237,7 +237,8 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     // machine, but never behind them.
     assert!(of("ladder", "good").len() >= 3, "{samples:#?}");
     let summary = home.summary();
-    assert_eq!(summary["cases"][0]["ranking"][0][0], "good", "{summary:#}");
+    let best = summary["cases"][0]["ranking"][0].as_array().unwrap();
+    assert!(best.contains(&"good".into()), "{summary:#}");
     assert_eq!(summary["twin_of"], "good", "by the seed");
     assert_eq!(of("ladder", "twin"), of("ladder", "good"));
     assert!(summary["cases"][0]["twin"]["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 0.0);
