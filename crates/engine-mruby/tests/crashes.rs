@@ -1,6 +1,7 @@
 //! Ruby code that once crashed the process, found by attacking the language. Each request must get an answer.
 
-use crate::support::{app, within};
+use crate::support::{app, app_with, get, settings, within};
+use engine_mruby::Settings;
 
 /// An `inspect` during which the inspected object gets more variables than its table has room for.
 const INSPECTION: &str = "
@@ -58,6 +59,42 @@ module Missing
   def self.const_missing(name) = ($path.replace('x'); grow; self)
 end
 ";
+
+/// The name of a header, and the status for a callable, were held by C alone, which the collector does not see.
+#[test]
+fn an_application_may_empty_its_answer_while_it_is_read() {
+    let config = "
+JUNK = -> { GC.start; $kept = Array.new(20_000) { 'y' * 30 } }
+class Emptying
+  def initialize(list) = @list = list
+  def to_s = (@list.clear; JUNK.call; 'value')
+end
+class Pairs
+  def each
+    pair = ['x-' + 'name']
+    pair << Emptying.new(pair)
+    yield pair
+  end
+end
+run ->(env) {
+  case env['PATH_INFO']
+  when '/headers' then [200, Pairs.new, ['fine']]
+  when '/seen' then [200, {}, [$seen.inspect]]
+  else
+    answer = ['2' + '00', {}, ['fine']]
+    # The last one is called first.
+    env['rack.response_finished'] << ->(_, status, *) { $seen = status }
+    env['rack.response_finished'] << ->(*) { answer.clear; JUNK.call }
+    answer
+  end
+}";
+    let app = app_with(config, Settings { interpreters: 1, ..settings() });
+    for _ in 0..3 {
+        assert_eq!(app.got(get("/headers")).headers, [("x-name".to_owned(), "value".to_owned())]);
+        assert_eq!(app.body("/"), "fine");
+        assert_eq!(app.body("/seen"), "\"200\"");
+    }
+}
 
 #[test]
 fn callables_after_the_answer_may_empty_the_environment() {

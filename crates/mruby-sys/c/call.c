@@ -150,6 +150,9 @@ static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
     value = RARRAY_PTR(name)[1];
     name = RARRAY_PTR(name)[0];
   }
+  /* A conversion of the value may take both out of the application's Array. */
+  if (!mrb_immediate_p(name)) mrb_gc_protect(mrb, name);
+  if (!mrb_immediate_p(value)) mrb_gc_protect(mrb, value);
   take_header(mrb, call, name, value);
   /* An `each` that yields headers for ever must end here. */
   if (call->bad) mrb_raise(mrb, E_RUNTIME_ERROR, "a header was refused");
@@ -341,7 +344,10 @@ static mrb_value answer_part(mrb_state *mrb, void *data)
 {
   struct part *part = data;
   struct call *call = part->call;
-  take_status(mrb, call, mrb_ary_entry(call->answer, 0));
+  mrb_value status = mrb_ary_entry(call->answer, 0);
+  /* A method of one part may take the others out of the answer. */
+  if (!mrb_immediate_p(status)) mrb_gc_protect(mrb, status);
+  take_status(mrb, call, status);
   mrb_value headers = mrb_ary_entry(call->answer, 1);
   if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
   if (!call->bad) take_headers(mrb, call, headers);
@@ -439,6 +445,8 @@ static mrb_value finished_body(mrb_state *mrb, void *data)
   bool answered = mrb_array_p(call->answer);
   mrb_value status = answered ? mrb_ary_entry(call->answer, 0) : mrb_int_value(mrb, 500);
   mrb_value headers = answered ? mrb_ary_entry(call->answer, 1) : mrb_hash_new(mrb);
+  /* Or these out of the answer. */
+  if (!mrb_immediate_p(status)) mrb_gc_protect(mrb, status);
   if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
   int arena = mrb_gc_arena_save(mrb);
   for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
