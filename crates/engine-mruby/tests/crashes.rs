@@ -96,6 +96,26 @@ run ->(env) {
     }
 }
 
+/// The rest of the outer value was read from memory of Rust that the inner call had freed.
+#[test]
+fn a_value_may_be_read_while_the_keys_of_another_are_hashed() {
+    let app = app("
+class Array
+  alias plain_hash hash
+  alias plain_eql? eql?
+  def hash = (FoolsGold.store['other']; plain_hash)
+  def eql?(other) = (FoolsGold.store['other']; plain_eql?(other))
+end
+run ->(env) {
+  value = 100.times.to_h { |n| [[n], \"value #{n}\"] }
+  # About as long as the other when encoded, so that it takes the same place.
+  FoolsGold.store['other'] = 'x' * 2650
+  FoolsGold.store['value'] = value
+  [200, {}, [(FoolsGold.store['value'].to_a == value.to_a).to_s]]
+}");
+    (0..3).for_each(|_| assert_eq!(app.body("/"), "true"));
+}
+
 #[test]
 fn callables_after_the_answer_may_empty_the_environment() {
     let app = app("run lambda { |env|

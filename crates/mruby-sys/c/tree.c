@@ -244,9 +244,28 @@ void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_va
   mrb_gc_arena_restore(mrb, arena);
 }
 
-/* The unread part of an encoded tree. The bytes are Rust's: they live until the next call of Rust, which nothing in
- * here makes. */
-struct reader { const char *at, *end; };
+/* The unread part of an encoded tree. The bytes are Rust's, which live until the next native function runs; or those of
+ * `copy`, an object that only this reader knows, once it is not empty. */
+struct reader { const char *at, *end; mrb_value copy; };
+
+/* Copies the unread bytes, before Ruby code runs that may call native functions. */
+static void keep_rest(mrb_state *mrb, struct reader *reader)
+{
+  size_t rest = (size_t)(reader->end - reader->at);
+  if (RSTRING_LEN(reader->copy) > 0 || rest == 0) return;
+  mrb_str_cat(mrb, reader->copy, reader->at, rest);
+  reader->at = RSTRING_PTR(reader->copy);
+  reader->end = reader->at + rest;
+}
+
+/* Whether a Hash finds a key without calling its `hash` and `eql?`, which the application may have defined anew. */
+static bool is_plain_key(mrb_value key)
+{
+  switch (mrb_type(key)) {
+  case MRB_TT_STRING: case MRB_TT_SYMBOL: case MRB_TT_INTEGER: case MRB_TT_FLOAT: return true;
+  default: return false;
+  }
+}
 
 static mrb_noreturn void short_tree(mrb_state *mrb)
 {
@@ -291,8 +310,9 @@ static mrb_value decode_hash(mrb_state *mrb, struct reader *reader, int depth)
   for (uint32_t i = 0; i < count; i++) {
     if (i % PAUSE == 0) fg_look_at_clock(mrb);
     int arena = mrb_gc_arena_save(mrb);
-    mrb_value key = decode(mrb, reader, depth + 1);
-    mrb_hash_set(mrb, hash, key, decode(mrb, reader, depth + 1));
+    mrb_value key = decode(mrb, reader, depth + 1), value = decode(mrb, reader, depth + 1);
+    if (!is_plain_key(key)) keep_rest(mrb, reader);
+    mrb_hash_set(mrb, hash, key, value);
     mrb_gc_arena_restore(mrb, arena);
   }
   return hash;
@@ -334,6 +354,6 @@ static mrb_value decode(mrb_state *mrb, struct reader *reader, int depth)
 
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length)
 {
-  struct reader reader = {bytes, bytes + length};
+  struct reader reader = {bytes, bytes + length, mrb_str_new(mrb, "", 0)};
   return decode(mrb, &reader, 0);
 }
