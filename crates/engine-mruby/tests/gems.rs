@@ -139,6 +139,17 @@ fn a_file_is_among_the_loaded_features_when_it_has_been_loaded() {
     assert_eq!(answer(&files).unwrap(), "[\"<ruby>/shellwords.rb\", [], false]");
 }
 
+/// It counted as loaded, and its constants were missing from then on.
+#[test]
+fn a_library_whose_loading_was_broken_off_can_be_required_again() {
+    let config = format!(
+        "Prime = 1\nFIRST = begin; require 'prime'; rescue TypeError => error; error.class; end\n\
+         Object.send(:remove_const, :Prime)\n{}",
+        shows("[FIRST, require('prime'), require('prime'), Prime.first(3)]")
+    );
+    assert_eq!(answer(&[("config.ru", &config)]).unwrap(), "[TypeError, true, false, [2, 3, 5]]");
+}
+
 #[test]
 fn the_gem_rack_is_there_as_soon_as_something_of_it_is_named() {
     let rack = "module Rack; class Head; end; autoload :Late, 'rack/late'; end";

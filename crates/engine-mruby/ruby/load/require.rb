@@ -84,7 +84,13 @@ module FoolsGold
         name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
-        loaded = FoolsGold.run_library(name)
+        loaded = nil
+        begin
+          loaded = FoolsGold.run_library(name)
+        ensure
+          # After an exception, such as that of a Timeout around it, it may be required again.
+          LIBRARIES.delete(name) if loaded.nil?
+        end
         LOADED << "#{RUBY}/#{name}.rb"
         loaded
       end
