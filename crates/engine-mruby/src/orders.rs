@@ -77,7 +77,9 @@ impl Pool {
             let last = self.settings.interpreters - 1;
             return Err(format!("there is no interpreter {number}: there are 0 to {last}"));
         };
-        run_state.end(now && run_state.is_running());
+        // One that loads the application is on its way to what the order asks for: broken off, it would have failed.
+        let now = now && run_state.runs_request();
+        run_state.end(now);
         if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
             self.recycle_idle(interpreter);
             return Ok(format!("interpreter {number} is replaced"));

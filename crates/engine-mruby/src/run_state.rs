@@ -233,6 +233,11 @@ impl RunState {
         self.started.load(Ordering::SeqCst) != 0
     }
 
+    /// Whether the interpreter runs a request.
+    pub fn runs_request(&self) -> bool {
+        self.is_running() && !self.is_loading.load(Ordering::Relaxed)
+    }
+
     /// Whether the deadline has passed at `now`.
     pub fn is_late(&self, now: u64) -> bool {
         now >= self.deadline.load(Ordering::Relaxed)

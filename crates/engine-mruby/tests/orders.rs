@@ -113,6 +113,17 @@ fn an_interpreter_that_loads_the_application_anew_is_neither_idle_nor_busy() {
     assert_eq!((app.body("/"), app.engine.status().restarts), ("1".into(), 1));
 }
 
+/// The loading counted as failed, and the next request got its error.
+#[test]
+fn an_interpreter_that_is_ended_at_once_while_it_loads_the_application_loads_it() {
+    let slow = format!("ends = Time.now + 0.5\nnil while Time.now < ends\n{APP}");
+    let app = app_with(&slow, Settings { interpreters: 1, ..settings() });
+    app.engine.order(Order::Recycle).unwrap();
+    see(&app, |snapshot| snapshot.workers[0].state == "booting");
+    app.engine.order(Order::EndWorker { worker: 0, now: true }).unwrap();
+    assert_eq!(app.body("/"), "1");
+}
+
 #[test]
 fn a_request_that_runs_away_can_be_ended_at_once() {
     let app = app_with(APP, Settings { interpreters: 1, ..settings() });
