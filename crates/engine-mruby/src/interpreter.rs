@@ -104,8 +104,10 @@ impl Interpreter {
         self.began = Some(now);
         self.is_own = job.request.is_own;
         let queued = now.saturating_duration_since(job.offered);
-        if let Some(error) = &self.broken {
-            job.fail(app_fault(Some((**error).clone())), queued, self.number);
+        if let Some(error) = self.broken.clone() {
+            // Its I/O thread goes on, while a runner loads the application.
+            self.host().run_state.leave_io();
+            job.fail(app_fault(Some(*error)), queued, self.number);
             return Step::Over;
         }
         let clock = self.host().clock;

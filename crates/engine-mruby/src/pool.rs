@@ -458,11 +458,17 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
+    const APP: &str = "run ->(_) { [200, {}, ['gold']] }";
+
     /// An engine with one interpreter, and the folder of its application.
     fn start() -> (Arc<Pool>, tempfile::TempDir) {
+        start_app(APP)
+    }
+
+    fn start_app(config: &str) -> (Arc<Pool>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let rackup = folder.path().join("config.ru");
-        std::fs::write(&rackup, "run ->(_) { [200, {}, ['gold']] }").unwrap();
+        std::fs::write(&rackup, config).unwrap();
         let settings = Settings {
             rackup,
             app: None,
@@ -533,5 +539,26 @@ mod tests {
         assert!(!is_answered(&pool), "as where the application has raised");
         wait(&pool);
         assert!(is_answered(&pool), "it is loaded by then");
+    }
+
+    /// The loading that follows counted as work that holds the I/O thread, and another OS thread took its place.
+    #[test]
+    fn an_interpreter_that_cannot_run_its_request_leaves_the_io_thread() {
+        let (pool, _folder) = start_app(&format!("ends = Time.now + 0.1\nnil while Time.now < ends\n{APP}"));
+        let mut interpreter = pool.queue.take_idle(|_| true).unwrap();
+        interpreter.poison(Box::default());
+        let replaced = Arc::new(AtomicBool::new(false));
+        let seen = replaced.clone();
+        let io = Arc::new(IoThread::new(Box::new(move |_| {
+            seen.store(true, Ordering::SeqCst);
+            false
+        })));
+        let request = Request::sample(http::Method::GET, "/");
+        let offered = Instant::now();
+        let (responder, _reply) = reply::metered(&pool.settings.meter, &request, offered);
+        pool.run_here(interpreter, Job { request: Box::new(request), responder, offered }, Some(&io));
+        wait(&pool);
+        assert_eq!(pool.restarts_by().get("load"), Some(&1));
+        assert!(!replaced.load(Ordering::SeqCst));
     }
 }
