@@ -95,6 +95,18 @@ fn a_constant_that_waits_is_loaded_when_it_is_named() {
     assert_eq!(answer(&files).unwrap(), expected);
 }
 
+/// The class was there from then on, without the second half of its methods.
+#[test]
+fn a_constant_waits_again_where_its_file_raises_half_way() {
+    let config = format!(
+        "$LOAD_PATH.unshift __dir__\nTIMES = []\nmodule Lazy; autoload :Half, 'half'; end\n{}",
+        shows("[(Lazy::Half.b rescue $!.message), Lazy::Half.b, TIMES.size]")
+    );
+    let half = "module Lazy; class Half; def self.a = 1; end; end\nTIMES << 1\nraise 'early' if TIMES.size == 1\n\
+                module Lazy; class Half; def self.b = 2; end; end";
+    assert_eq!(answer(&[("config.ru", &config), ("half.rb", half)]).unwrap(), "[\"early\", 2, 2]");
+}
+
 #[test]
 fn a_class_that_waits_is_opened_by_its_own_file_or_another() {
     let config = format!(

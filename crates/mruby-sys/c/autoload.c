@@ -42,7 +42,8 @@ static int on_autoload(mrb_state *mrb, struct RClass *klass, mrb_sym name, mrb_v
     if (mrb_iv_defined(mrb, module, name)) on_autoload(mrb, klass, name, mrb_iv_get(mrb, module, name));
     return 1;
   }
-  if (!mrb_iv_defined(mrb, module, name)) mrb_iv_set(mrb, module, name, value);
+  /* Also where the file has defined it by then, perhaps in part: the next lookup loads all of the file. */
+  mrb_iv_set(mrb, module, name, value);
   mrb_exc_raise(mrb, result);
   return 1;
 }
