@@ -1,6 +1,7 @@
 //! Ruby code that once crashed the process, found by attacking the language. Each request must get an answer.
 
-use crate::support::{app, app_with, get, settings, within};
+use crate::support::{app, app_with, get, settings, single, within};
+use engine::Fault;
 use engine_mruby::Settings;
 
 /// An `inspect` during which the inspected object gets more variables than its table has room for.
@@ -114,6 +115,25 @@ run ->(env) {
   [200, {}, [(FoolsGold.store['value'].to_a == value.to_a).to_s]]
 }");
     (0..3).for_each(|_| assert_eq!(app.body("/"), "true"));
+}
+
+/// Nothing limited the C stack while an exception was reported, and the process died of its overflow.
+#[test]
+fn an_exception_whose_message_never_ends_is_reported() {
+    let config = "
+class Deep < StandardError
+  def initialize(left = 200) = @left = left
+  def to_s = @left.zero? ? Fiber.new { \"#{Deep.new}\" }.resume : \"#{Deep.new(@left - 1)}\"
+end
+run ->(env) { env['PATH_INFO'] == '/deep' ? raise(Deep) : [200, {}, ['fine']] }";
+    let app = app_with(config, single());
+    for _ in 0..2 {
+        match app.fault(within("/deep", 20_000)) {
+            Fault::App(error) => assert_eq!(error.class, "Deep"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(app.body("/"), "fine");
+    }
 }
 
 #[test]

@@ -227,7 +227,6 @@ int fg_guard_keeping(fg_vm *vm, fg_body *body, void *data, struct fg_kept *kept)
   const char *outer = vm->stack, *here = __builtin_frame_address(0);
   if (outer == NULL || here > outer || outer - here > STACK_BYTES) vm->stack = here;
   mrb_value result = mrb_protect_error(mrb, body, data, &failed);
-  vm->stack = outer;
   int ended = FG_DONE;
   if (failed) {
     struct RClass *klass = mrb_obj_class(mrb, result);
@@ -243,6 +242,8 @@ int fg_guard_keeping(fg_vm *vm, fg_body *body, void *data, struct fg_kept *kept)
     }
     else fg_report_places(vm);
   }
+  /* Only now: a report runs Ruby code, too, whose depth is measured from here. */
+  vm->stack = outer;
   mrb->exc = NULL;
   mrb_gc_arena_restore(mrb, arena);
   return ended;
