@@ -75,6 +75,7 @@ mod ruby_requests;
 mod ruby_rough;
 mod ruby_signals;
 mod runaway;
+mod sandbox;
 mod settings_file;
 mod signals;
 mod swept;

@@ -2,7 +2,7 @@
 //! exist), files are kept in memory, up to a limit, and folders are made in `/dev/shm`. A folder is locked while its
 //! process lives, so that a later process can recognise and remove those that dead ones have left.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -233,9 +233,14 @@ impl TempFolder {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new().prefix(prefix).permissions(private.clone()).tempdir_in(place);
             let folder = made.map_err(|error| io::Error::new(error.kind(), reason(error.kind())))?;
-            let lock = open(folder.path());
-            if let Some(lock) = lock.ok().filter(|lock| lock.try_lock().is_ok() && is_same(folder.path(), lock)) {
-                return Ok(TempFolder { folder, lock });
+            let Ok(lock) = open(folder.path()) else { continue };
+            match lock.try_lock() {
+                Ok(()) if is_same(folder.path(), &lock) => return Ok(TempFolder { folder, lock }),
+                // As where a network file system has no locks.
+                Err(TryLockError::Error(error)) => {
+                    return Err(io::Error::new(error.kind(), format!("its folders cannot be locked: {error}")));
+                }
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
             }
         }
         Err(io::Error::other("each new folder was taken away at once"))

@@ -58,8 +58,8 @@ impl Part {
         };
         let mut at = self.at;
         let sent = match rustix::fs::sendfile(&socket, file, Some(&mut at), count) {
-            // The file system does not support it.
-            Err(Errno::INVAL | Errno::NOSYS) => {
+            // The file system does not support it, or a sandbox does not allow it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => {
                 let mut bytes = vec![0; count.min(READ_BYTES)];
                 let count = file.read_at(&mut bytes, self.at)?;
                 rustix::io::write(&socket, &bytes[..count])
