@@ -52,7 +52,7 @@ pub use open::{Open, Phase, Steps, watch_open};
 pub use outcome::{Course, Outcome};
 pub use real_time::{forbid_real_time, may_be_real_time};
 pub use rng::SeededRng;
-pub use siege::{SiegePlan, SiegeUntil, siege, siege_here};
+pub use siege::{BODIES_UNREAD, SiegePlan, SiegeUntil, siege, siege_here};
 pub use size::{MeanSize, Size};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch, course_of};
 pub use warm::{Settled, Warmth, warm_up};

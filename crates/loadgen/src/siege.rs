@@ -126,7 +126,7 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     outcome.void = too_short(&outcome, plan.until);
     if has_read_nothing(&outcome) && head(port, path).is_some_and(|head| is_body_unread(&head)) {
         outcome.mean_size = None;
-        outcome.remarks.push(UNREAD.to_owned());
+        outcome.remarks.push(BODIES_UNREAD.to_owned());
     }
     Ok(outcome)
 }
@@ -165,8 +165,9 @@ fn head(port: u16, path: &str) -> Option<Vec<u8>> {
     Some(head)
 }
 
-const UNREAD: &str = "siege read no bodies, since the server writes Content-Length without a space behind the colon: \
-                      their sizes are not compared, and its times end with the heads";
+/// Remark on a load in which siege read no bodies.
+pub const BODIES_UNREAD: &str = "siege read no bodies, since the server writes Content-Length without a space behind \
+                                 the colon: their sizes are not compared, and its times end with the heads";
 
 /// Whether siege reads no body behind this head: it takes the length from behind the space.
 fn is_body_unread(head: &[u8]) -> bool {

@@ -8,6 +8,7 @@ use crate::record::summary::{
     CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, SETTLED_BEFORE, Spread, failed_share, is_failing, load_tool,
 };
 use crate::record::{Course, Sample, TWIN};
+use loadgen::BODIES_UNREAD;
 use loadgen::metric::{
     CHECKED, FAILED, GENERATOR, GENERATOR_THREADS, GOODPUT, GOODPUT_DEADLINE_MS, LATE, MEAN, METRICS, NOT_SENT,
     NOT_SENT_BY_ITSELF, OFFERED, P99, RATE, REQUESTS, SETTLED, is_of_latencies,
@@ -88,6 +89,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
     remarks.extend(unsettled(&good));
+    let is_unread = good.iter().any(|sample| sample.remarks.iter().any(|remark| remark == BODIES_UNREAD));
+    remarks.extend(is_unread.then(|| BODIES_UNREAD.to_owned()));
     lists.remove(SETTLED);
     let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
     remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
@@ -399,6 +402,12 @@ mod tests {
         let short = Sample { numbers: sample(&[(RATE, 9000.0), (MEAN, 20.0), (P99, 80.0)]).numbers, ..wrk(1.0, 58) };
         let other = Sample { command: "closed loop: 500 clients, -c500".into(), ..wrk(273.0, 58) };
         assert!([short, other].iter().all(|sample| of(std::slice::from_ref(sample)).remarks.is_empty()));
+    }
+
+    #[test]
+    fn it_is_told_once_that_a_tool_read_no_bodies() {
+        let unread = Sample { remarks: vec![BODIES_UNREAD.into()], ..sample(&[(RATE, 9.0)]) };
+        assert_eq!(measured("x", &[&unread, &unread, &sample(&[(RATE, 8.0)])]).remarks, [BODIES_UNREAD]);
     }
 
     #[test]
