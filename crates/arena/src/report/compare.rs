@@ -14,7 +14,7 @@ use super::{grammar, heading, number, ranking, table, template, twins};
 use crate::record::folder::masked;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Direction, Metric};
+use loadgen::metric::Metric;
 
 /// Most metrics of a case that are compared, the most important ones first.
 const MOST_METRICS: usize = 4;
@@ -219,12 +219,12 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     let why = reasons.collect::<Vec<_>>().join("; ");
     let pair = before.as_ref().zip(after.as_ref()).filter(|_| why.is_empty());
     // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
-    let verdict = match (pair, metric.direction) {
-        (None, _) => "out",
-        (Some((before, after)), _) if !stats::are_apart(before, after) => "same",
+    let verdict = match pair {
+        None => "out",
+        Some((before, after)) if !stats::are_apart(before, after) => "same",
         _ if !new.tells_better(metric) => "other",
-        (Some((before, after)), Direction::Higher) if after.median > before.median => "better",
-        (Some((before, after)), Direction::Lower) if after.median < before.median => "better",
+        // By the ratio that is shown, and not by the medians, which may be of other numbers of rounds.
+        Some((before, after)) if stats::better(after, before, metric.direction) => "better",
         _ => "worse",
     };
     let ratio = pair.and_then(|(before, after)| stats::ratio(after, before));
@@ -408,6 +408,27 @@ mod tests {
             "Of 1 figure that ranks: 1 better; 3 more cannot be compared, since one of the runs does not rank them."
         );
         assert_eq!(it.cases[0].metrics[0].rows[3].after, number::NONE, "a wrong answer has no speed");
+    }
+
+    /// A run of ten rounds on a machine that became faster, and a run of three.
+    #[test]
+    fn of_runs_with_other_numbers_of_rounds_the_ratio_decides_and_not_the_medians() {
+        let of = |rates: &[f64]| {
+            let mut run = run("c", &[("a", 100.0, 0.0)]);
+            run.cases[0].results[0].add(&[("requests_per_s", rates)]);
+            run
+        };
+        let long = of(&[100.0, 101.0, 99.0, 130.0, 131.0, 129.0, 130.0, 131.0, 129.0, 130.0]);
+        let short = of(&[110.0, 111.1, 108.9]);
+        let found = |before: &Summary, after: &Summary| {
+            let it = compare(before, after).unwrap();
+            let row = &it.cases[0].metrics[0].rows[0];
+            (row.verdict, row.ratio.clone())
+        };
+        let (verdict, ratio) = found(&long, &short);
+        assert!(verdict == "better" && ratio.starts_with("1.10×"), "{verdict} {ratio}");
+        let (verdict, ratio) = found(&short, &long);
+        assert!(verdict == "worse" && ratio.starts_with("0.91×"), "{verdict} {ratio}");
     }
 
     #[test]
