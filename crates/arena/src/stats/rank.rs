@@ -49,9 +49,11 @@ pub fn ranking_by(case: &Case, metric: &Metric) -> Ranking {
 }
 
 /// Ranks figures, best first. The first group is the best one and all that share its rank; the next groups are made
-/// in the same way of those that are shown to be worse. An undecided contender is alone at the place of its median, and
-/// no other is compared with it: one noisy contender does not make others undecided. Figures that are not finite are
-/// left out. A metric without a good direction ranks none: all are in one group.
+/// in the same way of those that are shown to be worse. The best one has the best median, unless another one is shown
+/// to be better in the rounds that both have. An undecided contender is alone at the place of its median, behind the
+/// leader with which it was compared, and no other is compared with it: one noisy contender does not make others
+/// undecided. Figures that are not finite are left out. A metric without a good direction ranks none: all are in one
+/// group.
 pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
@@ -65,11 +67,15 @@ pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
         }
     };
     list.sort_by(|a, b| (sign * a.1.median).total_cmp(&(sign * b.1.median)));
-    // With the median of its first one, by which a group has its place.
+    // With the median of its first one, by which a group has its place; it has none before an earlier leader.
     let mut groups: Vec<(f64, Vec<String>)> = Vec::new();
     let mut undecided = Vec::new();
-    while let Some((_, leader)) = list.first().cloned() {
-        let (mut shared, mut worse, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut least = f64::NEG_INFINITY;
+    while !list.is_empty() {
+        let at = leader_among(&list, direction);
+        let (first, leader) = list.remove(at);
+        least = least.max(sign * leader.median);
+        let (mut shared, mut worse, mut alone) = (vec![first], Vec::new(), Vec::new());
         for (name, spread) in list {
             match place(&leader, &spread, direction) {
                 Place::Shared => shared.push(name),
@@ -77,15 +83,23 @@ pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
                 Place::Undecided => alone.push((name, spread)),
             }
         }
-        groups.push((leader.median, shared));
+        groups.push((least, shared));
         for (name, spread) in alone {
-            groups.push((spread.median, vec![name.clone()]));
+            groups.push((least.max(sign * spread.median), vec![name.clone()]));
             undecided.push(name);
         }
         list = worse;
     }
-    groups.sort_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)));
+    groups.sort_by(|a, b| a.0.total_cmp(&b.0));
     Ranking { groups: groups.into_iter().map(|(_, names)| names).collect(), undecided }
+}
+
+/// Index of the leader among figures that are sorted by their medians: the first one to which none is shown to be
+/// better. Further rounds are for what is undecided, so that medians may be of other rounds; then the rounds in common
+/// decide.
+fn leader_among(list: &[(String, Spread)], direction: Direction) -> usize {
+    let is_beaten = |one: &Spread| list.iter().any(|(_, other)| better(other, one, direction));
+    list.iter().position(|(_, one)| !is_beaten(one)).unwrap_or(0)
 }
 
 /// First group after the best that is shown to be worse; undecided contenders are skipped.
@@ -170,6 +184,21 @@ mod tests {
         // Where nobody is worse, nothing is told.
         let list = vec![entry("best", &[100.0, 101.0, 99.0]), entry("noisy", &[70.0, 200.0, 30.0])];
         assert!(!ranking(list, Direction::Higher).tells());
+    }
+
+    /// The machine became slower in the further rounds, in which the one that was told apart had no turn.
+    #[test]
+    fn where_medians_are_of_other_rounds_the_rounds_in_common_say_who_is_best() {
+        let list = vec![
+            entry("second", &[90.0, 90.9, 89.1]),
+            entry("best", &[100.0, 101.0, 99.0, 70.0, 71.0, 69.0]),
+            entry("level", &[98.0, 99.0, 97.0, 69.0, 70.0, 68.0]),
+            entry("slow", &[40.0, 40.4, 39.6]),
+        ];
+        assert!(list[0].1.median > list[1].1.median);
+        let found = ranking(list, Direction::Higher);
+        assert_eq!(found.groups, [vec!["best", "level"], vec!["second"], vec!["slow"]]);
+        assert!(found.undecided.is_empty() && found.tells());
     }
 
     #[test]
