@@ -107,8 +107,10 @@ pub fn next_worse<'a>(groups: &'a [Vec<String>], undecided: &[String]) -> Option
     groups.iter().skip(1).find(|group| !group.iter().any(|name| undecided.contains(name)))
 }
 
-/// Compares a figure with that of the leader. One round shows nothing of the distance: then a figure that is not shown
-/// to be worse shares its rank. Where a 0 makes a ratio meaningless, only an equal median is near.
+/// Compares a figure with that of the leader. One round of both shows nothing of the distance: then a figure that is
+/// not shown to be worse shares its rank. One of them with more rounds has been compared with others: that the two have
+/// fewer than two rounds in common does not make this one as good. Where a 0 makes a ratio meaningless, only an equal
+/// median is near.
 pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
     if better(leader, spread, direction) {
         return Place::Worse;
@@ -117,7 +119,7 @@ pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
         Some(ratio) => ratio.median.ln().abs() <= AS_GOOD_PART.ln_1p(),
         None => leader.median.total_cmp(&spread.median).is_eq(),
     };
-    let is_of_one_round = ratio(leader, spread).is_none_or(|ratio| ratio.rounds < 2);
+    let is_of_one_round = leader.rounds() < 2 && spread.rounds() < 2;
     if is_near || is_of_one_round { Place::Shared } else { Place::Undecided }
 }
 
@@ -210,6 +212,15 @@ mod tests {
         assert_eq!((of(&[0.0; 3], &[0.0; 3]), of(&[0.0; 3], &[0.0, 0.0, 9.0])), (Place::Shared, Place::Shared));
         assert_eq!(of(&[0.0; 3], &[2000.0, 1900.0, 2100.0]), Place::Worse);
         assert_eq!(of(&[1.0; 3], &[2.0, 1.0, 9.0]), Place::Undecided);
+    }
+
+    /// As after an interruption: rounds that were measured at another time are left out.
+    #[test]
+    fn who_has_hardly_a_round_in_common_with_the_best_is_not_as_good_because_of_that() {
+        let best = entry("", &[100.0, 101.0, 99.0]).1;
+        let of = |rounds: &[(u32, f64)]| place(&best, &Spread::of_rounds(rounds).unwrap(), Direction::Higher);
+        assert_eq!([of(&[(1, 10.0)]), of(&[(4, 10.0)]), of(&[(3, 9.0), (4, 10.0)])], [Place::Undecided; 3]);
+        assert_eq!((of(&[(1, 96.0)]), of(&[(1, 50.0), (2, 50.5), (3, 49.5)])), (Place::Shared, Place::Worse));
     }
 
     #[test]
