@@ -1,6 +1,7 @@
 //! wrk: a closed loop in C. It checks only the status of a response, and counts 400 and above as wrong. It waits for a
 //! response beyond its time-out, and then counts it as late; a request that was never answered is not counted at all. A
-//! response that is late and has such a status is counted as both.
+//! response that is late and has such a status is counted as both. Where nothing came at all, each connection counts as
+//! timed out here, unless the run was too short for that.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     let mut output = WRK.run(&words, &scratch, limit)?;
     // The script is removed after the run, and not needed to repeat it.
     output.command = output.command.replace(&format!("--script={} ", script.display()), "");
-    let outcome = read(&output, plan.connections);
+    let outcome = read(&output, plan);
     let mut outcome = outcome.ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))?;
     output.tell_processors(&mut outcome, threads);
     Ok(outcome)
@@ -80,7 +81,7 @@ impl WrkPlan {
 }
 
 /// Parses wrk's output. `None` if the output is not wrk's.
-fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
+fn read(output: &ToolOutput, plan: &WrkPlan) -> Option<Outcome> {
     let text = output.out.as_str();
     let made = text.lines().find_map(|line| line.trim().split_once(" requests in ")).and_then(|(many, rest)| {
         let mut parts = rest.split(',');
@@ -90,9 +91,10 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let ((made, elapsed_s, bytes), per_s) = (made?, number_after(text, "Requests/sec:")?);
     let void = output.clock_was_set(elapsed_s);
     let mut errors = errors(text)?;
-    if made == 0.0 && errors.is_empty() {
-        // No response and no error: each connection was still waiting in the end.
-        errors.insert("timeout".into(), u64::from(connections));
+    if made == 0.0 && errors.is_empty() && plan.seconds >= plan.timeout_s {
+        // No response and no error: each connection was still waiting in the end. In a shorter run none has waited for
+        // as long as its time-out, and it is not known whether a response would have come.
+        errors.insert("timeout".into(), u64::from(plan.connections));
     }
     let of = |kind: &str| errors.get(kind).copied().unwrap_or(0) as f64;
     // wrk counts late responses and those with a bad status among its requests, but not the others. It does not say how
@@ -196,8 +198,10 @@ mod tests {
     const SLOW: &str = include_str!("recorded/wrk-slow.txt");
     const HANG: &str = include_str!("recorded/wrk-hang.txt");
 
+    const PLAN: WrkPlan = WrkPlan { threads: 2, connections: 8, seconds: 1, timeout_s: 1 };
+
     fn outcome(text: &str) -> Option<Outcome> {
-        read(&ToolOutput { out: text.to_owned(), ..ToolOutput::default() }, 8)
+        read(&ToolOutput { out: text.to_owned(), ..ToolOutput::default() }, &PLAN)
     }
 
     #[test]
@@ -245,6 +249,9 @@ mod tests {
         let hang = outcome(HANG).unwrap();
         assert_eq!((hang.numbers["requests_per_s"], hang.errors["timeout"]), (0.0, 8));
         assert!(hang.numbers.values().all(|number| number.is_finite()));
+        let hang = ToolOutput { out: HANG.to_owned(), ..ToolOutput::default() };
+        let short = read(&hang, &WrkPlan { timeout_s: 30, ..PLAN }).unwrap();
+        assert!(short.errors.is_empty() && short.numbers["failed"] == 0.0, "no request has timed out: {short:?}");
     }
 
     #[test]
@@ -264,7 +271,9 @@ mod tests {
 
     #[test]
     fn a_run_whose_clock_was_set_is_void_and_has_no_rate_of_0() {
-        let read = |text: &str| read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, 8);
+        let read = |text: &str| {
+            read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, &PLAN)
+        };
         // As wrk prints it where its end came before its beginning.
         let set = RIGHT.replace("requests in 1.10s", "requests in 307445734491.24m");
         assert_ne!(set, RIGHT);

@@ -22,6 +22,8 @@ const ATTEMPTS: usize = 3;
 const SIZED_LEAST: f64 = 10.0;
 /// Words for a load that ended before its first answer came.
 pub const TOO_SHORT: &str = "the load was too short: no answer came before its end";
+/// Reason why a server is disqualified whose load had no right answer.
+const SILENT: &str = "no right answer in the whole load";
 /// Most lines of a reason that are shown.
 const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
@@ -104,7 +106,7 @@ impl Load<'_> {
         };
         outcome.remarks.extend(failures);
         // Answers that never came have no latency.
-        let silent = is_silent(&outcome.numbers).then(|| "no right answer in the whole load".to_owned());
+        let silent = is_silent(&outcome.numbers).then(|| SILENT.to_owned());
         outcome.remarks.extend(too_short(&outcome.numbers));
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
@@ -132,6 +134,10 @@ impl Load<'_> {
             sample.remarks.push(format!("failures in the load that checks all answers: {}", kinds.join(", ")));
         }
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
+        // After a load that was too short for an answer: this one waits for those to its last requests.
+        if right == 0.0 && failed > 0.0 && sample.number(REQUESTS) == 0.0 {
+            return Err(SILENT.to_owned());
+        }
         // A tool takes some failures for right answers; where they are many, the contender is not ranked for them.
         let is_sure = right >= SIZED_LEAST && !is_failing(failed, right);
         let sizes = mean_size.zip(seen.least_size).zip(has_one_length(workload)).filter(|_| is_sure);
@@ -150,10 +156,11 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-/// Whether requests were sent and none got a right answer. An open loop at a low rate may by chance send none.
+/// Whether requests were sent and none got a right answer. An open loop at a low rate may by chance send none; and of a
+/// tool that does not wait for its last requests, none may have failed either: its load was too short for an answer.
 fn is_silent(numbers: &BTreeMap<String, f64>) -> bool {
     let is_none = |name: &str| numbers.get(name) == Some(&0.0);
-    numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(OFFERED)
+    numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(OFFERED) && !is_none(FAILED)
 }
 
 /// Whether the bodies of all right answers have the same length. `None` of several requests: a tool makes only one.
@@ -162,11 +169,14 @@ fn has_one_length(workload: &Workload) -> Option<bool> {
     Some(matches!(ask.expect.body, BodyRule::Exactly(_) | BodyRule::Length(_)))
 }
 
-/// Remark on a load whose right answers all came after its end, which gives a rate of 0.
+/// Remark on a load whose right answers all came after its end, which gives a rate of 0, or were not waited for.
 fn too_short(numbers: &BTreeMap<String, f64>) -> Option<String> {
     let of = |name: &str| numbers.get(name).copied();
-    let late = of(REQUESTS).filter(|right| *right > 0.0 && of(RATE) == Some(0.0))?;
-    Some(format!("{TOO_SHORT}, and {late:.0} came after it"))
+    let late = of(REQUESTS).filter(|_| of(RATE) == Some(0.0))?;
+    match late > 0.0 {
+        true => Some(format!("{TOO_SHORT}, and {late:.0} came after it")),
+        false => (of(FAILED) == Some(0.0) && of(OFFERED).is_none()).then(|| TOO_SHORT.to_owned()),
+    }
 }
 
 /// Turns the outcome of a load into a sample.
@@ -235,6 +245,8 @@ mod tests {
         };
         assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 9.0)]), (true, false));
         assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 1.0), (OFFERED, 0.1)]), (true, false));
+        // A tool ended before the first answer came, and waited for none.
+        assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 0.0)]), (false, true));
         // At a low rate no request was drawn; of a slow page all answers came after the end of the load.
         assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 0.0), (OFFERED, 0.0)]), (false, false));
         assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 16.0), (FAILED, 0.0)]), (false, true));

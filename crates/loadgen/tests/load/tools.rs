@@ -34,10 +34,14 @@ fn wrk_counts_right_answers_and_names_the_others() {
     let bad = wrk(server.port, "/status", &WRK).unwrap();
     assert_eq!((number(&bad, "requests"), number(&bad, "requests_per_s")), (0.0, 0.0), "{bad:?}");
     assert!(bad.errors["status 400 or more"] > 0);
-    for (path, kind) in [("/close", "read"), ("/cut", "read"), ("/hang", "timeout")] {
-        let seen = wrk(server.port, path, &WRK).unwrap();
+    let hung = WrkPlan { timeout_s: 1, ..WRK };
+    for (path, kind, plan) in [("/close", "read", &WRK), ("/cut", "read", &WRK), ("/hang", "timeout", &hung)] {
+        let seen = wrk(server.port, path, plan).unwrap();
         assert!(seen.errors.contains_key(kind) && number(&seen, "requests") == 0.0, "{path}: {seen:?}");
     }
+    // In a second none has waited for five.
+    let short = wrk(server.port, "/hang", &WRK).unwrap();
+    assert_eq!((number(&short, "requests"), number(&short, "failed")), (0.0, 0.0), "{short:?}");
     assert!(wrk(NOBODY, "/", &WRK).unwrap_err().contains("refused"));
 }
 
