@@ -155,6 +155,12 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if !case.users.is_empty() && case.clients.is_some() {
         found.push("users and clients exclude each other".into());
     }
+    if !case.users.is_empty() && matches!(case.tool, Tool::Ladder | Tool::Overload) {
+        found.push("users and a ladder or an overload exclude each other: the series of these is load_pct".into());
+    }
+    for (what, series) in [("users", &case.users), ("load_pct", &case.load_pct), ("slowest_pct", &case.slowest_pct)] {
+        found.extend(twice(series).map(|number| format!("{what} has {number} twice: that would be one case")));
+    }
     if matches!(case.tool, Tool::Ladder | Tool::Overload) == case.load_pct.is_empty() {
         found.push("load_pct belongs to ladder and overload, which need it: [50, 80, 100, 120]".into());
     }
@@ -211,7 +217,17 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if case.requests.is_some_and(|requests| !REQUESTS.contains(&requests)) {
         found.push(format!("requests: {}", from(&REQUESTS)));
     }
+    let is_counted = matches!(case.tool, Tool::Ab | Tool::Siege | Tool::SiegeOnce | Tool::Closed);
+    if case.requests.is_some() && !is_counted {
+        found.push("requests belongs to ab, siege, siege-once and closed: the other loads end by the clock".into());
+    }
     found
+}
+
+/// The first number that stands twice in a series. Its cases would have the same name, and so two figures in each
+/// round.
+fn twice(series: &[u32]) -> Option<u32> {
+    series.iter().enumerate().find(|(at, number)| series[..*at].contains(number)).map(|(_, number)| *number)
 }
 
 /// Checks that metrics exist and are named once.
@@ -238,4 +254,34 @@ fn known(what: &str, cases: &[String], names: &[&str], found: &mut Vec<String>) 
 
 fn from<T: std::fmt::Display>(range: &RangeInclusive<T>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_have_no_effect_or_be_measured_twice_is_told() {
+        let of = |more: &str| {
+            let case = "[[case]]\nname = \"c\"\ntitle = \"C\"\npath = \"/\"\nexpect = {}\n";
+            of_case(&Study::sample(&format!("{case}{more}")).cases[0])
+        };
+        for good in [
+            "tool = \"wrk\"\nusers = [1, 2, 4]",
+            "tool = \"ab\"\nrequests = 9\nusers = [1]",
+            "tool = \"ladder\"\nload_pct = [50, 80]\nslowest_pct = [50, 80]",
+        ] {
+            assert_eq!(of(good), Vec::<String>::new(), "{good}");
+        }
+        for (bad, words) in [
+            ("tool = \"wrk\"\nusers = [1, 4, 1]", "users has 1 twice"),
+            ("tool = \"overload\"\nload_pct = [200, 200]", "load_pct has 200 twice"),
+            ("tool = \"ladder\"\nload_pct = [50]\nslowest_pct = [80, 80]", "slowest_pct has 80 twice"),
+            ("tool = \"ladder\"\nload_pct = [50]\nusers = [1, 2]", "users and a ladder or an overload exclude"),
+            ("tool = \"wrk\"\nrequests = 9", "requests belongs to ab, siege, siege-once and closed"),
+        ] {
+            let found = of(bad);
+            assert!(found.len() == 1 && found[0].starts_with(words), "{bad}: {found:?}");
+        }
+    }
 }
