@@ -61,6 +61,24 @@ fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
     assert!(server.log().contains("has removed or replaced its file"), "{}", server.log());
 }
 
+/// Until it serves, its state file is empty, as that of a start that has failed.
+#[test]
+fn a_second_start_that_fails_leaves_the_state_file_to_a_server_that_is_loading() {
+    let config = "File.write('loading', '')\nsleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }";
+    let folder = server::folder_with(&[("config.ru", config)]);
+    let state = folder.join("state");
+    let mut server = Server::begin(folder, &[], &["-b", "tcp://127.0.0.1:0", "-w", "1", "-S", "state"]);
+    assert!(within(MAX_WAIT, || server.folder.join("loading").exists() && state.exists()), "{}", server.log());
+    let nowhere = format!("unix://{}", server.folder.join("nowhere/web.sock").display());
+    let (code, said) = ruby::run(&server.folder, &["-b", &nowhere, "-w", "1", "-S", "state"]);
+    assert!(code == Some(1) && said.contains("there is no folder"), "{said}");
+    fs::write(server.folder.join("go"), "").unwrap();
+    server.wait_ready();
+    wait_for(&state, &format!("pid: {}\n", server.id()));
+    server.ended_by(Signal::TERM);
+    assert!(!state.exists(), "{}", server.log());
+}
+
 #[test]
 fn a_pid_file_that_was_left_behind_is_taken_over() {
     // A number that is in use: in a container it often is.

@@ -2,7 +2,7 @@
 //! There is none here, since the control API is our own.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ const LOOK_BYTES: u64 = 4096;
 pub struct StateFile {
     pub path: PathBuf,
     bits: Option<u32>,
+    /// Locked, if the file system has locks: each process that has the file shares the lock.
     file: File,
     links: Links,
 }
@@ -41,6 +42,8 @@ impl StateFile {
         if let Some(bits) = bits {
             file.set_permissions(Permissions::from_mode(bits)).map_err(failed)?;
         }
+        // Until it serves, the file of a server is empty, and only this shows that it has one.
+        let _ = file.try_lock_shared();
         Ok(StateFile { path, bits, file, links })
     }
 
@@ -77,10 +80,17 @@ impl StateFile {
     pub fn remove(&self) {
         let ours = format!("---\npid: {}\n", process::id());
         let found = files::open(&self.path).and_then(|(file, _)| beginning(&file));
-        // It is empty if it was never written.
-        if found.is_ok_and(|text| text.is_empty() || text.starts_with(&ours)) && fs::remove_file(&self.path).is_err() {
+        // It is empty if it was never written: by this process, or by another one that is still loading.
+        let is_ours = |text: String| text.starts_with(&ours) || (text.is_empty() && self.is_alone());
+        if found.is_ok_and(is_ours) && fs::remove_file(&self.path).is_err() {
             let _ = self.file.set_len(0);
         }
+    }
+
+    /// Whether no other process has the file, as far as the file system has locks. Ends this process's share of it.
+    fn is_alone(&self) -> bool {
+        let _ = self.file.unlock();
+        !matches!(self.file.try_lock(), Err(TryLockError::WouldBlock))
     }
 }
 
@@ -117,6 +127,21 @@ mod tests {
         assert!(process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         state.remove();
         assert!(path.exists());
+    }
+
+    /// The second one as a server that cannot listen, since the first one, which is loading, has the address.
+    #[test]
+    fn an_empty_one_is_removed_by_the_last_process_that_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let [first, second] = [(); 2].map(|()| StateFile::claim(&path, None, Links::All).unwrap());
+        second.remove();
+        drop(second);
+        first.write(None).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().starts_with("---\n"));
+        fs::write(&path, "").unwrap();
+        first.remove();
+        assert!(!path.exists());
     }
 
     #[test]
