@@ -20,8 +20,8 @@ use crate::process::links::Links;
 const OLD: &str = ".oldbin";
 /// Attempts to lock a file that others remove meanwhile.
 const ATTEMPTS: u32 = 10;
-/// Time for the previous process to release its file. A process that it is just forking has the lock, too, until that
-/// runs its program.
+/// Time for the previous process, or for a successor that has exited, to release its file. A process that it is just
+/// forking has the lock, too, until that runs its program.
 const LET_GO_TIME: Duration = Duration::from_secs(2);
 /// Interval of polling.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -43,7 +43,7 @@ impl Pidfile {
         Pidfile::claim_until(path, links, Instant::now())
     }
 
-    /// Claims the file of the previous process, and waits until that releases it.
+    /// Claims the file of the previous process, or of a successor that has exited, and waits until that releases it.
     pub fn follow(path: &Path, links: Links) -> Result<Pidfile, String> {
         Pidfile::claim_until(path, links, Instant::now() + LET_GO_TIME)
     }
@@ -169,7 +169,7 @@ impl OldPidfile {
 
     /// Claims the pid file again, after the successor has exited.
     pub fn take_back(self) -> Option<Pidfile> {
-        let claimed = Pidfile::claim(&self.of, self.links).and_then(|file| file.write().map(|()| file));
+        let claimed = Pidfile::follow(&self.of, self.links).and_then(|file| file.write().map(|()| file));
         self.remove();
         claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
     }
@@ -305,6 +305,24 @@ mod tests {
         });
         second.unwrap().remove();
         aside.remove();
+    }
+
+    /// The successor was killed while it was starting a worker.
+    #[test]
+    fn the_previous_process_waits_too_until_the_lock_is_let_go_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pid");
+        let aside = claimed(&path).give_away();
+        let forked = claimed(&path);
+        let ours = thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::park_timeout(Duration::from_millis(100));
+                drop(forked);
+            });
+            aside.take_back()
+        });
+        ours.unwrap().remove();
+        assert!(!path.exists());
     }
 
     #[test]
