@@ -191,9 +191,8 @@ impl Server {
             }
             self.context.threads.waiting.block_on(async {
                 let mut hurried = pin!(handle.hurried());
-                hurried.as_mut().enable();
-                let mut is_hurried = false;
-                // With so little time they are about to end.
+                // With so little time they are about to end, and an immediate shutdown would leave no less.
+                let mut is_hurried = *end_time <= WORKERS_CUT_TIME;
                 let mut is_said = *end_time <= SAY_TIME;
                 loop {
                     tokio::select! {

@@ -10,7 +10,6 @@ use engine::brief;
 use front::{Endpoint, Listener, Stop};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
 use tokio::sync::mpsc::Sender;
 use tracing::{info, warn};
 
@@ -188,9 +187,13 @@ impl ServerHandle {
         self.0.stop.is_now()
     }
 
-    /// Is ready when an immediate shutdown is asked for the next time after this call.
-    pub fn hurried(&self) -> Notified<'_> {
-        self.0.hurried.notified()
+    /// Waits until an immediate shutdown is asked for; not at all if it was.
+    pub async fn hurried(&self) {
+        // Created before the look, so that a request in between is not missed.
+        let hurried = self.0.hurried.notified();
+        if !self.ends_now() {
+            hurried.await;
+        }
     }
 
     /// Refuses orders from now on, and ends pauses, so that requests that wait in one are answered before the shutdown.
@@ -224,5 +227,59 @@ impl ServerHandle {
     /// The upgrade, which knows whether another process serves beside this one, or in its place.
     pub fn succession(&self) -> &Upgrade {
         &self.0.upgrade
+    }
+}
+
+/// A server without applications and without listeners, whose main thread has this runtime.
+#[cfg(test)]
+pub fn without_apps(runtime: &tokio::runtime::Runtime) -> ServerHandle {
+    use crate::apps::context::AppContext;
+    use crate::config::signal_map::Habit;
+    use crate::control::upgrade::Relaunch;
+    use crate::process::links::Links;
+    use crate::process::program::Program;
+    use crate::process::run_files::RunFiles;
+
+    let context = AppContext {
+        io_threads: Vec::new(),
+        request_time: Duration::ZERO,
+        queue_wait: Duration::ZERO,
+        drain_time: Duration::ZERO,
+        bundle_gemfile: None,
+        reload_settings: Box::new(|| Err(Vec::new())),
+        budget: None,
+        retries_hooks: false,
+        called_off: Arc::default(),
+        noticed: Default::default(),
+        waiting: Default::default(),
+    };
+    let apps = Apps::start(Vec::new(), Vec::new(), &Arc::new(context)).ok().expect("there is none to load");
+    let apps = Arc::new(apps);
+    let run_files = RunFiles::claim(None, None, false, Links::All).expect("none is configured");
+    let relaunch = Relaunch { program: Program::note(), log_files: Arc::default() };
+    let (time, habit) = (Duration::ZERO, Habit::Puma);
+    let upgrade = Upgrade::new(relaunch, Vec::new(), Arc::new(run_files), apps.clone(), time, habit, Arc::default());
+    let (further, _) = tokio::sync::mpsc::channel(1);
+    let rebinding = Rebinding { endpoints: Vec::new(), further };
+    ServerHandle::new(apps, rebinding, Stop::new(), runtime.handle().clone(), time, time, upgrade)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// As `foolsgold stop --now` may come when the last request has just been answered, and nothing waits for it yet.
+    #[test]
+    fn an_immediate_shutdown_is_not_missed_by_who_waits_for_it_later() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let server = without_apps(&runtime);
+        runtime.block_on(async {
+            server.stop(false);
+            assert!(timeout(Duration::from_millis(10), server.hurried()).await.is_err());
+            server.stop(true);
+            timeout(Duration::from_secs(10), server.hurried()).await.unwrap();
+        });
     }
 }
