@@ -99,7 +99,11 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
         "/v1/drain" | "/v1/stop" => {
             params.is("now")?;
             state.call_off(None);
-            Ok(json!({ "message": "ending; it has not begun to serve" }))
+            // It may just have begun to serve, and not have known of this order when it looked for one.
+            match state.running() {
+                Some(running) => (route.answer)(state, running, params),
+                None => Ok(json!({ "message": "ending; it has not begun to serve" })),
+            }
         }
         "/v1/reopen-logs" => orders::reopen_logs(state),
         _ => {
@@ -217,7 +221,11 @@ fn json_value(view: impl serde::Serialize) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::admin::state::ServerFolders;
+    use crate::control::handle::without_apps;
 
     fn found(path: &str, method: Method, access: Access) -> Result<(&'static str, Option<&str>), ApiError> {
         find(path, &method, access).map(|(route, worker)| (route.path, worker))
@@ -238,6 +246,21 @@ mod tests {
             assert_eq!((error.status.as_u16(), error.allowed), (405, allowed), "{path}");
         }
         assert_eq!(found("/v1/nothing", Method::GET, Access::Control).unwrap_err().status, 404);
+    }
+
+    #[test]
+    fn a_shutdown_that_is_ordered_at_the_moment_at_which_the_server_begins_to_serve_is_carried_out() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for path in ["/v1/stop", "/v1/drain"] {
+            let state = AdminState::new(ServerFolders::default(), Arc::default(), Arc::default());
+            let (route, _) = find(path, &Method::POST, Access::Control).unwrap();
+            // Between the look for a server and the order.
+            let server = without_apps(&runtime);
+            state.open(RunningServer { server: server.clone(), counts: Arc::default(), listeners: Vec::new() });
+            assert!(!state.is_unwanted() && !server.is_draining());
+            let answer = starting(&state, route, &Params::default()).unwrap();
+            assert!(server.is_draining(), "{path}: {answer}");
+        }
     }
 
     #[test]
