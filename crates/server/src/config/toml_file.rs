@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::app_settings::path_prefix;
-use crate::config::arguments::{AppArguments, Arguments, Origin, RawValue, SourcePosition};
+use crate::config::arguments::{AppArguments, Arguments, HIDDEN, Origin, RawValue, SourcePosition};
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::suggest::nearest;
 
@@ -74,10 +74,11 @@ impl Reader<'_> {
         self.asked.refuse(format!("{}: and more of the kind, which are not shown", self.shown));
     }
 
-    /// Position and text of an entry.
+    /// Position and text of an entry; without its value if that is secret.
     fn place(&self, (key, value): &KeyValue<'_>) -> SourcePosition {
-        let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
-        let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
+        let is_shown = |text: &&str| !text.contains('\n') && !is_secret(key.get_ref());
+        let written = self.text.get(key.span().start..value.span().end).filter(is_shown);
+        let written = written.map_or_else(|| format!("{} = {HIDDEN}", key.get_ref()), str::to_owned);
         self.position(key.span().start, written)
     }
 
@@ -250,7 +251,7 @@ impl Reader<'_> {
             Ok(values) => values,
             Err(why) => return self.refuse(entry, &why),
         };
-        if place.written.ends_with("= ...") {
+        if place.written.ends_with("= ...") && !row.name.is_secret() {
             place.written = format!("{key} = {}", values.join(", "));
         }
         let given = |value: String| {
@@ -313,6 +314,12 @@ fn boolean(row: &Row, yes: bool) -> &'static str {
         (_, false) => "no",
         (_, true) => "yes",
     }
+}
+
+/// Whether the value of a key is secret: of that option, or of the one that is probably meant.
+fn is_secret(key: &str) -> bool {
+    let meant = || nearest(&key.replace('_', "-"), TABLE.iter().map(|row| row.long)).and_then(Row::called);
+    Row::called(key).or_else(meant).is_some_and(|row| row.name.is_secret())
 }
 
 fn unknown(key: &str, in_app: bool) -> String {

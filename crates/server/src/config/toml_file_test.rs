@@ -113,6 +113,23 @@ fn underscores_are_taken_with_a_word() {
     );
 }
 
+/// Errors are in a log, such as the journal, which others may read.
+#[test]
+fn no_error_about_the_token_shows_it() {
+    let one = "= \"0123456789abcdef\"";
+    for (text, error) in [
+        (
+            format!("[[app]]\nadmin-token {one}"),
+            ":2: admin-token = ...: is one for the whole server: put it above the first [[app]]",
+        ),
+        (format!("admin-token = [{}]", &one[2..]), ":1: admin-token = ...: takes one value, and no list"),
+        (format!("admin-tokn {one}"), ":1: admin-tokn = ...: there is no such setting; admin-token is the nearest"),
+        (format!("admin-token {one}\nadmin_token {one}"), ":2: admin_token = ...: admin-token is said twice here"),
+    ] {
+        assert_eq!(problems(&text), [error]);
+    }
+}
+
 #[test]
 fn paths_begin_at_the_file() {
     let ruby = |text: &str| resolved(text, &[], &[]).unwrap().apps[0].ruby.clone();

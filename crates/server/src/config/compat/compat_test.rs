@@ -618,6 +618,15 @@ fn a_cluster_of_thin_is_in_the_background_and_has_the_connections_of_all_its_ser
     assert_eq!(value(&[most(), servers()], "connections").as_deref(), Some("3072"), "each of them has as many");
 }
 
+/// The log has the names of keys without a counterpart, which of a variable is what is written.
+#[test]
+fn the_password_of_passengers_panel_is_not_shown() {
+    let variable = |name: &str| (name == "PASSENGER_ADMIN_PANEL_PASSWORD").then(|| "in the environment".to_owned());
+    let calls = passenger::read("{ \"admin_panel_password\": \"in the file\" }", variable).unwrap();
+    let written: Vec<&str> = calls.iter().map(|call| &*call.written).collect();
+    assert_eq!(written, ["\"admin_panel_password\": ...", "PASSENGER_ADMIN_PANEL_PASSWORD=..."]);
+}
+
 #[test]
 fn keys_of_passenger_have_their_lines() {
     let variable = |name: &str| (name == "PASSENGER_MAX_REQUESTS").then(|| "7".to_owned());

@@ -11,7 +11,7 @@ use super::puma::{absolute, capped_backlog};
 use super::record::Directive;
 use super::thin::{TLS, rackup, ssl};
 use super::translation::{DirectiveRule, HEADERS_OF_PROXIES, RemarkKind, Rule, Translation, text};
-use crate::config::arguments::is_service_link;
+use crate::config::arguments::{HIDDEN, is_service_link};
 use crate::config::bind_query::tcp;
 
 const CACHE: &str = "responses are not cached";
@@ -144,6 +144,8 @@ pub const RULES: &[DirectiveRule] = &[
 
 /// The variable of Passenger for the environment, beside that for the key.
 pub const APP_ENV: &str = "PASSENGER_APP_ENV";
+/// The key whose value no message shows.
+const PASSWORD: &str = "admin_panel_password";
 /// Keys that have no environment variable.
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
@@ -164,13 +166,14 @@ const SWITCHES: [&str; 10] = [
 /// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.
 pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Directive>, String> {
     let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
-        let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
+        let is_hidden = value.is_object() || value.is_array() || name == PASSWORD;
+        let short = if is_hidden { HIDDEN.to_owned() } else { value.to_string() };
         let written = format!("\"{name}\": {short}");
         let args = vec![switch(&name, value)];
         Directive { name, line: Some(line), file: None, args, written }
     });
     let in_environment = in_environment(&variable).into_iter().map(|(name, key, value)| {
-        let written = format!("{key}={value}");
+        let written = format!("{key}={}", if name == PASSWORD { HIDDEN } else { value.as_str() });
         let args = vec![switch(name, Value::String(value))];
         Directive { name: name.to_owned(), line: None, file: None, args, written }
     });
