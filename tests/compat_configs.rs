@@ -1129,6 +1129,18 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     }
 }
 
+/// Its message begins with the path of the file, which is not valid in this locale.
+#[test]
+fn a_syntax_error_in_a_folder_of_any_name_is_told_where_the_locale_is_c() {
+    let files = [("r\u{fc}be/config.ru", APP), ("r\u{fc}be/puma.rb", "threads 1, 2\nthreads (\n")];
+    let folder = server::folder_with(&files).at("r\u{fc}be");
+    let program = ruby::program();
+    let env = [("LC_ALL", "C"), ("RUBYOPT", ""), ("FOOLS_GOLD_RUBY", program.as_str())];
+    let said = server::exits_with(2, &folder, &env, &["-C", "puma.rb"]);
+    let told = said.lines().find(|line| line.contains(": SyntaxError: "));
+    assert!(told.is_some_and(|line| line.trim_start().starts_with("puma.rb:")), "{said}");
+}
+
 #[test]
 fn addresses_and_schemes_that_files_name_reach_the_application() {
     let app = "run ->(env) { [200, {}, [env['REMOTE_ADDR'], ' ', env['rack.url_scheme']]] }\n";

@@ -121,9 +121,11 @@ module FoolsGold
     def describe(error)
       frames = error.backtrace_locations || []
       line = frames.find { |frame| frame.path == @path }&.lineno
+      # As bytes: the name of a folder need not be valid in the encoding of the locale, and a match would raise then.
+      message = error.message.b
       # The message of a syntax error begins with its place.
-      line ||= error.message[/\A#{Regexp.escape(@path)}:(\d+)/, 1]&.to_i if error.is_a?(ScriptError)
-      message = error.message
+      place = "#{@path.b}:"
+      line ||= message.delete_prefix(place).to_i if error.is_a?(ScriptError) && message.start_with?(place)
       # Behind an empty line Ruby shows the code that raised it (error_highlight): not that of this program.
       message = message.split("\n\n").first.to_s if error.is_a?(NameError) && frames.first&.path == "-e"
       { "class" => error.class.name, "message" => PlainText.utf8(message), "line" => line }
