@@ -271,9 +271,8 @@ mod tests {
 
     #[test]
     fn a_run_whose_clock_was_set_is_void_and_has_no_rate_of_0() {
-        let read = |text: &str| {
-            read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, &PLAN)
-        };
+        let read =
+            |text: &str| read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, &PLAN);
         // As wrk prints it where its end came before its beginning.
         let set = RIGHT.replace("requests in 1.10s", "requests in 307445734491.24m");
         assert_ne!(set, RIGHT);
