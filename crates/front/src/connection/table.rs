@@ -25,17 +25,22 @@ use crate::limits::Limits;
 /// Interval between searches. An evicted connection ends much sooner; where none can be evicted, some become old enough
 /// meanwhile.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(20);
-/// The order of eviction: the first of a queue that has waited for this long. A client that has just connected must
-/// have time for its request, even if others send only half of theirs.
-const STEPS: [(Spare, Duration); 5] = [
+/// The order of eviction: the first of a queue that has waited for this long. A client that has just connected, or has
+/// just got its answer, must have time for its request, even if others send only half of theirs: it may be on its way.
+const STEPS: [(Spare, Duration); 4] = [
     (Spare::Idle, Duration::from_secs(1)),
     (Spare::Slow, Duration::from_secs(1)),
     (Spare::Stalled, Duration::from_secs(5)),
-    (Spare::Idle, Duration::ZERO),
-    LAST_STEP,
+    (Spare::Idle, JUST_NOW),
 ];
+/// Time in which a client that waits for nothing else sends its next request.
+const JUST_NOW: Duration = Duration::from_millis(20);
+/// The steps after these, for a connection that has waited for [`PATIENCE`]: others ask all the time.
+const LATE_STEPS: [(Spare, Duration); 2] = [(Spare::Idle, Duration::ZERO), LAST_STEP];
 /// Last resort. Not used while connections are just arriving or ending.
 const LAST_STEP: (Spare, Duration) = (Spare::Slow, Duration::from_millis(100));
+/// Time for which a connection waits for one that can well be spared.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// Up to this many connections always leave enough open files for everything else.
 const FEW: usize = 16;
 /// Time without a connection to evict after which the log says so.
@@ -167,10 +172,11 @@ impl ConnectionTable {
         }
         // This enters the queue for permits, ahead of all later connections.
         let mut permit = pin!(self.permits.clone().acquire_owned());
+        let since = Instant::now();
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            let has_evicted = self.evict(&self.places);
+            let has_evicted = self.evict(&self.places, since.elapsed());
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
                 () = changed, if !has_evicted => {}
@@ -182,28 +188,34 @@ impl ConnectionTable {
     /// Returns when `is_there` says that another file can be opened; evicts connections until then. Returns at once if
     /// there are only few connections.
     pub(crate) async fn wait_for_file(&self, is_there: impl Fn() -> bool) {
+        let since = Instant::now();
         while self.limit - self.permits.available_permits() > FEW && !is_there() {
-            self.evict_for_file().await;
+            self.evict_for(&FILES, since.elapsed()).await;
         }
     }
 
     /// Evicts a connection, if one may be, and returns when one has ended, or after [`SEARCH_INTERVAL`].
     pub(crate) async fn evict_for_file(&self) {
+        self.evict_for(&FILES, PATIENCE).await;
+    }
+
+    async fn evict_for(&self, scarce: &Scarce, waited: Duration) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
-        self.evict(&FILES);
+        self.evict(scarce, waited);
         tokio::select! {
             () = left => {}
             () = tokio::time::sleep(SEARCH_INTERVAL) => {}
         }
     }
 
-    /// Evicts the connection that can best be spared. Returns whether there was one. The log names what is scarce.
-    fn evict(&self, &Scarce { name, remedy }: &Scarce) -> bool {
+    /// Evicts the connection that can best be spared for one that has waited for this long. Returns whether there was
+    /// one. The log names what is scarce.
+    fn evict(&self, &Scarce { name, remedy }: &Scarce, waited: Duration) -> bool {
         let mut entries = self.entries.lock();
         let limit = self.limit;
         let is_settled = entries.present >= limit || self.permits.available_permits() > 0;
-        let Some((link, state)) = entries.find(self.clock.now(), is_settled) else {
+        let Some((link, state)) = entries.find(self.clock.now(), is_settled, waited) else {
             let is_none_evictable = is_settled && entries.queues.iter().all(BTreeMap::is_empty);
             // Connections that were just evicted need a moment to end.
             let since = is_none_evictable.then(|| *entries.stuck.get_or_insert_with(Instant::now));
@@ -279,9 +291,10 @@ impl Entries {
     }
 
     /// The connection to evict at this time and its state; puts connections whose state has changed where they belong.
-    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Evictable>, State)> {
+    fn find(&mut self, now: u64, is_settled: bool, waited: Duration) -> Option<(Arc<dyn Evictable>, State)> {
+        let late = LATE_STEPS.iter().filter(|step| waited >= PATIENCE && (is_settled || **step != LAST_STEP));
+        let steps = STEPS.iter().chain(late);
         loop {
-            let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
             let is_due = |(spare, time): &&(Spare, Duration)| {
                 let first = self.queues[*spare as usize].first_key_value();
                 first.is_some_and(|((since, _), _)| u128::from(now.saturating_sub(*since)) >= time.as_nanos())
@@ -406,8 +419,13 @@ mod tests {
         }
     }
 
+    /// A table in which what began at 0 did not begin just now.
     fn table(connections: usize) -> ConnectionTable {
-        ConnectionTable::new(&Limits { connections, ..limits() }, "")
+        let table = ConnectionTable::new(&Limits { connections, ..limits() }, "");
+        while u128::from(table.clock.now()) < JUST_NOW.as_nanos() {
+            std::thread::yield_now();
+        }
+        table
     }
 
     #[test]
@@ -422,7 +440,8 @@ mod tests {
             State::opened(0).head_began(ms(5_000)),       // 1 s
             stalled(ms(1_000)),                           // 5 s
             State::opened(ms(5_001)),                     // 0.999 s
-            State::opened(ms(6_000)),                     // 0 s
+            State::opened(ms(5_980)),                     // 0.02 s
+            State::opened(ms(5_981)),                     // 0.019 s
             State::opened(0).head_began(ms(5_900)),       // 0.1 s
             State::opened(0).head_began(ms(5_901)),       // 0.099 s: never
             stalled(ms(1_001)),                           // 4.999 s: never
@@ -434,10 +453,14 @@ mod tests {
         for connection in connections.iter().rev() {
             table.add(connection);
         }
-        let found = |is_settled| table.entries.lock().find(ms(6_000), is_settled).map(|(link, _)| link.number());
-        let order: Vec<_> = std::iter::from_fn(|| found(false)).collect();
-        assert_eq!(order, [0, 1, 2, 3, 4, 5], "while some are arriving, the last resort is not used");
-        assert_eq!([found(true), found(true)], [Some(6), None]);
+        let find = |is_settled, waited| table.entries.lock().find(ms(6_000), is_settled, waited);
+        let found = |is_settled, waited| find(is_settled, waited).map(|(link, _)| link.number());
+        let soon = PATIENCE.checked_sub(Duration::from_nanos(1)).unwrap();
+        let order: Vec<_> = std::iter::from_fn(|| found(true, soon)).collect();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5], "who has asked or come just now stays at first");
+        let order: Vec<_> = std::iter::from_fn(|| found(false, PATIENCE)).collect();
+        assert_eq!(order, [6], "while some are arriving, the last resort is not used");
+        assert_eq!([found(true, PATIENCE), found(true, PATIENCE)], [Some(7), None]);
     }
 
     #[test]
@@ -451,15 +474,15 @@ mod tests {
         while Instant::now() < end {
             std::thread::yield_now();
         }
-        assert!(!table.evict(&table.places), "the second of two is not here yet");
+        assert!(!table.evict(&table.places, PATIENCE), "the second of two is not here yet");
         drop(permits.1);
-        assert!(table.evict(&FILES) && slow.is_evicted(), "a place is free");
+        assert!(table.evict(&FILES, PATIENCE) && slow.is_evicted(), "a place is free");
         let (slow, busy) = (TestConnection::new(1, State::opened(0).head_began(0)), TestConnection::new(2, owed()));
         table.add(&slow);
         table.add(&busy);
         let _permit = table.permit_now().unwrap();
-        assert!(table.evict(&table.places) && slow.is_evicted() && !busy.is_evicted(), "all are here");
-        assert!(!table.evict(&table.places));
+        assert!(table.evict(&table.places, PATIENCE) && slow.is_evicted() && !busy.is_evicted(), "all are here");
+        assert!(!table.evict(&table.places, PATIENCE));
     }
 
     /// The state of a connection whose answer is owed.
@@ -475,14 +498,14 @@ mod tests {
         let _permit = table.permit_now().unwrap();
         let stuck = || table.entries.lock().stuck;
         assert!(stuck().is_none());
-        assert!(!table.evict(&table.places));
+        assert!(!table.evict(&table.places, PATIENCE));
         let since = stuck();
-        assert!(since.is_some() && !table.evict(&table.places) && stuck() == since);
+        assert!(since.is_some() && !table.evict(&table.places, PATIENCE) && stuck() == since);
         // One that was evicted needs a moment to end.
         let idle = TestConnection::new(1, State::opened(0));
         table.add(&idle);
-        assert!(table.evict(&table.places) && idle.is_evicted() && stuck().is_none());
-        assert!(!table.evict(&table.places) && stuck().is_some());
+        assert!(table.evict(&table.places, PATIENCE) && idle.is_evicted() && stuck().is_none());
+        assert!(!table.evict(&table.places, PATIENCE) && stuck().is_some());
         for connection in [busy, idle] {
             table.remove(&*connection);
             assert_eq!(stuck(), None);
@@ -499,13 +522,13 @@ mod tests {
         // By the clock of the table its request begins only later: it is to be closed soon.
         let slow = TestConnection::new(0, State::opened(0).head_began(1 << 58));
         table.add(&slow);
-        assert!(!table.evict(&table.places) && stuck().is_none());
+        assert!(!table.evict(&table.places, PATIENCE) && stuck().is_none());
         table.remove(&*slow);
         let busy = TestConnection::new(1, owed());
         table.add(&busy);
-        assert!(!table.evict(&table.places) && stuck().is_some() && !is_said(), "it is so since now");
+        assert!(!table.evict(&table.places, PATIENCE) && stuck().is_some() && !is_said(), "it is so since now");
         table.entries.lock().stuck = Instant::now().checked_sub(2 * STUCK);
-        assert!(!table.evict(&table.places) && is_said());
+        assert!(!table.evict(&table.places, PATIENCE) && is_said());
     }
 
     /// On a busy machine this thread may be stopped for longer than the interval of the searches: one attempt must go
@@ -594,7 +617,7 @@ mod tests {
         let table = ConnectionTable::new(&limits(), "");
         let opened = State::opened(0);
         let connection = TestConnection::new(7, opened);
-        let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
+        let found = || table.entries.lock().find(u64::MAX, true, PATIENCE).map(|(_, state)| state);
         table.add(&connection);
         assert_eq!(found(), Some(opened));
         assert_eq!((found(), connection.queued_as.get()), (None, None), "it was asked to go, and stands nowhere");
