@@ -155,10 +155,18 @@ impl Pool {
     }
 
     /// Adds a worker, and sends it waiting requests. If the pool is closed, its upgraded connections are told at once
-    /// that the worker leaves.
+    /// that the worker leaves. One that has ended since it reported that it is ready is not added: what it was sent
+    /// would count as begun, and the reader of its connection, which found no worker to remove, looks only once.
     pub fn add(&self, worker: Worker) {
         let orders = {
             let mut dispatch = self.dispatch();
+            // Under the lock: a reader that ends after this removes the worker.
+            if worker.threads().any(|thread| thread.has_ended()) {
+                drop(dispatch);
+                worker.leaving.end();
+                self.record_exit(&worker);
+                return self.tell(Event::WorkerGone(worker.id, None));
+            }
             if dispatch.is_closed {
                 worker.leaving.announce();
             }

@@ -1170,6 +1170,38 @@ async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_th
     assert!(!pool.dispatch().lacks_watch(), "it was woken");
 }
 
+/// A worker may end between its READY and the moment when it is added: what it was sent would count as begun.
+#[tokio::test]
+async fn a_worker_that_has_ended_before_it_is_added_gets_no_request() {
+    let (pool, mut inbox) = pool();
+    let _post = pool.call(Request::sample(Method::POST, "/"));
+    let control = Arc::new(Control::new().0);
+    let (thread, _reader, end) = WorkerThread::sample(1, 0, control.clone()).unwrap();
+    drop(end);
+    pool.add(Worker::new(1, 1, 0, control, vec![Arc::new(thread)]));
+    assert_eq!((pool.dispatch().queue.len(), pool.workers()), (1, 0), "it waits for another worker");
+    assert!(matches!(inbox.recv().await, Some(Message::Event(Event::WorkerGone(1, None)))));
+    assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1)]));
+    let ends = worker(&pool);
+    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 1));
+}
+
+/// The connection may be read no more, although the process holds it open: it has broken the protocol.
+#[tokio::test]
+async fn a_worker_whose_connection_is_read_no_more_before_it_is_added_gets_no_request() {
+    let (pool, mut inbox) = pool();
+    let _get = pool.call(Request::sample(Method::GET, "/"));
+    let control = Arc::new(Control::new().0);
+    let (thread, reader, mut end) = WorkerThread::sample(1, 0, control.clone()).unwrap();
+    let thread = Arc::new(thread);
+    end.write_all(&[0; 5]).await.unwrap();
+    pool.clone().read(thread.clone(), reader).await;
+    assert!(inbox.try_recv().is_err(), "there is no worker to remove yet");
+    pool.add(Worker::new(1, 1, 0, control, vec![thread]));
+    assert_eq!((pool.dispatch().queue.len(), pool.workers()), (1, 0));
+    assert!(matches!(inbox.recv().await, Some(Message::Event(Event::WorkerGone(1, None)))));
+}
+
 /// Requests that wait at the end of a generation are still answered, if need be by a new worker.
 #[tokio::test]
 async fn a_worker_that_comes_when_all_leave_has_its_upgraded_connections_closed() {

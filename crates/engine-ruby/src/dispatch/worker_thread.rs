@@ -574,6 +574,11 @@ impl WorkerThread {
         self.peek() == Err(Errno::EAGAIN)
     }
 
+    /// Returns whether its connection has ended, or is read no more.
+    pub fn has_ended(&self) -> bool {
+        self.is_read.load(Ordering::SeqCst) || self.peek() == Ok(0)
+    }
+
     /// Looks for a byte to be read. Returns 0 at the end of the connection, and `EAGAIN` if there is none yet.
     fn peek(&self) -> Result<usize, Errno> {
         let socket: &UnixStream = self.writer.as_ref();
