@@ -251,10 +251,7 @@ impl Pool {
                     };
                     self.complete(thread, completion);
                     self.pump();
-                    // The end of the server may have refused those that waited a moment ago.
-                    if self.is_ending.load(Ordering::SeqCst) {
-                        self.refuse_waiting();
-                    }
+                    self.refuse_at_end();
                 }
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
@@ -312,6 +309,7 @@ impl Pool {
                 self.wake_watch(&mut dispatch);
             }
             self.pump();
+            self.refuse_at_end();
         }
     }
 
@@ -547,6 +545,7 @@ impl Pool {
             );
         }
         self.pump();
+        self.refuse_at_end();
     }
 
     /// Returns whether the kernel has killed a process for memory that is not accounted for yet, and accounts for it: a
@@ -621,6 +620,14 @@ impl Pool {
     pub fn refuse_waiting(&self) {
         let waiting = self.dispatch().take_waiting();
         waiting.into_iter().for_each(|job| job.refuse(Fault::Stopping));
+    }
+
+    /// Refuses what has just come back to the queue if all workers are being ended: that may have refused those that
+    /// waited a moment ago.
+    fn refuse_at_end(&self) {
+        if self.is_ending.load(Ordering::SeqCst) {
+            self.refuse_waiting();
+        }
     }
 
     /// Publishes a new view from the supervisor.
@@ -735,10 +742,7 @@ impl Engine for Pool {
             dispatch.pump(now)
         };
         self.send_all(orders);
-        // The end of the server may have refused those that waited a moment ago.
-        if self.is_ending.load(Ordering::SeqCst) {
-            self.refuse_waiting();
-        }
+        self.refuse_at_end();
     }
 }
 

@@ -1170,6 +1170,19 @@ async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_th
     assert!(!pool.dispatch().lacks_watch(), "it was woken");
 }
 
+#[tokio::test]
+async fn a_request_that_its_worker_did_not_live_to_get_is_refused_at_the_end_of_the_server() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    let (thread, get, reply) = admitted(&pool);
+    pool.set_ending();
+    pool.remove(1, None);
+    pool.refuse_waiting();
+    pool.push(&thread, get);
+    let answer = timeout(LAST_ANSWERS, reply).await.expect("it would wait for a worker in vain");
+    assert!(matches!(answer.result, Err(Fault::Stopping)));
+}
+
 /// A worker may end between its READY and the moment when it is added: what it was sent would count as begun.
 #[tokio::test]
 async fn a_worker_that_has_ended_before_it_is_added_gets_no_request() {
