@@ -506,7 +506,7 @@ impl Pool {
             let now = Instant::now();
             let mut replays = Vec::new();
             let unfinished = threads.iter().flat_map(|thread| thread.close(fault.clone()));
-            for Unfinished { mut job, sink, has_begun } in unfinished {
+            for Unfinished { mut job, sink, has_begun, is_untouched } in unfinished {
                 if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                     job.take_back(sink);
                 }
@@ -514,7 +514,8 @@ impl Pool {
                     let Request { id, method, path, .. } = &job.request;
                     begun.push(job::in_words(id, method.as_str(), path));
                 }
-                if is_ending || !job.may_replay(has_begun, death) {
+                let is_untouched = is_untouched && !job.is_answered() && !job.is_taken;
+                if is_ending || !job.may_replay(has_begun, death) && !is_untouched {
                     unanswered.push((job, sink));
                     continue;
                 }

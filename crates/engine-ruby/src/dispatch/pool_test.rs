@@ -1170,6 +1170,26 @@ async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_th
     assert!(!pool.dispatch().lacks_watch(), "it was woken");
 }
 
+/// A POST stands behind a GET where two I/O threads send to an idle worker thread at the same moment: the one that gets
+/// the thread first may write to it last.
+#[tokio::test]
+async fn a_request_that_was_sent_ahead_and_had_not_begun_runs_again_whatever_its_method() {
+    for has_begun in [false, true] {
+        let (pool, _inbox) = pool();
+        let ends = worker(&pool);
+        let thread = ends[0].0.clone();
+        let _replies = [send(&thread, Method::GET), send(&thread, Method::POST)];
+        let claims = thread.owner.claims.clone().unwrap();
+        assert!(!has_begun || claims.begin(thread.number, 2));
+        pool.remove(1, Some("it broke the protocol".to_owned()));
+        let waiting = pool.dispatch().take_waiting();
+        let methods: Vec<&Method> = waiting.iter().map(|job| &job.request.method).collect();
+        let expected = [&Method::GET, &Method::POST];
+        assert_eq!(methods, if has_begun { &expected[..1] } else { &expected[..] });
+        assert!(has_begun || !claims.begin(thread.number, 2), "the process may still run, and begins it no more");
+    }
+}
+
 #[tokio::test]
 async fn a_request_that_its_worker_did_not_live_to_get_is_refused_at_the_end_of_the_server() {
     let (pool, _inbox) = pool();

@@ -92,6 +92,9 @@ pub struct Unfinished {
     pub sink: Option<Sink>,
     /// Whether it was the one that ran, and not pipelined behind it.
     pub has_begun: bool,
+    /// Whether it was pipelined, and the worker has not begun it and never will: it may run on another one, whatever
+    /// its method.
+    pub is_untouched: bool,
 }
 
 struct State {
@@ -506,14 +509,17 @@ impl WorkerThread {
         let sent = mem::take(&mut state.in_flight.sent);
         let now = Instant::now();
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
-        let begun = self.owner.claims.as_ref().and_then(|claims| claims.begun(self.number));
+        // The process may still run: it must begin none of them from now on.
+        let begun = self.owner.claims.as_ref().and_then(|claims| claims.withdraw(self.number, state.seq));
         let unfinished = all.filter_map(|(at, sent)| {
             let mut job = sent.job?;
-            let has_begun = at == 0 || sent.is_ahead && begun.is_some_and(|begun| claims::is_up_to(sent.seq, begun));
+            let begun = begun.filter(|_| sent.is_ahead).map(|begun| claims::is_up_to(sent.seq, begun));
+            let has_begun = at == 0 || begun == Some(true);
             if has_begun {
                 job.ran_in_vain += now.saturating_duration_since(sent.since);
             }
-            Some(Unfinished { job, sink: sent.sink, has_begun })
+            let is_untouched = at > 0 && begun == Some(false);
+            Some(Unfinished { job, sink: sent.sink, has_begun, is_untouched })
         });
         unfinished.collect()
     }
