@@ -38,6 +38,11 @@ fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     ends
 }
 
+/// The number of requests that wait for a worker.
+fn waiting(pool: &Pool) -> usize {
+    pool.dispatch().queue.len()
+}
+
 /// The process that has an upgraded connection.
 fn holder(pid: u32) -> Holder {
     Holder { pid, died: Fault::WorkerDied("killed".to_owned()), has_failed: Arc::default() }
@@ -189,7 +194,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     pool.remove(1, None);
     until_read(&pool).await;
     assert!(begun.elapsed() < LAST_ANSWERS, "nothing is to be read, so nothing is waited for");
-    assert_eq!(pool.dispatch().queue.len(), 1, "it waits for another worker");
+    assert_eq!(waiting(&pool), 1, "it waits for another worker");
     reading.abort();
     drop(busy.2);
 }
@@ -223,9 +228,9 @@ async fn a_worker_whose_out_of_band_hooks_are_done_gets_what_has_waited() {
     let ends = worker(&pool);
     pool.dispatch().worker(1).unwrap().out_of_band = Some(Instant::now());
     let _reply = pool.call(Request::sample(Method::GET, "/"));
-    assert_eq!(pool.dispatch().queue.len(), 1, "it is away");
+    assert_eq!(waiting(&pool), 1, "it is away");
     pool.out_of_band_done(1);
-    assert_eq!(pool.dispatch().queue.len(), 0);
+    assert_eq!(waiting(&pool), 0);
     assert_eq!(ends[0].0.load(), 1);
 }
 
@@ -672,7 +677,7 @@ async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
     }
     assert_eq!(pool.dispatch().busy_workers(), 0);
     assert_eq!(pool.resume(Instant::now()), Some(2));
-    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 2));
+    assert_eq!((waiting(&pool), ends[0].0.load()), (0, 2));
 }
 
 #[tokio::test]
@@ -686,7 +691,7 @@ async fn a_stream_of_which_the_client_has_seen_nothing_runs_again() {
     drop(busy.2);
     pool.clone().read(busy.0, busy.1).await;
     until_read(&pool).await;
-    assert_eq!(pool.dispatch().queue.len(), 1);
+    assert_eq!(waiting(&pool), 1);
 }
 
 /// A thread with the number 3, the orders to its worker, and the end of the process.
@@ -713,7 +718,7 @@ async fn the_timer_runs_less_often_where_all_that_runs_has_been_running_for_long
     assert_eq!(seen(200), Seen::Active, "when it waits, a thread is free for what waits here");
     pool.dispatch().worker(1).unwrap().activity = Activity::Waiting;
     pool.pump();
-    assert_eq!(pool.dispatch().queue.len(), 1, "both threads have a request");
+    assert_eq!(waiting(&pool), 1, "both threads have a request");
     assert_eq!(seen(200), Seen::Settled, "no thread is free for what waits");
 }
 
@@ -1166,7 +1171,7 @@ async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_th
     pool.remove(1, None);
     let (get, _reply) = job(Method::GET);
     pool.push(&ends[0].0, get);
-    assert_eq!(pool.dispatch().queue.len(), 1);
+    assert_eq!(waiting(&pool), 1);
     assert!(!pool.dispatch().lacks_watch(), "it was woken");
 }
 
@@ -1212,11 +1217,11 @@ async fn a_worker_that_has_ended_before_it_is_added_gets_no_request() {
     let (thread, _reader, end) = WorkerThread::sample(1, 0, control.clone()).unwrap();
     drop(end);
     pool.add(Worker::new(1, 1, 0, control, vec![Arc::new(thread)]));
-    assert_eq!((pool.dispatch().queue.len(), pool.workers()), (1, 0), "it waits for another worker");
+    assert_eq!((waiting(&pool), pool.workers()), (1, 0), "it waits for another worker");
     assert!(matches!(inbox.recv().await, Some(Message::Event(Event::WorkerGone(1, None)))));
     assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1)]));
     let ends = worker(&pool);
-    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 1));
+    assert_eq!((waiting(&pool), ends[0].0.load()), (0, 1));
 }
 
 /// The connection may be read no more, although the process holds it open: it has broken the protocol.
@@ -1231,7 +1236,7 @@ async fn a_worker_whose_connection_is_read_no_more_before_it_is_added_gets_no_re
     pool.clone().read(thread.clone(), reader).await;
     assert!(inbox.try_recv().is_err(), "there is no worker to remove yet");
     pool.add(Worker::new(1, 1, 0, control, vec![thread]));
-    assert_eq!((pool.dispatch().queue.len(), pool.workers()), (1, 0));
+    assert_eq!((waiting(&pool), pool.workers()), (1, 0));
     assert!(matches!(inbox.recv().await, Some(Message::Event(Event::WorkerGone(1, None)))));
 }
 
